@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
 use hob_tools::changes::draft_dir::DraftDir;
-use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::changes::{DraftId, DraftOwner, Drafts};
 use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -27,8 +27,9 @@ fn write(root: &Path, text: &str) {
 }
 
 fn draft(drafts: &Drafts, run: i64) -> DraftDir {
-    let of = DraftOf { run: RunId(run), session: SessionKey("7".into()), user: UserId(1), now: Timestamp::UNIX_EPOCH };
-    let draft = drafts.open(&of, &Which::Shared(0)).unwrap();
+    let of =
+        DraftOwner { run: RunId(run), session: SessionKey("7".into()), user: UserId(1), now: Timestamp::UNIX_EPOCH };
+    let draft = drafts.open(&of, &DraftId::Shared(0)).unwrap();
     write(&draft.overlays()[0].upper, &format!("of run {run}"));
     draft
 }

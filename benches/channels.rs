@@ -12,13 +12,13 @@ use async_trait::async_trait;
 use hob_agent::machine::policy::Policy;
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{BASE, PromptSettings};
-use hob_agent::quota::Meter;
+use hob_agent::quota::QuotaChecker;
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::channel::{Channel, Intake};
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Sender};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent, MessageMetadata, Sender};
 use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
@@ -30,21 +30,21 @@ use hob_core::render::render;
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
-use hob_model::catalog::Entry;
+use hob_model::catalog::ModelEntry;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Completion;
+use hob_model::model_table::ModelTable;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::table::Table;
-use hob_router::command::Mode;
+use hob_router::command::IntakeMode;
+use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
-use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
 use hob_store::contents::Contents;
-use hob_store::{Pace, Store};
-use hob_tools::Toolbox;
+use hob_store::{SchedulingMode, Store};
+use hob_tools::ToolRuntime;
 use hob_tools::mcp::Servers;
 use hob_tools::registry::Registry;
 use hob_tools::sandbox::Sandbox;
@@ -126,11 +126,11 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         memory: Memory::by_words(store.clone(), TimeZone::UTC),
         skills: Arc::new(hob_skill::library::Library::plain(store.clone(), directory)),
         clock: Arc::new(SystemClock),
-        models: Arc::new(Catalog::new(Entry::new("primary", Arc::new(Away)), Vec::new(), Arc::new(SystemClock))),
+        models: Arc::new(Catalog::new(ModelEntry::new("primary", Arc::new(Away)), Vec::new(), Arc::new(SystemClock))),
         redactor: Redactor::default(),
-        tools: Arc::new(hob_tools::shed::Tools::new(Registry::default())),
+        tools: Arc::new(hob_tools::registry_handle::ToolRegistryHandle::new(Registry::default())),
         personas: Arc::default(),
-        toolbox: Toolbox::plain(directory),
+        toolbox: ToolRuntime::plain(directory),
         prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
         limits: RunLimits {
             iterations: 10,
@@ -141,11 +141,11 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
             tool_output_chars_max: 8_000,
             policy: Policy::default(),
         },
-        table: Arc::new(Table::new(&Default::default()).unwrap()),
+        table: Arc::new(ModelTable::new(&Default::default()).unwrap()),
         counts: Arc::default(),
         reply_tokens: 1_000,
         budget_guard: Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC }),
-        meter: Arc::new(Meter { quotas: Quotas::default() }),
+        meter: Arc::new(QuotaChecker { quotas: Quotas::default() }),
         access: Arc::default(),
         rng: Arc::new(SystemRng),
         meters: Arc::clone(delivery.meters()),
@@ -192,7 +192,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         tracker,
         rest: Arc::default(),
     };
-    let house = House {
+    let house = CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
@@ -205,8 +205,8 @@ fn router(directory: &Path, store: &Store) -> Router {
         rng: Arc::new(SystemRng),
         confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
         conditions: Conditions::default(),
-        config: hob_core::domain::config_standing::ConfigStanding::default(),
-        upkeep: hob_core::domain::upkeep::LastRound::default(),
+        config: hob_core::domain::config_status::ConfigStatusHandle::default(),
+        upkeep: hob_core::domain::upkeep::LastUpkeepRound::default(),
         backups: std::path::PathBuf::new(),
         started: clock.now(),
     };
@@ -218,7 +218,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         clock,
         config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
-            limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
+            limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: IntakeMode::Queue },
             house: Arc::new(house),
             transcriber: None,
         }),
@@ -230,7 +230,7 @@ fn router(directory: &Path, store: &Store) -> Router {
 
 /// 10,000 messages of 50 chats that came during an outage, handed in in order, each with its cursor.
 async fn backlog(directory: &Path) {
-    let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
+    let store = Store::open(&directory.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
     let router = router(directory, &store);
     let (count, begun) = (10_000, Instant::now());
     for number in 0..count {
@@ -244,12 +244,12 @@ async fn backlog(directory: &Path) {
             },
             external_id: number.to_string(),
             sender: Sender { external_id: "U1".to_owned(), name: "Ada".to_owned() },
-            happening: Happening::Posted { text: format!("What is there to be said about bed {number} today?") },
+            happening: InboundEvent::Posted { text: format!("What is there to be said about bed {number} today?") },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
-            circumstances: Circumstances {
+            circumstances: MessageMetadata {
                 cursor: Some(Cursor { list: chat, position: i64::from(number) }),
-                ..Circumstances::default()
+                ..MessageMetadata::default()
             },
         };
         router.accept(inbound).await.unwrap();

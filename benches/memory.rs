@@ -14,7 +14,7 @@ use hob_core::domain::memory::Scope;
 use hob_memory::embedding::Embedder;
 use hob_memory::embedding::local::LocalEmbedder;
 use hob_memory::vectors::index::Index;
-use hob_memory::vectors::{bits, bytes};
+use hob_memory::vectors::{binary_codes, bytes};
 use tokio::time::Instant;
 
 #[path = "memory/recall.rs"]
@@ -99,7 +99,7 @@ fn vector(seed: u64) -> Vec<f32> {
 }
 
 fn signs(seed: u64) -> Vec<u64> {
-    (0..bits::words(DIMENSIONS) as u64).map(|at| scattered(seed.wrapping_mul(8) ^ at)).collect()
+    (0..binary_codes::words(DIMENSIONS) as u64).map(|at| scattered(seed.wrapping_mul(8) ^ at)).collect()
 }
 
 /// A number that looks like chance, the same in every run.

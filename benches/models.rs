@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hob_agent::machine::compaction::View;
-use hob_agent::machine::effect::Purpose;
+use hob_agent::machine::compaction::ContextView;
+use hob_agent::machine::effect::ModelCallPurpose;
 use hob_agent::machine::transcript::Transcript;
-use hob_agent::prompt::{BASE, Material, Past};
+use hob_agent::prompt::{BASE, HistorySlice, PromptInputs};
 use hob_core::domain::ids::CallId;
 use hob_model::anthropic::Anthropic;
 use hob_model::gemini::Gemini;
-use hob_model::learned::Forget;
-use hob_model::legal::{self, Target, legal};
+use hob_model::legal::{self, HistoryTarget, legal};
 use hob_model::message::{Message, ToolCall, ToolResult};
 use hob_model::ollama::Ollama;
 use hob_model::openai::{OpenAi, quirks};
 use hob_model::provider::{Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::refused_parameters::NoParameterStore;
 use hob_model::settings::{Deadlines, Settings, Tuning};
 use hob_model::tokens;
 use serde::Serialize;
@@ -116,7 +116,7 @@ impl Dialect {
     fn model(&self, base_url: &str) -> Model {
         let settings = self.settings(base_url);
         match self.name {
-            "openai" => Model::OpenAi(OpenAi::new(settings, &quirks::PLAIN, Arc::new(Forget)).unwrap()),
+            "openai" => Model::OpenAi(OpenAi::new(settings, &quirks::PLAIN, Arc::new(NoParameterStore)).unwrap()),
             "anthropic" => Model::Anthropic(Anthropic::new(settings).unwrap()),
             "gemini" => Model::Gemini(Gemini::new(settings).unwrap()),
             _ => Model::Ollama(Ollama::new(settings).unwrap()),
@@ -300,7 +300,7 @@ fn legality() {
         ("ollama", &legal::OLLAMA),
     ];
     for (name, rules) in all {
-        let target = Target { rules, model: "bench/bench", sees_images: true };
+        let target = HistoryTarget { rules, model: "bench/bench", sees_images: true };
         let took = timed(100, || legal(&history, history.len(), &target));
         let copy = timed(100, || history.clone());
         println!("legal   {name:<9} 10,000 messages: {took:>9.2?}  (copying them {copy:.2?})");
@@ -339,15 +339,15 @@ fn requests(runtime: &Runtime) {
     for dialect in &DIALECTS {
         let model = dialect.model(&serve(dialect.kind, Vec::new()));
         for count in [10, 100, 1_000, 10_000] {
-            let past = Past { messages: history(count), ..Past::default() };
+            let past = HistorySlice { messages: history(count), ..HistorySlice::default() };
             let plain: Vec<_> = past.messages.iter().map(Plain::of).collect();
             let tools = vec![tool("recall"), tool("remember_fact")];
             let material =
-                Material { system: BASE.to_owned(), tools: tools.into(), tail: "time: Friday".to_owned(), past };
+                PromptInputs { system: BASE.to_owned(), tools: tools.into(), tail: "time: Friday".to_owned(), past };
             let times = (200_000 / count).clamp(60, 2_000);
             let mut said = Transcript::default();
             said.push(Message::user("And?"));
-            let request = || material.request(&View::default(), &said, None, Purpose::Work);
+            let request = || material.request(&ContextView::default(), &said, None, ModelCallPurpose::Work);
             let build = || runtime.block_on(model.body(&request()));
             build();
             let built = timed(times, build);
@@ -377,9 +377,9 @@ fn counting() {
     for count in [10, 10_000] {
         let messages = history(count);
         let tokens = messages.iter().map(tokens::message).sum();
-        let past = Past { messages, tokens, ..Past::default() };
+        let past = HistorySlice { messages, tokens, ..HistorySlice::default() };
         let material =
-            Material { system: BASE.to_owned(), tools: Vec::new().into(), tail: "time: Friday".to_owned(), past };
+            PromptInputs { system: BASE.to_owned(), tools: Vec::new().into(), tail: "time: Friday".to_owned(), past };
         let took = timed(200, || material.tokens());
         println!("tokens  of a turn after {count:>6} archived messages: {took:.2?}");
     }

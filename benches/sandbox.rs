@@ -11,10 +11,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
-use hob_tools::changes::{DraftOf, Drafts, Which};
-use hob_tools::sandbox::probe::Question;
-use hob_tools::sandbox::spec::{Limits, Overlay, Reach};
-use hob_tools::sandbox::{Room, Sandbox};
+use hob_tools::changes::{DraftId, DraftOwner, Drafts};
+use hob_tools::sandbox::probe::ProbeRequest;
+use hob_tools::sandbox::spec::{Limits, Overlay, SandboxAccess};
+use hob_tools::sandbox::{Sandbox, SandboxProfile};
 use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -55,8 +55,8 @@ fn keep(dir: &Path) {
         fill(&root, CHANGED, "as it was\n");
         let workspace = Workspace { root, read: Vec::new(), write: Vec::new() };
         let now = Timestamp::UNIX_EPOCH;
-        let of = DraftOf { run: RunId(run), session: SessionKey("bench".into()), user: UserId(1), now };
-        let draft = Drafts::new(dir, &workspace).open(&of, &Which::Shared(0)).unwrap();
+        let of = DraftOwner { run: RunId(run), session: SessionKey("bench".into()), user: UserId(1), now };
+        let draft = Drafts::new(dir, &workspace).open(&of, &DraftId::Shared(0)).unwrap();
         // As the kernel writes what is changed in an overlay.
         fill(&draft.overlays()[0].upper, CHANGED, "as it became\n");
         let begun = Instant::now();
@@ -90,17 +90,19 @@ fn start(dir: &TempDir) {
         fs::create_dir(at(name)).unwrap();
     }
     let root = at("workspace");
-    let reach = Reach { read: Vec::new(), write: vec![root.clone()], network: false, limits: Limits::default() };
+    let reach =
+        SandboxAccess { read: Vec::new(), write: vec![root.clone()], network: false, limits: Limits::default() };
     let program = Path::new(env!("CARGO_BIN_EXE_hob"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let probed = |namespaces: bool| {
-        let question = Question { program, data_dir: dir.path(), config: None, reach: &reach, namespaces, path: None };
+        let question =
+            ProbeRequest { program, data_dir: dir.path(), config: None, reach: &reach, namespaces, path: None };
         runtime.block_on(Sandbox::probe(&question))
     };
     let (own, alone) = (probed(true), probed(false));
     let overlay = Overlay { root: root.clone(), upper: at("upper"), work: at("work") };
     let vector = |sandbox: &Sandbox, overlays: Vec<Overlay>| {
-        let room = Room { reach: reach.clone(), overlays, temporary: at("temporary") };
+        let room = SandboxProfile { reach: reach.clone(), overlays, temporary: at("temporary") };
         sandbox.vector(&room, &["/bin/true".to_owned()]).unwrap()
     };
     let mut ways = vec![

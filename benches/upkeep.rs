@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::daemon::upkeep::{Hand, Keep, round};
+use hob::daemon::upkeep::{RetentionPeriods, UpkeepWorker, round};
 use hob_core::domain::clock::SystemClock;
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -82,7 +82,7 @@ fn told(what: &str, took: &[Duration]) {
 async fn bench(rows: i64) {
     let home = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
     let path = home.path().join("hob.db");
-    let store = Store::open(&path, Pace::Threaded).await.unwrap();
+    let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
     fill(&store, rows).await;
     store.fold().await.unwrap();
     println!("{rows} runs, {} MB", std::fs::metadata(&path).unwrap().len() >> 20);
@@ -94,9 +94,9 @@ async fn bench(rows: i64) {
     told("without upkeep", &alone);
     let stop = CancellationToken::new();
     let all = Some(SignedDuration::from_hours(24));
-    let keep = Keep { journals: all, outbox: all, claims: all, calls: all, signals: all };
+    let keep = RetentionPeriods { journals: all, outbox: all, claims: all, calls: all, signals: all };
     let upkeep = async {
-        let hand = Hand::new(store.clone(), Arc::new(SystemClock), CancellationToken::new()).impatient();
+        let hand = UpkeepWorker::new(store.clone(), Arc::new(SystemClock), CancellationToken::new()).impatient();
         let done = round::round(hand, &keep).await.unwrap();
         stop.cancel();
         done

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hob_telemetry::Format;
-use hob_telemetry::otlp::Otlp;
+use hob_telemetry::otlp::OtlpSettings;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +43,7 @@ async fn one(directory: &Path, watched: Watched, collector: Option<String>) {
     let sink = hob_telemetry::Sink::File(Path::new("/dev/null"));
     let exporting = match (watched, collector) {
         (Watched::Traces, Some(endpoint)) => {
-            let otlp = Otlp {
+            let otlp = OtlpSettings {
                 endpoint,
                 headers: Vec::new(),
                 service_name: "bench".to_owned(),

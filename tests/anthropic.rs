@@ -18,7 +18,7 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{
     Completion, Image, MediaType, Message, ReplyPart, Sealed, StopReason, ToolCall, ToolResult, Usage, UserPart,
 };
-use hob_model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
 use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -332,7 +332,7 @@ async fn a_model_is_looked_up_without_a_call() {
         let settings = Settings { model: model.to_owned(), ..settings(&fake.base_url()) };
         Anthropic::new(settings).unwrap().check().await
     };
-    let listed = |listed, context_tokens| Ok(Checked { listed: Some(listed), context_tokens });
+    let listed = |listed, context_tokens| Ok(ModelCheck { listed: Some(listed), context_tokens });
     assert_eq!(checked("claude-haiku-4-5").await, listed(true, Some(200_000)));
     assert_eq!(checked("claude-x").await, listed(false, None));
     fake.require_key("another");

@@ -11,17 +11,17 @@ use std::time::Duration;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::Budget;
-use hob_memory::extraction::{Extractor, Pass, Ports, Settings};
+use hob_memory::extraction::{Extractor, PassReport, Ports, Settings};
 use hob_model::budget_guard::BudgetGuard;
-use hob_model::catalog::{Catalog, Entry};
-use hob_model::learned::Forget;
+use hob_model::catalog::{Catalog, ModelEntry};
+use hob_model::model_table::ModelTable;
 use hob_model::offline::Offline;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
 use hob_model::provider::Provider;
+use hob_model::refused_parameters::NoParameterStore;
 use hob_model::settings::{self, Deadlines, Tuning};
-use hob_model::table::Table;
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use support::fake_model::{FakeModel, Reply};
@@ -56,16 +56,16 @@ fn server(base_url: &str) -> Arc<dyn Provider> {
         sees_images: false,
         context_tokens: None,
     };
-    Arc::new(OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap())
+    Arc::new(OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap())
 }
 
 async fn extractor(home: &std::path::Path, primary: Arc<dyn Provider>, fast: Option<Arc<dyn Provider>>) -> Extractor {
-    let store = Store::open(&home.join("hob.db"), Pace::Threaded).await.unwrap();
-    let others = fast.into_iter().map(|fast| Entry::new("fast", fast)).collect();
+    let store = Store::open(&home.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
+    let others = fast.into_iter().map(|fast| ModelEntry::new("fast", fast)).collect();
     let ports = Ports {
         store,
-        models: Arc::new(Catalog::new(Entry::new("primary", primary), others, Arc::new(Now))),
-        table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
+        models: Arc::new(Catalog::new(ModelEntry::new("primary", primary), others, Arc::new(Now))),
+        table: Arc::new(ModelTable::new(&BTreeMap::new()).unwrap()),
         budget_guard: Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC }),
         clock: Arc::new(Now),
     };
@@ -90,7 +90,7 @@ async fn n6_the_model_for_simple_work_draws_facts_over_the_wire() {
         {"turn":2,"category":"preference","key":"coffee","value":"espresso","confidence":0.9,"changed":false}]}"#;
     fake.reply(Reply::call("record_facts", facts));
     let pass = extractor.pass().await.unwrap();
-    assert_eq!(pass, Pass { calls: 1, kept: 2, dropped: 1, ..Pass::default() });
+    assert_eq!(pass, PassReport { calls: 1, kept: 2, dropped: 1, ..PassReport::default() });
     assert_eq!(fake.refused(), Vec::<String>::new());
     let asked = &fake.requests()[0];
     assert_eq!(asked.body["tool_choice"]["function"]["name"], "record_facts");
@@ -100,7 +100,7 @@ async fn n6_the_model_for_simple_work_draws_facts_over_the_wire() {
         sqlx::query_as("SELECT scope, key, value FROM facts ORDER BY id").fetch_all(&mut raw).await.unwrap();
     let known: Vec<String> = known.into_iter().map(|(scope, key, value)| format!("{scope} {key}: {value}")).collect();
     assert_eq!(known, ["p1 sister's name: Berta", "p1 tea: green tea"]);
-    assert_eq!(extractor.pass().await.unwrap(), Pass::default(), "all of it is gone through");
+    assert_eq!(extractor.pass().await.unwrap(), PassReport::default(), "all of it is gone through");
     assert_eq!(fake.requests().len(), 1);
 }
 
@@ -110,7 +110,7 @@ async fn n6_the_offline_model_draws_no_facts() {
     let extractor = extractor(home.path(), Arc::new(Offline), None).await;
     let mut raw = Store::raw(&home.path().join("hob.db")).await.unwrap();
     sqlx::raw_sql(SAID).execute(&mut raw).await.unwrap();
-    assert_eq!(extractor.pass().await.unwrap(), Pass::default());
+    assert_eq!(extractor.pass().await.unwrap(), PassReport::default());
     let unread: i64 =
         sqlx::query_scalar("SELECT count(*) FROM episodes WHERE extracted < turns").fetch_one(&mut raw).await.unwrap();
     assert_eq!(unread, 2, "once there is a model, they are gone through");

@@ -12,7 +12,7 @@ use hob_core::domain::secret::Secret;
 use hob_model::error::ErrorClass;
 use hob_model::gemini::Gemini;
 use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
-use hob_model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -324,14 +324,14 @@ async fn dropping_the_call_drops_the_stream() {
 #[tokio::test]
 async fn the_server_is_asked_about_the_model() {
     let fake = FakeGemini::start(MODEL).await;
-    let known = Checked { listed: Some(true), context_tokens: Some(1_048_576 + 65_536) };
+    let known = ModelCheck { listed: Some(true), context_tokens: Some(1_048_576 + 65_536) };
     assert_eq!(provider(&fake).check().await, Ok(known));
     let at = |model: &str, key: &str| {
         let api_key = Some(Secret::new(key.to_owned()));
         Gemini::new(Settings { model: model.to_owned(), api_key, ..settings(&fake.root()) }).unwrap()
     };
     assert_eq!(at(&format!("models/{MODEL}"), KEY).check().await, Ok(known));
-    assert_eq!(at("gemini-0", KEY).check().await, Ok(Checked { listed: Some(false), context_tokens: None }));
+    assert_eq!(at("gemini-0", KEY).check().await, Ok(ModelCheck { listed: Some(false), context_tokens: None }));
     assert_eq!(at("a/../b?key=c", KEY).check().await.unwrap().listed, Some(false));
     assert_eq!(at(MODEL, "AIza-wrong").check().await.unwrap_err().class, ErrorClass::Auth);
 }

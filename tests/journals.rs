@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hob_agent::journal::{VERSION, decode, encode};
-use hob_agent::machine::event::{End, Event, Reply};
+use hob_agent::machine::event::{Event, RunEnd, RunReply};
 use hob_agent::machine::fingerprint::fingerprint;
 use hob_agent::machine::state::State;
 use hob_agent::machine::{Replay, step};
@@ -20,11 +20,11 @@ use hob_core::domain::ids::RunId;
 use hob_store::journal::EventRow;
 use jiff::Timestamp;
 
-use crate::stories::{Run, accepted, runs};
+use crate::stories::{RecordedStory, accepted, runs};
 use hob_config::environment::Environment;
 
 /// What a run writes today, a row each.
-fn written(run: &Run) -> Vec<EventRow> {
+fn written(run: &RecordedStory) -> Vec<EventRow> {
     let mut state = State::Empty;
     let causes = std::iter::once(accepted()).chain(run.causes.iter().cloned());
     let events: Vec<Event> = causes.flat_map(|event| step(&mut state, event).events).collect();
@@ -66,7 +66,7 @@ fn events(rows: &[EventRow]) -> Vec<Event> {
     rows.iter().map(|row| decode(RunId(1), row).unwrap()).collect()
 }
 
-fn end(state: &State) -> Option<&End> {
+fn end(state: &State) -> Option<&RunEnd> {
     match state {
         State::Closed(end) => Some(end),
         State::Active(run) => run.end(),
@@ -108,8 +108,8 @@ fn no_stored_journal_is_forgotten() {
 
 #[test]
 fn the_stored_journals_know_every_way_to_end() {
-    let ends: Vec<End> = runs().into_iter().map(|run| run.end).collect();
-    for end in [End::Completed, End::Cancelled, End::GivenUp, End::Withdrawn, End::Joined] {
+    let ends: Vec<RunEnd> = runs().into_iter().map(|run| run.end).collect();
+    for end in [RunEnd::Completed, RunEnd::Cancelled, RunEnd::GivenUp, RunEnd::Withdrawn, RunEnd::Joined] {
         assert!(ends.contains(&end), "{end:?}");
     }
 }
@@ -167,7 +167,7 @@ fn b11_a_tampered_journal_is_noticed_where_it_was_tampered_with() {
         assert_eq!(folded(&swapped).mismatch().unwrap().seq, index as i64, "swapped");
 
         let mut changed = whole.clone();
-        changed[index] = Event::Replied(Reply::Answer { text: "something else".to_owned() });
+        changed[index] = Event::Replied(RunReply::Answer { text: "something else".to_owned() });
         assert_eq!(folded(&changed).mismatch().unwrap().seq, index as i64 + 1, "changed");
     }
 }

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 use hob_core::domain::ids::CallId;
 use hob_model::legal::{
-    ANTHROPIC, CONTINUE, EMPTY_MESSAGE, GEMINI, INTERRUPTED, Legal, NO_OUTPUT, NameStart, OLLAMA, OMITTED, OPENAI,
-    Rules, Target, UNSEEN_IMAGE, legal, unseen,
+    ANTHROPIC, CONTINUE, EMPTY_MESSAGE, GEMINI, HistoryRules, HistoryTarget, INTERRUPTED, LegalHistory, NO_OUTPUT,
+    NameStart, OLLAMA, OMITTED, OPENAI, UNSEEN_IMAGE, legal, unseen,
 };
 use hob_model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use proptest::prelude::*;
@@ -20,9 +20,9 @@ use proptest::sample::{Index, select};
 use serde_json::{Map, Value};
 use support::histories::{MODELS, histories, switched, trimmed};
 
-fn targets() -> impl Strategy<Value = Target<'static>> {
-    let rules: &[&'static Rules] = &[&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA];
-    (select(rules), select(MODELS), any::<bool>()).prop_map(|(rules, model, sees_images)| Target {
+fn targets() -> impl Strategy<Value = HistoryTarget<'static>> {
+    let rules: &[&'static HistoryRules] = &[&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA];
+    (select(rules), select(MODELS), any::<bool>()).prop_map(|(rules, model, sees_images)| HistoryTarget {
         rules,
         model,
         sees_images,
@@ -38,7 +38,7 @@ fn blank(text: &str) -> bool {
 }
 
 /// What is illegal in a history, by rules that know nothing of how it was made.
-fn check(history: &[Message], target: &Target<'_>) -> Result<(), String> {
+fn check(history: &[Message], target: &HistoryTarget<'_>) -> Result<(), String> {
     if !matches!(history.first(), Some(Message::User { .. })) {
         return Err("must start with the user".into());
     }
@@ -81,7 +81,7 @@ fn check(history: &[Message], target: &Target<'_>) -> Result<(), String> {
     if owed.is_empty() { Ok(()) } else { Err(format!("unanswered: {owed:?}")) }
 }
 
-fn check_user(parts: &[UserPart], target: &Target<'_>) -> Result<(), String> {
+fn check_user(parts: &[UserPart], target: &HistoryTarget<'_>) -> Result<(), String> {
     let fits = |part: &UserPart| match part {
         UserPart::Text { text } => !blank(text),
         UserPart::Image(image) => seen(image, target),
@@ -91,7 +91,7 @@ fn check_user(parts: &[UserPart], target: &Target<'_>) -> Result<(), String> {
     if !parts.is_empty() && parts.iter().all(fits) { Ok(()) } else { Err(format!("{parts:?}")) }
 }
 
-fn check_reply(parts: &[ReplyPart], target: &Target<'_>) -> Result<(), String> {
+fn check_reply(parts: &[ReplyPart], target: &HistoryTarget<'_>) -> Result<(), String> {
     let fits = |part: &ReplyPart| match part {
         ReplyPart::Text { text } => !blank(text),
         ReplyPart::Sealed(sealed) => sealed.model == target.model,
@@ -111,7 +111,7 @@ fn check_reply(parts: &[ReplyPart], target: &Target<'_>) -> Result<(), String> {
     if says && parts.iter().all(fits) { Ok(()) } else { Err(format!("{parts:?}")) }
 }
 
-fn seen(image: &Image, target: &Target<'_>) -> bool {
+fn seen(image: &Image, target: &HistoryTarget<'_>) -> bool {
     target.sees_images && target.rules.images.contains(&image.media_type) && !image.base64.as_str().is_empty()
 }
 
@@ -132,7 +132,7 @@ fn spoken(text: &str) -> Vec<String> {
 }
 
 /// Everything a person said, word by word.
-fn by_users(history: &[Message], target: &Target<'_>) -> Vec<String> {
+fn by_users(history: &[Message], target: &HistoryTarget<'_>) -> Vec<String> {
     let last = history.iter().rposition(|message| matches!(message, Message::User { .. }));
     let said = |(at, message): (usize, &Message)| match message {
         Message::User { .. } if !says(message) && Some(at) == last => spoken(EMPTY_MESSAGE),
@@ -151,7 +151,7 @@ fn by_users(history: &[Message], target: &Target<'_>) -> Vec<String> {
 }
 
 /// Everything the model said that the target may read: words, calls and seals in their order.
-fn by_model(history: &[Message], target: &Target<'_>) -> Vec<String> {
+fn by_model(history: &[Message], target: &HistoryTarget<'_>) -> Vec<String> {
     let words = |part: &ReplyPart| match part {
         ReplyPart::Text { text } => spoken(text),
         ReplyPart::Call(call) => vec![format!("call {}", target.rules.legal_name(&call.name))],
@@ -264,7 +264,7 @@ proptest! {
     #[test]
     fn a_conversation_in_good_order_is_stable_up_to_what_is_asked_now(history in switched(4), target in targets()) {
         let now = [history.as_slice(), &[Message::user("now")]].concat();
-        let Legal { messages, stable } = legal(&now, history.len(), &target);
+        let LegalHistory { messages, stable } = legal(&now, history.len(), &target);
         prop_assert_eq!((messages.len(), stable), (now.len(), history.len()));
     }
 }

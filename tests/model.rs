@@ -15,15 +15,15 @@ use std::time::Duration;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::secret::Secret;
 use hob_model::discover::ollama::OllamaAddress;
-use hob_model::discover::{Source, discover};
+use hob_model::discover::{DiscoverySource, discover};
 use hob_model::error::{ErrorClass, ModelError};
-use hob_model::learned::{Forget, Learned, Remember};
 use hob_model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
+use hob_model::model_table::ModelTable;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
-use hob_model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::refused_parameters::{NoParameterStore, RefusedParameterStore, RefusedParameters};
 use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
-use hob_model::table::Table;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::fake_model::{FakeModel, Gate, Reply, Script};
@@ -68,7 +68,7 @@ fn settings(base_url: &str) -> Settings {
 }
 
 fn provider_at(base_url: &str) -> OpenAi {
-    OpenAi::new(settings(base_url), &PLAIN, Arc::new(Forget)).unwrap()
+    OpenAi::new(settings(base_url), &PLAIN, Arc::new(NoParameterStore)).unwrap()
 }
 
 fn asking(text: &str) -> Request {
@@ -163,14 +163,14 @@ async fn servers_without_usage_work() {
 
 /// Remembers for as long as the test lasts.
 #[derive(Default)]
-struct Notes(Mutex<BTreeMap<String, Learned>>);
+struct Notes(Mutex<BTreeMap<String, RefusedParameters>>);
 
-impl Remember for Notes {
-    fn load(&self, place: &str) -> Learned {
+impl RefusedParameterStore for Notes {
+    fn load(&self, place: &str) -> RefusedParameters {
         self.0.lock().unwrap().get(place).cloned().unwrap_or_default()
     }
 
-    fn learned(&self, place: &str, learned: &Learned) {
+    fn learned(&self, place: &str, learned: &RefusedParameters) {
         self.0.lock().unwrap().insert(place.to_owned(), learned.clone());
     }
 }
@@ -205,7 +205,7 @@ async fn a_model_that_takes_no_tools_while_it_thinks_is_told_not_to() {
     for effort in [None, Some(Effort::High)] {
         let tuning = Tuning { effort, ..Tuning::default() };
         let settings = Settings { model: "gpt-6-luna".to_owned(), tuning, ..settings(&fake.base_url()) };
-        let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
+        let provider = OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap();
         for asked in [&asking("Hi"), &asking("Hi"), &without_tools] {
             provider.complete(asked, &NoSink).await.unwrap();
         }
@@ -224,7 +224,7 @@ async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
     }
     let tuning = Tuning { temperature: Some(0.5), max_output_tokens: Some(99), effort: Some(Effort::Low) };
     let settings = Settings { tuning, ..settings(&fake.base_url()) };
-    let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
+    let provider = OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap();
     let error = provider.complete(&asking("Hi"), &NoSink).await.unwrap_err();
     assert_eq!((error.class, fake.turned_away()), (ErrorClass::BadRequest, 5));
 }
@@ -234,15 +234,15 @@ async fn the_list_of_models_is_asked_without_a_call() {
     let fake = FakeModel::start().await;
     let checked = async |model: &str| {
         let settings = Settings { model: model.to_owned(), ..settings(&fake.base_url()) };
-        OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap().check().await.unwrap()
+        OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap().check().await.unwrap()
     };
-    assert_eq!(checked("fake").await, Checked::default(), "a server without a list");
+    assert_eq!(checked("fake").await, ModelCheck::default(), "a server without a list");
     fake.models(json!([{"id": "fake", "max_model_len": 4096}, {"id": "org/fake"}]));
-    assert_eq!(checked("fake").await, Checked { listed: Some(true), context_tokens: Some(4096) });
-    assert_eq!(checked("org/fake").await, Checked { listed: Some(true), context_tokens: None });
-    assert_eq!(checked("fake-latest").await, Checked { listed: Some(true), context_tokens: None });
+    assert_eq!(checked("fake").await, ModelCheck { listed: Some(true), context_tokens: Some(4096) });
+    assert_eq!(checked("org/fake").await, ModelCheck { listed: Some(true), context_tokens: None });
+    assert_eq!(checked("fake-latest").await, ModelCheck { listed: Some(true), context_tokens: None });
     for unknown in ["other", "org/other", "../etc", "a?b"] {
-        assert_eq!(checked(unknown).await, Checked { listed: Some(false), context_tokens: None }, "{unknown}");
+        assert_eq!(checked(unknown).await, ModelCheck { listed: Some(false), context_tokens: None }, "{unknown}");
     }
     let error = provider_at("http://127.0.0.1:1/v1").check().await.unwrap_err();
     assert_eq!(error.class, ErrorClass::Network);
@@ -404,7 +404,7 @@ async fn stalled(script: Script, deadlines: Deadlines) -> (ModelError, Duration)
     fake.reply(script.gate(&gate).into());
     let settings = Settings { deadlines, ..settings(&fake.base_url()) };
     let task = tokio::spawn(async move {
-        let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
+        let provider = OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap();
         provider.complete(&asking("Hi"), &NoSink).await.unwrap_err()
     });
     gate.reached().await;
@@ -438,7 +438,7 @@ async fn a_silent_server_is_given_up() {
 fn bad_settings_are_told_before_anything_is_sent() {
     let with = |base_url: &str, key: &str| {
         let settings = Settings { api_key: Some(Secret::new(key.to_owned())), ..settings(base_url) };
-        OpenAi::new(settings, &PLAIN, Arc::new(Forget)).map(|_| ()).map_err(|error| error.class)
+        OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).map(|_| ()).map_err(|error| error.class)
     };
     assert_eq!(with("api.openai.com/v1", "sk-x"), Err(ErrorClass::BadRequest));
     assert_eq!(with("ftp://host/v1", "sk-x"), Err(ErrorClass::BadRequest));
@@ -452,13 +452,13 @@ async fn an_ollama_that_answers_is_taken() {
     let at = |host: String| move |name: &str| (name == "OLLAMA_HOST").then(|| host.clone());
     let nowhere = OllamaAddress::parse("127.0.0.1:1").unwrap();
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
-    assert_eq!(found.source, Source::Fallback, "a server without models");
+    assert_eq!(found.source, DiscoverySource::Fallback, "a server without models");
     fake.tags(r#"{"models":[{"name":"llama3.2:latest","modified_at":"2025-01-01T00:00:00Z"}]}"#);
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
-    assert_eq!((found.source, found.label.as_str()), (Source::Ollama, "ollama/llama3.2:latest"));
-    let remember: Arc<dyn Remember> = Arc::new(Forget);
+    assert_eq!((found.source, found.label.as_str()), (DiscoverySource::Ollama, "ollama/llama3.2:latest"));
+    let remember: Arc<dyn RefusedParameterStore> = Arc::new(NoParameterStore);
     assert_eq!(
-        found.provider(deadlines(), &remember, &Table::new(&BTreeMap::new()).unwrap()).unwrap().label(),
+        found.provider(deadlines(), &remember, &ModelTable::new(&BTreeMap::new()).unwrap()).unwrap().label(),
         found.label
     );
 }

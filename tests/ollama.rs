@@ -12,7 +12,7 @@ use hob_core::domain::secret::Secret;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
 use hob_model::ollama::Ollama;
-use hob_model::provider::{Checked, NoSink, Provider, Request, ToolChoice};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ async fn the_model_is_shown_once_and_asked_to_hold_what_fits() {
         assert_eq!(fake.requests()[1].body["options"]["num_ctx"], json!(num_ctx));
         assert_eq!((fake.shown(), fake.refused()), (1, Vec::new()));
         let checked = provider.check().await;
-        assert_eq!(checked, Ok(Checked { listed: Some(true), context_tokens: Some(num_ctx) }));
+        assert_eq!(checked, Ok(ModelCheck { listed: Some(true), context_tokens: Some(num_ctx) }));
     }
 }
 
@@ -298,7 +298,7 @@ async fn dropping_the_call_drops_the_stream() {
 async fn a_model_that_is_not_there_is_told() {
     let fake = FakeOllama::start(Model::default()).await;
     let provider = Ollama::new(Settings { model: "llama9".to_owned(), ..settings(&fake) }).unwrap();
-    assert_eq!(provider.check().await, Ok(Checked { listed: Some(false), context_tokens: None }));
+    assert_eq!(provider.check().await, Ok(ModelCheck { listed: Some(false), context_tokens: None }));
     let error = provider.complete(&hi(), &NoSink).await.unwrap_err();
     assert_eq!(error.class, ErrorClass::UnknownModel, "{error}");
     let nowhere = Ollama::new(dialect::settings("http://127.0.0.1:1", "qwen3")).unwrap();
@@ -355,6 +355,6 @@ async fn a_server_that_tells_nothing_of_its_model_is_asked_all_the_same() {
         fake.says(Script::default().words("ok").finish("stop"));
         assert_eq!(provider.complete(&hi(), &NoSink).await.unwrap().text(), "ok");
     }
-    assert_eq!(provider.check().await, Ok(Checked { listed: None, context_tokens: Some(16_384) }));
+    assert_eq!(provider.check().await, Ok(ModelCheck { listed: None, context_tokens: Some(16_384) }));
     assert_eq!(fake.refused(), Vec::<String>::new());
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection};
 
@@ -79,7 +79,7 @@ fn is_growing(line: &str, query: &str) -> bool {
 async fn k3_no_query_scans_what_only_grows() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     let mut database = Store::raw(&path).await.unwrap();
     let mut looked_at = 0;
     for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap() {
@@ -99,7 +99,7 @@ async fn k3_no_query_scans_what_only_grows() {
 async fn a_scan_is_seen() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     let mut database = Store::raw(&path).await.unwrap();
     for query in [
         "SELECT id FROM runs WHERE state = 'running'",
@@ -119,7 +119,7 @@ async fn a_scan_is_seen() {
 async fn k3_a_plan_depends_on_no_value_and_sorting_on_no_folder() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     let mut database = Store::raw(&path).await.unwrap();
     let with: Vec<String> = sqlx::query_scalar("PRAGMA compile_options").fetch_all(&mut database).await.unwrap();
     assert!(with.iter().any(|option| option == "ENABLE_QPSG"), "{with:?}");

@@ -20,7 +20,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use tokio::time::Instant;
 
 use crate::support::process::{Hob, hob, within};
-use crate::town::Town;
+use crate::town::Harness;
 use hob_config::environment::Environment;
 
 /// A number from the environment.
@@ -36,7 +36,7 @@ async fn n1_everything_is_answered_however_often_it_is_killed() {
     let seed = number("HOB_TORTURE_SEED", 1);
     let end = Instant::now() + Duration::from_secs(number("HOB_TORTURE_SECS", 600));
     let started = Instant::now();
-    let mut town = Town::found(seed).await;
+    let mut town = Harness::found(seed).await;
     let mut rng = SmallRng::seed_from_u64(seed);
     let (mut hob, mut killed, mut slowest) = (start(&town), 0, Duration::ZERO);
     while killed < kills && Instant::now() < end {
@@ -71,12 +71,12 @@ async fn n1_everything_is_answered_however_often_it_is_killed() {
     assert_eq!(town.model.refused(), Vec::<String>::new());
 }
 
-fn start(town: &Town) -> Hob {
+fn start(town: &Harness) -> Hob {
     Hob::start(hob(town.home.path(), &["run"]))
 }
 
 /// Waits for the first poll; says how long that took.
-async fn back(town: &Town) -> Duration {
+async fn back(town: &Harness) -> Duration {
     let since = Instant::now();
     within("poll after a start", town.polled()).await;
     since.elapsed()

@@ -15,11 +15,11 @@ use axum::http::{StatusCode, Uri};
 use hob_model::anthropic::Anthropic;
 use hob_model::discover::Api;
 use hob_model::gemini::Gemini;
-use hob_model::learned::Forget;
 use hob_model::ollama::Ollama;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
 use hob_model::provider::{NoSink, Provider, Request, ToolChoice};
+use hob_model::refused_parameters::NoParameterStore;
 use hob_model::responses::Responses;
 use hob_model::settings::{Effort, Settings, Tuning};
 use proptest::prelude::*;
@@ -59,11 +59,11 @@ fn dialect(label: &str, api: Api, settings: Settings) -> (Box<dyn Provider>, Val
     let with = |model: &str| Settings { model: model.to_owned(), label: label.to_owned(), ..settings };
     match label.split_once('/').unwrap().0 {
         "openai" if api == Api::Responses => {
-            let responses = Responses::new(with("gpt-6-luna"), Arc::new(Forget)).unwrap();
+            let responses = Responses::new(with("gpt-6-luna"), Arc::new(NoParameterStore)).unwrap();
             (Box::new(responses), |body| validate::responses::request(body, &HashSet::new()))
         }
         "openai" => {
-            let openai = OpenAi::new(with("gpt-4o"), &PLAIN, Arc::new(Forget)).unwrap();
+            let openai = OpenAi::new(with("gpt-4o"), &PLAIN, Arc::new(NoParameterStore)).unwrap();
             (Box::new(openai), validate::openai::request)
         }
         "anthropic" => (Box::new(Anthropic::new(with("claude-sonnet-4-5")).unwrap()), validate::anthropic::request),

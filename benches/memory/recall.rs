@@ -9,20 +9,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::memory::Scope;
+use hob_memory::active_embedder::ActiveEmbedder;
 use hob_memory::embedding::error::EmbedError;
 use hob_memory::embedding::local::LocalEmbedder;
 use hob_memory::embedding::{Embedded, Embedder, EmbeddingModel};
 use hob_memory::keep;
-use hob_memory::rank::late::TokenSigns;
-use hob_memory::recall::meaning::Meant;
-use hob_memory::recall::{Memory, Question, RecallLimits};
-use hob_memory::serving::Serving;
+use hob_memory::rank::late::TokenBinaryCodes;
+use hob_memory::recall::meaning::EmbeddedQuestion;
+use hob_memory::recall::{Memory, RecallLimits, RecallQuestion};
 use hob_memory::vectors::bytes;
 use hob_memory::vectors::index::Index;
 use hob_store::error::StoreError;
 use hob_store::memories::{NewMemory, begin_episode};
 use hob_store::vectors::{self, NewModel, NewVector};
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ const BEGAN: i64 = 1_700_000_000_000;
 pub(super) async fn recall(memories: i64) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
-    let store = Store::open(&path, Pace::Threaded).await.unwrap();
+    let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
     let words = Arc::new(Words::new());
     let written = write(&store, memories, &words).await;
     let rate = |time: Duration| (memories as f64 / time.as_secs_f64()) as i64;
@@ -80,14 +80,14 @@ async fn write(store: &Store, memories: i64, words: &Arc<Words>) -> Duration {
 }
 
 /// Vectors for all of them, and how long it took to write them.
-async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
+async fn embed(store: &Store, memories: i64) -> (Arc<ActiveEmbedder>, Duration) {
     let model = store.write(register).await.unwrap();
     let mut index = Index::new(DIMENSIONS);
     let mut took = Duration::ZERO;
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
         let rows: Vec<NewVector> = (from..=memories.min(from + BATCH - 1)).map(row).collect();
         for row in &rows {
-            let stored = bytes::Stored::read(&row.vector, DIMENSIONS).unwrap();
+            let stored = bytes::StoredVector::read(&row.vector, DIMENSIONS).unwrap();
             index.insert(SCOPE, row.memory.0, &stored.bits());
         }
         let started = Instant::now();
@@ -95,7 +95,7 @@ async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
         took += started.elapsed();
     }
     let described = EmbeddingModel { name: "scattered".to_owned(), dimensions: DIMENSIONS, digest: String::new() };
-    (Arc::new(Serving::of(Arc::new(Silent(described)), model, index)), took)
+    (Arc::new(ActiveEmbedder::of(Arc::new(Silent(described)), model, index)), took)
 }
 
 fn resident() -> String {
@@ -110,23 +110,29 @@ fn disk(path: &Path) -> u64 {
 }
 
 /// How long it took until all was ranked, and until it was told.
-async fn ask(memory: &Memory, serving: Option<&Arc<Serving>>, words: &Words, memories: i64) -> [Vec<Duration>; 2] {
+async fn ask(
+    memory: &Memory,
+    serving: Option<&Arc<ActiveEmbedder>>,
+    words: &Words,
+    memories: i64,
+) -> [Vec<Duration>; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..QUESTIONS {
         let about = 1 + i64::try_from(scattered(number + 7_777) % memories.cast_unsigned()).unwrap();
-        let question = Question {
+        let question = RecallQuestion {
             text: words.question(about),
             scopes: vec![SCOPE, Scope::House],
             turn: None,
             window: None,
             limits: RecallLimits::default(),
+            bill: hob_memory::embedding::Bill::House,
             now: Timestamp::from_millisecond(BEGAN + memories * 60_000).unwrap(),
         };
         // Every second number of the vector is that of what is asked about.
         let near = vector(about.cast_unsigned()).into_iter().zip(vector(u64::MAX - number)).enumerate();
         let vector = near.map(|(at, (own, other))| if at % 2 == 0 { own } else { other }).collect();
         let tokens = tokens(number.wrapping_mul(31), 6);
-        let meant = serving.map(|serving| Meant { serving: Arc::clone(serving), vector, tokens });
+        let meant = serving.map(|serving| EmbeddedQuestion { serving: Arc::clone(serving), vector, tokens });
         let started = Instant::now();
         let found = memory.ranked(&question, meant.as_ref()).await.unwrap();
         times[0].push(started.elapsed());
@@ -208,9 +214,9 @@ const fn stop_words() -> [&'static str; 100] {
     all
 }
 
-fn tokens(seed: u64, count: u64) -> TokenSigns {
+fn tokens(seed: u64, count: u64) -> TokenBinaryCodes {
     let bytes: Vec<u8> = (0..count).flat_map(|at| signs(seed + at)).flat_map(u64::to_le_bytes).collect();
-    TokenSigns::read(&bytes, DIMENSIONS).unwrap()
+    TokenBinaryCodes::read(&bytes, DIMENSIONS).unwrap()
 }
 
 fn row(memory: i64) -> NewVector {

@@ -18,7 +18,7 @@ const WORDS: &str = "hi";
 
 /// What a process took since it began.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spent {
+pub(crate) struct ProcessUsage {
     /// On a processor, in milliseconds.
     pub(crate) cpu_ms: f64,
     /// Changes of thread, its own and forced.
@@ -27,7 +27,7 @@ pub(crate) struct Spent {
     pub(crate) written_kb: f64,
 }
 
-impl Spent {
+impl ProcessUsage {
     /// Since an earlier look, for each of so many.
     pub(crate) fn each_since(self, before: Self, count: usize) -> Self {
         let each = |now: f64, then: f64| (now - then) / count as f64;
@@ -48,8 +48,9 @@ impl Process {
     }
 
     /// What its threads took.
-    pub(crate) fn spent(&self) -> Spent {
-        let mut spent = Spent { written_kb: field(&self.file("io"), "write_bytes") / 1e3, ..Spent::default() };
+    pub(crate) fn spent(&self) -> ProcessUsage {
+        let mut spent =
+            ProcessUsage { written_kb: field(&self.file("io"), "write_bytes") / 1e3, ..ProcessUsage::default() };
         for task in std::fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap() {
             let folder = task.unwrap().path();
             // A thread may end meanwhile.

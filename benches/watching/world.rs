@@ -9,36 +9,36 @@ use async_trait::async_trait;
 use hob_agent::machine::policy::Policy;
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{BASE, PromptSettings};
-use hob_agent::quota::Meter;
+use hob_agent::quota::QuotaChecker;
 use hob_core::domain::channel::{Channel, Intake};
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound, InboundEvent, Sender};
 use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::{Rng, SystemRng};
-use hob_core::domain::upkeep::LastRound;
+use hob_core::domain::upkeep::LastUpkeepRound;
 use hob_core::policy::budget::Budget;
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
-use hob_model::catalog::{Catalog, Entry};
+use hob_model::catalog::{Catalog, ModelEntry};
 use hob_model::error::ModelError;
 use hob_model::message::{Completion, Usage};
-use hob_model::metered::Metering;
+use hob_model::metered_provider::Metering;
+use hob_model::model_table::ModelTable;
 use hob_model::provider::{Provider, Request, Sink};
-use hob_model::table::Table;
-use hob_router::command::Mode;
+use hob_router::command::IntakeMode;
+use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
-use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
 use hob_store::contents::Contents;
-use hob_store::{Pace, Store};
-use hob_tools::Toolbox;
+use hob_store::{SchedulingMode, Store};
+use hob_tools::ToolRuntime;
 use hob_tools::mcp::Servers;
 use hob_tools::registry::Registry;
 use hob_tools::sandbox::Sandbox;
@@ -156,17 +156,17 @@ fn delivery(
 
 impl World {
     pub(crate) async fn open(directory: &Path) -> Self {
-        let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&directory.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
         let delivery = delivery((directory, &store), channels, (&stop, &tracker, &rest));
-        let table = Arc::new(Table::new(&BTreeMap::new()).unwrap());
+        let table = Arc::new(ModelTable::new(&BTreeMap::new()).unwrap());
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
-        let catalog = Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
+        let catalog = Catalog::new(ModelEntry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
         let models = Arc::new(catalog.metered(&metering));
         let budget_guard = Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC });
-        let meter = Arc::new(Meter { quotas: Quotas::default() });
+        let meter = Arc::new(QuotaChecker { quotas: Quotas::default() });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {
@@ -177,9 +177,9 @@ impl World {
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             redactor: Redactor::default(),
-            tools: Arc::new(hob_tools::shed::Tools::new(Registry::default())),
+            tools: Arc::new(hob_tools::registry_handle::ToolRegistryHandle::new(Registry::default())),
             personas: Arc::default(),
-            toolbox: Toolbox::plain(directory),
+            toolbox: ToolRuntime::plain(directory),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
             limits: run_limits(),
             table: Arc::clone(&table),
@@ -201,7 +201,7 @@ impl World {
         let (servers, rng) = (Servers::default(), Arc::new(SystemRng));
         let confined = Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() };
         let (personas, started) = (Arc::default(), clock.now());
-        let house = House {
+        let house = CommandServices {
             models,
             table,
             budget_guard,
@@ -214,8 +214,8 @@ impl World {
             rng,
             confined,
             conditions: Conditions::default(),
-            config: hob_core::domain::config_standing::ConfigStanding::default(),
-            upkeep: LastRound::default(),
+            config: hob_core::domain::config_status::ConfigStatusHandle::default(),
+            upkeep: LastUpkeepRound::default(),
             backups: PathBuf::new(),
             started,
         };
@@ -225,7 +225,7 @@ impl World {
             clock: Arc::clone(&clock),
             config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
-                limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
+                limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
             }),
@@ -250,7 +250,7 @@ impl World {
             conversation,
             external_id: SystemRng.id(),
             sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
-            happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
+            happening: InboundEvent::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
             circumstances: Default::default(),

@@ -7,14 +7,14 @@ use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::attached::{self, Window};
-use crate::cli::chat::{AtRest, Visit, begin, chat_of, ports, start};
-use crate::cli::exit::{self, Said};
-use crate::cli::{Base, runtime, show, show_json};
+use crate::cli::attach::{self, AttachedWindow};
+use crate::cli::chat::{ChatInput, RestCheck, begin, chat_of, ports, start};
+use crate::cli::exit::{self, SilentExit};
+use crate::cli::{CliContext, runtime, show, show_json};
 use hob_console::pipe::once;
 use hob_console::screen::Console;
 use hob_console::{ConsoleError, place};
-use hob_core::domain::channel::{Channel, Ended, Intake};
+use hob_core::domain::channel::{Channel, IdleReason, Intake};
 
 /// What `hob ask` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -32,25 +32,25 @@ pub struct AskArguments {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Answered {
+struct AskReport {
     /// All that was said.
     reply: String,
     /// How it ended: `done`, `failed`, `quietly`, or `suspended` where Hob waits for an answer. A command has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<Ended>,
+    ended: Option<IdleReason>,
 }
 
 /// Takes what is said.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
+struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Heard {
+impl CapturedOutput {
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim_end().to_owned()
     }
 }
 
-impl Write for Heard {
+impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -65,12 +65,12 @@ impl Write for Heard {
 ///
 /// # Errors
 /// When it cannot be asked; that it failed, or waits for an answer, as an exit code.
-pub(super) fn run(arguments: &AskArguments, base: Base) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &AskArguments, base: CliContext) -> anyhow::Result<()> {
     begin(&base)?;
     let chat = chat_of(arguments.new);
     let question = arguments.question.join(" ");
-    let window = attached::open(&base.data_dir, &chat)?;
-    let heard = Heard::default();
+    let window = attach::open(&base.data_dir, &chat)?;
+    let heard = CapturedOutput::default();
     let console = Arc::new(Console::pipe(heard.clone()));
     let ended = runtime().context("the runtime could not be started")?.block_on(async {
         match window {
@@ -78,32 +78,32 @@ pub(super) fn run(arguments: &AskArguments, base: Base) -> anyhow::Result<()> {
             None => alone(base, question, console, &chat).await,
         }
     })?;
-    let answered = Answered { reply: heard.text(), ended };
+    let answered = AskReport { reply: heard.text(), ended };
     if arguments.json {
         show_json(&answered)?
     } else {
         show(&(answered.reply + "\n"))?
     }
     match ended {
-        None | Some(Ended::Done | Ended::Quietly) => Ok(()),
-        Some(Ended::Suspended) => {
+        None | Some(IdleReason::Done | IdleReason::Quietly) => Ok(()),
+        Some(IdleReason::Suspended) => {
             eprintln!("hob: it waits for an answer: `hob chat` takes it");
-            Err(Said(exit::FAILED).into())
+            Err(SilentExit(exit::FAILED).into())
         }
-        Some(Ended::Failed) => Err(Said(exit::FAILED).into()),
+        Some(IdleReason::Failed) => Err(SilentExit(exit::FAILED).into()),
     }
 }
 
 async fn attached(
-    mut window: Window,
+    mut window: AttachedWindow,
     question: String,
-    console: &Console<Heard>,
+    console: &Console<CapturedOutput>,
     chat: &str,
-) -> anyhow::Result<Option<Ended>> {
+) -> anyhow::Result<Option<IdleReason>> {
     let frames = window.frames()?;
     let window = Arc::new(window);
     let ports = ports(Arc::clone(&window) as Arc<dyn Intake>, chat);
-    let ended: Result<Option<Ended>, ConsoleError> = tokio::select! {
+    let ended: Result<Option<IdleReason>, ConsoleError> = tokio::select! {
         ended = once(question, console, &*window, &ports) => ended,
         () = window.show(frames, console) => anyhow::bail!("the Hob that ran here has ended"),
     };
@@ -111,13 +111,13 @@ async fn attached(
 }
 
 async fn alone(
-    base: Base,
+    base: CliContext,
     question: String,
-    console: Arc<Console<Heard>>,
+    console: Arc<Console<CapturedOutput>>,
     chat: &str,
-) -> anyhow::Result<Option<Ended>> {
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script)).await?;
-    let quiet = AtRest(daemon.rest(), place(chat));
+) -> anyhow::Result<Option<IdleReason>> {
+    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
+    let quiet = RestCheck(daemon.rest(), place(chat));
     let ended = once(question, &console, &quiet, &ports(daemon.router(), chat)).await;
     daemon.stop().await;
     Ok(ended?)

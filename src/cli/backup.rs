@@ -16,11 +16,11 @@ use hob_config::Config;
 use hob_config::data_dir::{create_data_dir, data_dir};
 use hob_config::edit;
 use hob_config::environment::Environment;
-use hob_config::load::Loaded;
+use hob_config::load::LoadedConfig;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::{Rng as _, SystemRng};
 use hob_store::backup::archives;
-use hob_store::backup::make::{self, Made, Order};
+use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::restore::{self, Archive};
 use hob_store::backup::seal::{Identities, Recipients, is_sealed};
 use hob_store::backup::{BackupError, ByteCount};
@@ -54,7 +54,7 @@ pub struct RestoreArguments {
 }
 
 /// The config's text without its secrets.
-fn config(loaded: &Loaded) -> anyhow::Result<Option<String>> {
+fn config(loaded: &LoadedConfig) -> anyhow::Result<Option<String>> {
     if loaded.path.is_none() {
         return Ok(None);
     }
@@ -75,7 +75,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let recipients = Recipients::read(&named, backup.recipients_file.as_deref())?;
     let is_sealed = !recipients.is_empty();
     let (now, random) = (SystemClock.now(), SystemRng.id());
-    let order = Order {
+    let order = BackupRequest {
         data_dir: data_dir.clone(),
         config: config(&loaded)?,
         to: to.clone(),
@@ -102,7 +102,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
 const NAMED_MAX: usize = 5;
 
 /// What was made, and what is not in it.
-fn said(made: &Made, is_sealed: bool) -> Vec<String> {
+fn said(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
     let mut told = vec![format!(
         "{}: {} files, {} bytes, checked{}",
         made.path.display(),
@@ -131,7 +131,7 @@ fn beyond<'a>(config: &'a Config, data_dir: &Path) -> Option<&'a Path> {
 }
 
 /// Ctrl-C ends it, and it takes away what it has begun.
-async fn until_interrupted(order: Order) -> Result<Made, BackupError> {
+async fn until_interrupted(order: BackupRequest) -> Result<CreatedBackup, BackupError> {
     let stop = CancellationToken::new();
     let mut making = pin!(make::make(order, &stop));
     tokio::select! {
@@ -214,7 +214,7 @@ mod tests {
     fn n12_what_is_not_in_an_archive_is_said() {
         let made = |gone, skipped: &[&str]| {
             let skipped = skipped.iter().map(PathBuf::from).collect();
-            said(&Made { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false).join("\n")
+            said(&CreatedBackup { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false).join("\n")
         };
         insta::assert_snapshot!(made(0, &[]), @"/b/a.tar.gz: 3 files, 7 bytes, checked");
         insta::assert_snapshot!(made(2, &["workspace/link", "workspace/pipe"]), @r"

@@ -16,8 +16,8 @@ use hob_config::environment::Environment;
 use hob_config::load::load;
 use hob_memory::bench::{Answer, recall};
 use hob_memory::embedding::Embedder;
-use hob_memory::upkeep::Opener;
-use hob_memory::upkeep::source::Leave;
+use hob_memory::upkeep::EmbedderOpener;
+use hob_memory::upkeep::source::FetchPermission;
 
 /// What `hob bench` measures.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -67,7 +67,7 @@ async fn embedder(named: Option<&Path>) -> anyhow::Result<Option<Arc<dyn Embedde
     let config = load(named, &environment)?.config;
     let data_dir = data_dir(&config.state, &environment)?;
     let config = &config.memory.embedding;
-    let leave = objection(config, &environment).map_or(Leave::After(Duration::ZERO), Leave::No);
+    let leave = objection(config, &environment).map_or(FetchPermission::After(Duration::ZERO), FetchPermission::No);
     let Some(source) = source(config, &data_dir, leave) else {
         eprintln!("by words alone: no embedding is configured");
         return Ok(None);

@@ -8,17 +8,17 @@ use async_trait::async_trait;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::attached::{self, Window};
-use crate::cli::{Base, runtime};
-use crate::daemon::rest::RestWatch;
+use crate::cli::attach::{self, AttachedWindow};
+use crate::cli::{CliContext, runtime};
+use crate::daemon::idle::IdleWatcher;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use hob_config::environment::Environment;
 use hob_console::interact::interact;
-use hob_console::pipe::{Input, pipe};
+use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
-use hob_console::terminal::{Look, Terminal};
-use hob_console::{LOCAL, Ports, Quiet, place};
+use hob_console::terminal::{Terminal, TerminalTraits};
+use hob_console::{LOCAL, Ports, SessionIdle, place};
 use hob_core::domain::channel::{Channel, Intake};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::inbound::Conversation;
@@ -39,11 +39,11 @@ pub struct ChatArguments {
 ///
 /// # Errors
 /// When something cannot be started, or the terminal cannot be used.
-pub(super) fn run(arguments: ChatArguments, base: Base) -> anyhow::Result<()> {
+pub(super) fn run(arguments: ChatArguments, base: CliContext) -> anyhow::Result<()> {
     begin(&base)?;
     let chat = chat_of(arguments.new);
     let runtime = runtime().context("the runtime could not be started")?;
-    let window = attached::open(&base.data_dir, &chat)?;
+    let window = attach::open(&base.data_dir, &chat)?;
     runtime.block_on(async {
         match (window, std::io::stdin().is_terminal()) {
             (Some(window), true) => watched(base, window, &chat).await,
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: ChatArguments, base: Base) -> anyhow::Result<()> {
 }
 
 /// Opens the log, and tells what runs instead of the config file.
-pub(super) fn begin(base: &Base) -> anyhow::Result<()> {
+pub(super) fn begin(base: &CliContext) -> anyhow::Result<()> {
     hob_telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
     if let Some(fallback) = &base.fallback {
         eprintln!("degraded: {}", hob_telemetry::hidden(&fallback.trouble(SystemClock.now()).to_string()));
@@ -64,20 +64,20 @@ pub(super) fn begin(base: &Base) -> anyhow::Result<()> {
 }
 
 pub(super) fn chat_of(new: bool) -> String {
-    if new { attached::new_chat() } else { LOCAL.to_owned() }
+    if new { attach::new_chat() } else { LOCAL.to_owned() }
 }
 
 /// The terminal, and what draws on it.
-fn screen(base: &Base) -> anyhow::Result<(Terminal, Arc<Console<Stdout>>)> {
+fn screen(base: &CliContext) -> anyhow::Result<(Terminal, Arc<Console<Stdout>>)> {
     let commands = LISTED.iter().map(|(name, _)| (*name).to_owned()).collect();
     let (terminal, page) = Terminal::open(&base.data_dir, commands, look(&base.environment))?;
     Ok((terminal, Arc::new(Console::terminal(page))))
 }
 
-async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
+async fn typed(base: CliContext, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, console) = screen(&base)?;
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person)).await?;
+    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Person)).await?;
     terminal.greet(&format!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model()))?;
     let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {
@@ -89,7 +89,7 @@ async fn typed(base: Base, chat: &str) -> anyhow::Result<()> {
 }
 
 /// A person at a window onto the Hob that runs.
-async fn watched(base: Base, mut window: Window, chat: &str) -> anyhow::Result<()> {
+async fn watched(base: CliContext, mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, console) = screen(&base)?;
     terminal.greet(
@@ -106,21 +106,21 @@ async fn watched(base: Base, mut window: Window, chat: &str) -> anyhow::Result<(
 }
 
 /// How the terminal is drawn on: with styles, unless its owner wants none (https://no-color.org).
-fn look(environment: &Environment) -> Look {
+fn look(environment: &Environment) -> TerminalTraits {
     let term = environment.text("TERM").unwrap_or("dumb");
     let is_set = |name: &str| environment.text(name).is_some_and(|value| !value.is_empty());
     // Those that cut rows when they are made narrower, where all others break them.
     let cuts = is_set("XTERM_VERSION")
         || ["linux", "rxvt"].iter().any(|cutting| term.starts_with(cutting))
         || (term.starts_with("screen") && !is_set("TMUX"));
-    Look { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows: !cuts }
+    TerminalTraits { styles: !is_set("NO_COLOR"), is_dumb: term == "dumb", reflows: !cuts }
 }
 
-async fn piped(base: Base, chat: &str) -> anyhow::Result<()> {
+async fn piped(base: CliContext, chat: &str) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
-    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script)).await?;
+    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, ChatInput::Script)).await?;
     eprintln!("{}", daemon.model());
-    let quiet = AtRest(daemon.rest(), place(chat));
+    let quiet = RestCheck(daemon.rest(), place(chat));
     let mut terminate = signal(SignalKind::terminate())?;
     let ports = ports(daemon.router(), chat);
     let ended = tokio::select! {
@@ -132,7 +132,7 @@ async fn piped(base: Base, chat: &str) -> anyhow::Result<()> {
 }
 
 /// A script at a window onto the Hob that runs.
-async fn passed_on(mut window: Window, chat: &str) -> anyhow::Result<()> {
+async fn passed_on(mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
     let console = Console::pipe(std::io::stdout());
     let frames = window.frames()?;
     let window = Arc::new(window);
@@ -145,19 +145,19 @@ async fn passed_on(mut window: Window, chat: &str) -> anyhow::Result<()> {
     }
 }
 
-fn input() -> Input {
-    Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) }
+fn input() -> ScriptInput {
+    ScriptInput { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) }
 }
 
 /// Who talks.
-pub(super) enum Visit {
+pub(super) enum ChatInput {
     /// Somebody at the terminal.
     Person,
     /// What comes through a pipe.
     Script,
 }
 
-pub(super) async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
+pub(super) async fn start(base: CliContext, console: Arc<dyn Channel>, visit: ChatInput) -> anyhow::Result<Daemon> {
     let conditions = base.conditions();
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
@@ -168,7 +168,7 @@ pub(super) async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -
         environment: base.environment,
         own_channel: Some(console),
         trial: None,
-        stays: matches!(visit, Visit::Person),
+        stays: matches!(visit, ChatInput::Person),
         space: Arc::new(SystemSpace),
         conditions,
         clock: Arc::new(SystemClock),
@@ -183,10 +183,10 @@ pub(super) fn ports(intake: Arc<dyn Intake>, chat: &str) -> Ports {
 }
 
 /// Quiet when a conversation is at rest.
-pub(super) struct AtRest(pub(super) RestWatch, pub(super) Conversation);
+pub(super) struct RestCheck(pub(super) IdleWatcher, pub(super) Conversation);
 
 #[async_trait]
-impl Quiet for AtRest {
+impl SessionIdle for RestCheck {
     async fn quiet(&self) {
         self.0.at_rest(&self.1).await;
     }
@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn k2_a_terminal_is_drawn_on_as_it_can_and_as_its_owner_wants() {
         let of = |variables: &[(&'static str, &'static str)]| look(&Environment::of("/", variables.to_vec()));
-        let usual = Look { styles: true, is_dumb: false, reflows: true };
+        let usual = TerminalTraits { styles: true, is_dumb: false, reflows: true };
         assert_eq!(of(&[("TERM", "xterm-256color")]), usual);
-        assert_eq!(of(&[("TERM", "tmux-256color"), ("NO_COLOR", "1")]), Look { styles: false, ..usual });
+        assert_eq!(of(&[("TERM", "tmux-256color"), ("NO_COLOR", "1")]), TerminalTraits { styles: false, ..usual });
         assert_eq!(of(&[("TERM", "xterm"), ("NO_COLOR", "")]), usual);
-        assert_eq!(of(&[("TERM", "xterm"), ("XTERM_VERSION", "390")]), Look { reflows: false, ..usual });
-        assert_eq!(of(&[("TERM", "screen")]), Look { reflows: false, ..usual });
+        assert_eq!(of(&[("TERM", "xterm"), ("XTERM_VERSION", "390")]), TerminalTraits { reflows: false, ..usual });
+        assert_eq!(of(&[("TERM", "screen")]), TerminalTraits { reflows: false, ..usual });
         assert_eq!(of(&[("TERM", "screen"), ("TMUX", "/tmp/x")]), usual);
         assert!(of(&[("TERM", "dumb")]).is_dumb && of(&[]).is_dumb);
     }

@@ -9,12 +9,12 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use crate::cli::checked;
-use crate::daemon::{begins, models};
+use crate::daemon::{models, triggers};
 use hob_config::change::{Edit, Secrets};
 use hob_config::edit::{self, EditError};
 use hob_config::environment::Environment;
-use hob_config::good::{self, History};
-use hob_config::off::SectionOff;
+use hob_config::good_configs::{self, GoodConfigHistory};
+use hob_config::switched_off::SectionOff;
 use hob_config::writer::{WriteError, Writer};
 use hob_config::{command, example, schema, show};
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -70,20 +70,20 @@ pub enum ConfigCommand {
 }
 
 /// The config file, who writes it, and what is kept of it.
-struct Files {
+struct ConfigFiles {
     writer: Writer,
-    history: History,
+    history: GoodConfigHistory,
     /// Whether differences are shown in colours.
     colours: bool,
 }
 
-impl Files {
+impl ConfigFiles {
     fn of(named: Option<&Path>, env: &Environment) -> anyhow::Result<Self> {
-        let file = good::place(named, env)
+        let file = good_configs::place(named, env)
             .context("no place for a config file is known: set $HOME, or name one with --config")?;
-        let history = History::found(&file, env);
+        let history = GoodConfigHistory::found(&file, env);
         let colours = std::io::stdout().is_terminal() && env.text("NO_COLOR").is_none();
-        Ok(Self { writer: Writer::new(file, env.clone(), begins::beyond), history, colours })
+        Ok(Self { writer: Writer::new(file, env.clone(), triggers::beyond), history, colours })
     }
 
     fn file(&self) -> &Path {
@@ -110,13 +110,13 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
         ConfigCommand::Example => example::example(),
         ConfigCommand::Show { all } => show::show(named, env, all)?,
         ConfigCommand::Schema => schema::schema(),
-        ConfigCommand::Set { key, value } => set(&Files::of(named, env)?, &key, &value)?,
-        ConfigCommand::Get { key } => get(&Files::of(named, env)?, &key)?,
-        ConfigCommand::Unset { key } => change(&Files::of(named, env)?, Edit::unset(&key), Secrets::Refused)?,
-        ConfigCommand::History => history::list(&Files::of(named, env)?),
-        ConfigCommand::Diff { number } => history::diff(&Files::of(named, env)?, number)?,
+        ConfigCommand::Set { key, value } => set(&ConfigFiles::of(named, env)?, &key, &value)?,
+        ConfigCommand::Get { key } => get(&ConfigFiles::of(named, env)?, &key)?,
+        ConfigCommand::Unset { key } => change(&ConfigFiles::of(named, env)?, Edit::unset(&key), Secrets::Refused)?,
+        ConfigCommand::History => history::list(&ConfigFiles::of(named, env)?),
+        ConfigCommand::Diff { number } => history::diff(&ConfigFiles::of(named, env)?, number)?,
         ConfigCommand::Rollback { number, yes } => {
-            history::roll_back(&Files::of(named, env)?, number, yes, out)?;
+            history::roll_back(&ConfigFiles::of(named, env)?, number, yes, out)?;
             String::new()
         }
     };
@@ -127,7 +127,7 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
     }
 }
 
-fn set(files: &Files, key: &str, value: &str) -> anyhow::Result<String> {
+fn set(files: &ConfigFiles, key: &str, value: &str) -> anyhow::Result<String> {
     if value != "-" {
         return change(files, Edit::set(key, value), Secrets::Refused);
     }
@@ -139,7 +139,7 @@ fn set(files: &Files, key: &str, value: &str) -> anyhow::Result<String> {
     change(files, edit, Secrets::Taken)
 }
 
-fn change(files: &Files, edit: Edit, secrets: Secrets) -> anyhow::Result<String> {
+fn change(files: &ConfigFiles, edit: Edit, secrets: Secrets) -> anyhow::Result<String> {
     match files.writer.change(&[edit], secrets, SystemClock.now()) {
         Ok(plan) => Ok(format!("{}: {}\n", files.file().display(), plan.told())),
         Err(WriteError::Edit(EditError::Secret { key })) => bail!(
@@ -149,7 +149,7 @@ fn change(files: &Files, edit: Edit, secrets: Secrets) -> anyhow::Result<String>
     }
 }
 
-fn get(files: &Files, key: &str) -> anyhow::Result<String> {
+fn get(files: &ConfigFiles, key: &str) -> anyhow::Result<String> {
     let text = files.writer.text()?.unwrap_or_default();
     Ok(match edit::get(&text, key)? {
         Some(value) => format!("{key} = {value}\n"),

@@ -7,12 +7,12 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::{exit, runtime, service, show, show_json};
-use crate::daemon::begins;
+use crate::daemon::triggers;
 use crate::doctor::rules::finding::{Check, Verdict};
-use crate::doctor::{Patient, examine};
+use crate::doctor::{DoctorInputs, examine};
 use hob_config::data_dir::whereabouts;
 use hob_config::environment::Environment;
-use hob_config::load::{LoadError, Loaded, load};
+use hob_config::load::{LoadError, LoadedConfig, load};
 use hob_config::secrets;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::redactor::Redactor;
@@ -58,10 +58,10 @@ pub(super) fn run(arguments: &DoctorArguments, named: Option<&Path>) -> anyhow::
     } else {
         show(&report.to_string())?
     }
-    if report.worst < Verdict::Fail { Ok(()) } else { Err(exit::Said(exit::FAILED).into()) }
+    if report.worst < Verdict::Fail { Ok(()) } else { Err(exit::SilentExit(exit::FAILED).into()) }
 }
 
-fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<Patient> {
+fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<DoctorInputs> {
     let environment = Environment::of_process();
     let (loaded, problems) = match load(named, &environment) {
         Ok(loaded) => schedules(loaded),
@@ -72,7 +72,7 @@ fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<Patient> {
         loaded.as_ref().map_or_else(|| secrets::of_environment(&environment), |loaded| loaded.secrets(&environment));
     let redactor = Redactor::new(&hidden)?;
     hob_telemetry::hide(redactor.clone());
-    Ok(Patient {
+    Ok(DoctorInputs {
         loaded,
         problems,
         data_dir: whereabouts(named, &environment).map_err(|error| error.to_string()),
@@ -86,8 +86,8 @@ fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<Patient> {
 }
 
 /// With what is wrong with the words under `[[schedule]]`, which the config knows nothing of.
-fn schedules(loaded: Loaded) -> (Option<Loaded>, Vec<String>) {
-    let problems = loaded.problems(begins::unreadable(&loaded.config, SystemClock.now()));
+fn schedules(loaded: LoadedConfig) -> (Option<LoadedConfig>, Vec<String>) {
+    let problems = loaded.problems(triggers::unreadable(&loaded.config, SystemClock.now()));
     let problems = problems.iter().flat_map(|problems| problems.iter()).map(ToString::to_string).collect();
     (Some(loaded), problems)
 }

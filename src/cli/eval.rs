@@ -6,20 +6,20 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::asked::{self, dollars, named};
+use crate::cli::configured_models::{self, dollars, named};
 use crate::cli::eval::case::{Case, parse};
-use crate::cli::eval::judge::{Judge, Judged};
-use crate::cli::eval::script::Script;
-use crate::cli::eval::trial::Ground;
-use crate::cli::exit::{self, Said};
+use crate::cli::eval::judge::{CriterionResult, Judge};
+use crate::cli::eval::script::ScriptedModel;
+use crate::cli::eval::trial::TrialContext;
+use crate::cli::exit::{self, SilentExit};
 use crate::cli::{runtime, settled, show};
 use hob_agent::replay::tree::Evaluation;
 use hob_config::environment::Environment;
 use hob_core::domain::money::Money;
 use hob_core::domain::redactor::Redactor;
 use hob_model::catalog::Catalog;
+use hob_model::model_table::ModelTable;
 use hob_model::provider::Provider;
-use hob_model::table::Table;
 
 mod case;
 mod expect;
@@ -46,12 +46,12 @@ pub struct EvalArguments {
     #[arg(long)]
     json: bool,
     #[command(subcommand)]
-    make: Option<Make>,
+    make: Option<CaseSource>,
 }
 
 /// What cases are made from.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-enum Make {
+enum CaseSource {
     /// Print a case that is made from a recorded run
     FromRun {
         /// The run's number, as `hob runs` shows it
@@ -61,7 +61,7 @@ enum Make {
 
 /// What became of a case.
 #[derive(Debug, Serialize)]
-struct Judgement {
+struct CaseReport {
     name: String,
     passed: bool,
     /// What was expected and is not so.
@@ -72,7 +72,7 @@ struct Judgement {
     #[serde(flatten)]
     evaluation: Evaluation,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    judged: Vec<Judged>,
+    judged: Vec<CriterionResult>,
     /// What the run and its judge cost, as far as prices are known.
     #[serde(rename = "cost_nano_usd")]
     cost: Money,
@@ -87,7 +87,7 @@ struct Judgement {
 pub(super) fn run(arguments: EvalArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let EvalArguments { file, max_usd, json, make } = arguments;
     let file = match (make, file) {
-        (Some(Make::FromRun { run }), _) => return from_run::run(run, named),
+        (Some(CaseSource::FromRun { run }), _) => return from_run::run(run, named),
         (None, Some(file)) => file,
         (None, None) => anyhow::bail!("name a file of cases"),
     };
@@ -96,16 +96,16 @@ pub(super) fn run(arguments: EvalArguments, named: Option<&Path>) -> anyhow::Res
         Ok(cases) => cases,
         Err(why) => {
             eprintln!("hob: {}: {why}", file.display());
-            return Err(Said(BAD_FILE).into());
+            return Err(SilentExit(BAD_FILE).into());
         }
     };
     let environment = Environment::of_process();
     let loaded = settled(named, &environment)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;
     let config = &loaded.config;
-    let table = Arc::new(Table::new(&config.models)?);
-    let house = House {
-        ground: Ground { config, environment: &environment, redactor: &redactor },
+    let table = Arc::new(ModelTable::new(&config.models)?);
+    let house = EvalContext {
+        ground: TrialContext { config, environment: &environment, redactor: &redactor },
         table,
         judge: cases.judge.as_deref(),
     };
@@ -113,19 +113,19 @@ pub(super) fn run(arguments: EvalArguments, named: Option<&Path>) -> anyhow::Res
     if !json {
         show(&render::table(&all))?;
     }
-    if all.iter().all(|judgement| judgement.passed) { Ok(()) } else { Err(Said(exit::FAILED).into()) }
+    if all.iter().all(|judgement| judgement.passed) { Ok(()) } else { Err(SilentExit(exit::FAILED).into()) }
 }
 
 /// What cases are evaluated with.
-struct House<'a> {
-    ground: Ground<'a>,
-    table: Arc<Table>,
+struct EvalContext<'a> {
+    ground: TrialContext<'a>,
+    table: Arc<ModelTable>,
     judge: Option<&'a str>,
 }
 
-impl House<'_> {
+impl EvalContext<'_> {
     /// Runs the cases, one after another; with `json`, each is told when it is over.
-    async fn evaluate(&self, cases: &[Case], max: Money, json: bool) -> anyhow::Result<Vec<Judgement>> {
+    async fn evaluate(&self, cases: &[Case], max: Money, json: bool) -> anyhow::Result<Vec<CaseReport>> {
         let (mut all, mut spent) = (Vec::new(), Money::ZERO);
         for case in cases {
             let left = Money::from_nanos(max.nanos().saturating_sub(spent.nanos()));
@@ -139,8 +139,8 @@ impl House<'_> {
         Ok(all)
     }
 
-    async fn one(&self, case: &Case, left: Money) -> Judgement {
-        let mut judgement = Judgement {
+    async fn one(&self, case: &Case, left: Money) -> CaseReport {
+        let mut judgement = CaseReport {
             name: case.name.clone(),
             passed: false,
             failures: Vec::new(),
@@ -157,7 +157,7 @@ impl House<'_> {
         judgement
     }
 
-    async fn judged(&self, case: &Case, left: Money, judgement: &mut Judgement) -> anyhow::Result<()> {
+    async fn judged(&self, case: &Case, left: Money, judgement: &mut CaseReport) -> anyhow::Result<()> {
         // What is scripted is free.
         if left <= Money::ZERO && case.script.is_empty() {
             anyhow::bail!("it was not run: the cases before it have used up --max-usd");
@@ -185,7 +185,7 @@ impl House<'_> {
     /// Who answers instead of the configured models.
     async fn model(&self, case: &Case) -> anyhow::Result<Option<Arc<dyn Provider>>> {
         if !case.script.is_empty() {
-            return Ok(Some(Arc::new(Script::of(&case.script))));
+            return Ok(Some(Arc::new(ScriptedModel::of(&case.script))));
         }
         match &case.model {
             Some(word) => Ok(Some(named(&self.catalog().await?, word)?)),
@@ -196,19 +196,19 @@ impl House<'_> {
     async fn judge_of(&self, case: &Case) -> anyhow::Result<Arc<dyn Provider>> {
         if let Some(text) = &case.judge_script {
             let reply = case::ScriptedReply { text: text.clone(), calls: Vec::new() };
-            return Ok(Arc::new(Script::of(&[reply])));
+            return Ok(Arc::new(ScriptedModel::of(&[reply])));
         }
         named(&self.catalog().await?, self.judge.unwrap_or("primary"))
     }
 
     /// The configured models.
     async fn catalog(&self) -> anyhow::Result<Catalog> {
-        let Ground { config, environment, redactor } = &self.ground;
-        asked::catalog(config, environment, &self.table, redactor).await
+        let TrialContext { config, environment, redactor } = &self.ground;
+        configured_models::catalog(config, environment, &self.table, redactor).await
     }
 
     /// The same without secrets.
-    fn clean(&self, mut judgement: Judgement) -> Judgement {
+    fn clean(&self, mut judgement: CaseReport) -> CaseReport {
         let redactor = self.ground.redactor;
         let evaluation = &mut judgement.evaluation;
         let texts = judgement.failures.iter_mut().chain(&mut judgement.error);

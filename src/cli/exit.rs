@@ -23,15 +23,15 @@ pub const CONFIG: u8 = 78;
 
 /// A command that has said all there is to say: only its exit code is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said(pub u8);
+pub struct SilentExit(pub u8);
 
-impl fmt::Display for Said {
+impl fmt::Display for SilentExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "exit code {}", self.0)
     }
 }
 
-impl std::error::Error for Said {}
+impl std::error::Error for SilentExit {}
 
 /// The config leaves nothing to do.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub fn code(error: &anyhow::Error) -> u8 {
 }
 
 fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
-    if let Some(Said(code)) = error.downcast_ref() {
+    if let Some(SilentExit(code)) = error.downcast_ref() {
         return Some(*code);
     }
     if let Some(error) = error.downcast_ref::<StartError>() {
@@ -118,7 +118,7 @@ mod tests {
             (taken().into(), TAKEN),
             (BackupError::Taken(taken()).into(), TAKEN),
             (StartError::Restore(BackupError::Store(newer())).into(), DATABASE),
-            (Said(NOT_RUNNING).into(), NOT_RUNNING),
+            (SilentExit(NOT_RUNNING).into(), NOT_RUNNING),
         ];
         for (error, expected) in table {
             assert_eq!(code(&error), expected, "{error}");

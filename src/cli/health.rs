@@ -11,7 +11,7 @@ use crate::cli::{exit, show, show_json};
 use hob_config::data_dir::whereabouts;
 use hob_config::environment::Environment;
 use hob_store::lock::holder;
-use hob_web::ask::{AskError, ask};
+use hob_web::local_client::{AskError, ask};
 
 /// How long Hob may take to answer: it asks its database, which has five seconds.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &HealthArguments, named: Option<&Path>) -> anyhow::
     } else {
         show(&format!("{told}\n"))?
     }
-    if code == 0 { Ok(()) } else { Err(exit::Said(code).into()) }
+    if code == 0 { Ok(()) } else { Err(exit::SilentExit(code).into()) }
 }
 
 fn told(report: &Report) -> String {

@@ -10,16 +10,16 @@ use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::cli::{Base, runtime, show};
+use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::rng::SystemRng;
-use hob_tools::leftovers::Leftovers;
-use hob_tools::mcp::Place;
+use hob_tools::mcp::ServerContext;
 use hob_tools::mcp::classes::Classes;
-use hob_tools::mcp::probe::{self, Seen};
-use hob_tools::mcp::settings::{Settings, Way};
+use hob_tools::mcp::probe::{self, ProbeReport};
+use hob_tools::mcp::settings::{ServerTransport, Settings};
+use hob_tools::process_reaper::ProcessReaper;
 
 /// The most characters of what a tool does on its line.
 const LINE_CHARS_MAX: usize = 80;
@@ -53,7 +53,7 @@ pub enum McpCommand {
 ///
 /// # Errors
 /// When there is no such server, or it does not answer.
-pub(super) fn run(command: &McpCommand, base: Base) -> anyhow::Result<()> {
+pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> {
     let servers = base.loaded.config.mcp.iter().map(|(name, config)| settings(name, config, &base.data_dir));
     let servers: Vec<Settings> = servers.collect();
     match command {
@@ -86,17 +86,17 @@ fn named<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings
     Ok(server)
 }
 
-async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
+async fn look(server: &Settings, base: &CliContext) -> anyhow::Result<ProbeReport> {
     let (config, data_dir) = (&base.loaded.config, base.data_dir.as_path());
     let workspace = toolset::workspace(config, data_dir);
     // As the daemon will find it: the trial needs the folder.
     std::fs::create_dir_all(data_dir)?;
     let around = (data_dir, base.loaded.path.as_deref(), &base.environment);
     let sandbox = Box::pin(toolset::terminal::look(&config.terminal, &workspace, around)).await;
-    let place = Place {
-        walls: toolset::own::grounds(&config.terminal, &sandbox.into(), data_dir),
+    let place = ServerContext {
+        walls: toolset::own_programs::grounds(&config.terminal, &sandbox.into(), data_dir),
         data_dir: base.data_dir.clone(),
-        leftovers: Leftovers::of(&base.data_dir),
+        leftovers: ProcessReaper::of(&base.data_dir),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         tracker: TaskTracker::new(),
@@ -111,14 +111,14 @@ async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
     seen.with_context(|| format!("the MCP server {}", server.name))
 }
 
-fn list(servers: &[Settings], base: &Base) -> String {
+fn list(servers: &[Settings], base: &CliContext) -> String {
     if servers.is_empty() {
         return "The config names no MCP server; docs/mcp.md says how.\n".to_owned();
     }
     let line = |server: &Settings| {
         let place = match &server.way {
-            Way::Program { vector, .. } => vector.join(" "),
-            Way::Address { url, .. } => url.clone(),
+            ServerTransport::Program { vector, .. } => vector.join(" "),
+            ServerTransport::Address { url, .. } => url.clone(),
         };
         let tools = match probe::known(server, &base.data_dir) {
             Some(1) => "1 tool".to_owned(),
@@ -137,7 +137,7 @@ fn list(servers: &[Settings], base: &Base) -> String {
     base.redactor.redact(&all).into_owned()
 }
 
-fn told(server: &Settings, seen: &Seen) -> String {
+fn told(server: &Settings, seen: &ProbeReport) -> String {
     let mut lines = vec![format!(
         "{} answers after {:.1} s; tools on offer: {}",
         server.name,
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_look_at_a_server_is_told_in_full() {
         let server = settings("notes", &toml::from_str("command = ['notes']").unwrap(), std::path::Path::new("/d"));
-        let seen = Seen {
+        let seen = ProbeReport {
             took: Duration::from_millis(640),
             tools: vec![("notes__add".to_owned(), "Adds a note.\nMore.".to_owned())],
             left_out: vec!["drop".to_owned()],

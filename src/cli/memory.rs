@@ -12,16 +12,16 @@ use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_core::domain::memory::Scope;
-use hob_memory::forget::Forget;
-use hob_memory::item::Item;
+use hob_memory::forget::ForgetItem;
+use hob_memory::item::MemoryItem;
 use hob_memory::transfer::export;
-use hob_memory::transfer::import::Import;
+use hob_memory::transfer::import::ImportLines;
 use hob_memory::transfer::line;
-use hob_store::beside::Beside;
-use hob_store::reader::Reader;
-use hob_store::{remembered, transfer};
+use hob_store::bystander_reader::Reader;
+use hob_store::bystander_writer::BystanderWriter;
+use hob_store::{memory_views, transfer};
 
-mod look;
+mod query;
 mod render;
 mod stats;
 
@@ -37,12 +37,12 @@ pub enum MemoryCommand {
         #[arg(required = true)]
         words: Vec<String>,
         #[command(flatten)]
-        which: Which,
+        which: MemorySelection,
     },
     /// Show the newest memories
     List {
         #[command(flatten)]
-        which: Which,
+        which: MemorySelection,
     },
     /// Forget for good, by the names that search and list show: m12, f7
     Forget {
@@ -76,7 +76,7 @@ pub enum MemoryCommand {
 
 /// Which of what is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Which {
+pub struct MemorySelection {
     /// Only what this person may be told in private
     #[arg(long, value_name = "NAME")]
     person: Option<String>,
@@ -103,7 +103,11 @@ pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Resul
             MemoryCommand::Forget { ids } => forget(&database, &ids).await,
             MemoryCommand::Export { file } => export(&database, file.as_deref()).await,
             MemoryCommand::Import { file, person, house } => {
-                let into = if house { Into::House } else { person.map_or(Into::AsItWas, Into::Person) };
+                let into = if house {
+                    ImportTarget::House
+                } else {
+                    person.map_or(ImportTarget::AsItWas, ImportTarget::Person)
+                };
                 import(&database, &file, into).await
             }
             MemoryCommand::Stats { json } => {
@@ -114,24 +118,24 @@ pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Resul
     })
 }
 
-async fn search(database: &Path, words: &str, which: &Which) -> anyhow::Result<()> {
+async fn search(database: &Path, words: &str, which: &MemorySelection) -> anyhow::Result<()> {
     let mut reader = Reader::open(database).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
-    let found = look::search(database, words, scopes, usize::from(which.limit)).await?;
+    let found = query::search(database, words, scopes, usize::from(which.limit)).await?;
     if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
 }
 
-async fn list(database: &Path, which: &Which) -> anyhow::Result<()> {
+async fn list(database: &Path, which: &MemorySelection) -> anyhow::Result<()> {
     let mut reader = Reader::open(database).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
-    let found = reader.read(async |tx| look::newest(tx, &scopes, i64::from(which.limit)).await).await?;
+    let found = reader.read(async |tx| query::newest(tx, &scopes, i64::from(which.limit)).await).await?;
     if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
 }
 
 /// Where may be looked: for one person what they may be told in private, else everywhere.
 async fn scopes(reader: &mut Reader, person: Option<&str>) -> anyhow::Result<Vec<Scope>> {
     match person {
-        None => Ok(reader.read(remembered::scopes).await?),
+        None => Ok(reader.read(memory_views::scopes).await?),
         Some(name) => Ok(vec![person_named(reader, name).await?, Scope::House]),
     }
 }
@@ -148,15 +152,15 @@ pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Res
 
 async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
     let items = ids.iter().map(|id| {
-        Item::parse(id).with_context(|| {
+        MemoryItem::parse(id).with_context(|| {
             format!("{id} is no name of something remembered: m12 is something said, f7 a fact (`hob memory list`)")
         })
     });
     let items = items.collect::<anyhow::Result<Vec<_>>>()?;
-    let mut beside = Beside::open(database).await?;
+    let mut beside = BystanderWriter::open(database).await?;
     let mut missing = Vec::new();
     for item in items {
-        let forgotten = beside.write(async |tx| Forget::from(item).run(tx).await).await?;
+        let forgotten = beside.write(async |tx| ForgetItem::from(item).run(tx).await).await?;
         if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
             missing.push(item.to_string());
         } else {
@@ -187,13 +191,13 @@ fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Whose an import becomes.
-enum Into {
+enum ImportTarget {
     AsItWas,
     House,
     Person(String),
 }
 
-async fn import(database: &Path, file: &Path, into: Into) -> anyhow::Result<()> {
+async fn import(database: &Path, file: &Path, into: ImportTarget) -> anyhow::Result<()> {
     let text = if file == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_bytes| text)
@@ -203,19 +207,19 @@ async fn import(database: &Path, file: &Path, into: Into) -> anyhow::Result<()> 
     let text = text.with_context(|| format!("{} cannot be read", file.display()))?;
     let lines = line::read(&text).map_err(|problems| nothing_imported(&problems))?;
     let into = match into {
-        Into::AsItWas => None,
-        Into::House => Some(Scope::House),
-        Into::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
+        ImportTarget::AsItWas => None,
+        ImportTarget::House => Some(Scope::House),
+        ImportTarget::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
     };
-    let mut beside = Beside::open(database).await?;
-    let import = Import { lines, into };
+    let mut beside = BystanderWriter::open(database).await?;
+    let import = ImportLines { lines, into };
     let imported = beside.write(async |tx| import.run(tx).await).await?;
     beside.close().await;
     let imported = imported.map_err(|problems| nothing_imported(&problems))?;
     Ok(show(&render::imported(&imported))?)
 }
 
-fn nothing_imported(problems: &[line::Problem]) -> anyhow::Error {
+fn nothing_imported(problems: &[line::LineError]) -> anyhow::Error {
     let shown = problems.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let more = problems.len().saturating_sub(PROBLEMS_MAX);
     let more = if more > 0 { format!("\nand {more} more") } else { String::new() };

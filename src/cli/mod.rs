@@ -3,12 +3,12 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
 pub mod ask;
-mod asked;
-mod attached;
+mod attach;
 pub mod backup;
 pub mod bench;
 pub mod chat;
 pub mod config;
+mod configured_models;
 pub mod doctor;
 pub mod eval;
 pub mod exit;
@@ -65,14 +65,14 @@ use crate::cli::skill::SkillCommand;
 use crate::cli::status::StatusArguments;
 use crate::cli::version::VersionArguments;
 use crate::cli::web::WebArguments;
-use crate::daemon::begins;
+use crate::daemon::triggers;
 use hob_config::data_dir::{create_data_dir, data_dir};
 use hob_config::environment::Environment;
-use hob_config::good::fallback::{Fallback, load_or_good};
-use hob_config::load::{Loaded, load};
-use hob_config::off;
+use hob_config::good_configs::fallback::{Fallback, load_or_good};
+use hob_config::load::{LoadedConfig, load};
+use hob_config::switched_off;
 use hob_core::domain::clock::{Clock as _, SystemClock};
-use hob_core::domain::condition::{Conditions, Part};
+use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::redactor::Redactor;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
@@ -156,8 +156,8 @@ pub enum Command {
 }
 
 /// The loaded config and the data directory, which exists.
-struct Base {
-    loaded: Loaded,
+struct CliContext {
+    loaded: LoadedConfig,
     data_dir: PathBuf,
     environment: Environment,
     redactor: Redactor,
@@ -165,7 +165,7 @@ struct Base {
     fallback: Option<Fallback>,
 }
 
-impl Base {
+impl CliContext {
     /// What does not work as it should, before anything has started; it is in the log as well.
     fn conditions(&self) -> Conditions {
         let conditions = Conditions::default();
@@ -176,14 +176,14 @@ impl Base {
             for skipped in &fallback.skipped {
                 tracing::error!("config.skipped: a good config that was kept cannot be used: {skipped}");
             }
-            conditions.tell(Part::Config, trouble);
+            conditions.tell(SystemPart::Config, trouble);
         }
-        off::tell(&self.loaded.off, &conditions, SystemClock.now());
+        switched_off::tell(&self.loaded.off, &conditions, SystemClock.now());
         conditions
     }
 
     /// The same process on this older config. Its secrets are kept out of sight beside those of the file.
-    fn with(self, loaded: Loaded, fallback: Fallback) -> anyhow::Result<Self> {
+    fn with(self, loaded: LoadedConfig, fallback: Fallback) -> anyhow::Result<Self> {
         let data_dir = data_dir(&loaded.config.state, &self.environment)?;
         create_data_dir(&data_dir)?;
         self.redactor.learn(&loaded.secrets(&self.environment))?;
@@ -192,17 +192,17 @@ impl Base {
 }
 
 /// The config, with nothing wrong in it, its schedules' words among that.
-fn checked(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<Loaded> {
+fn checked(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<LoadedConfig> {
     let loaded = load(named, environment)?;
-    match loaded.problems(begins::unreadable(&loaded.config, SystemClock.now())) {
+    match loaded.problems(triggers::unreadable(&loaded.config, SystemClock.now())) {
         Some(problems) => Err(problems.into()),
         None => Ok(loaded),
     }
 }
 
 /// The config of a Hob that may be running: the last good one, as there, if the file cannot be used. That is said.
-fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<Loaded> {
-    let (loaded, fallback) = load_or_good(named, environment, begins::beyond)?;
+fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<LoadedConfig> {
+    let (loaded, fallback) = load_or_good(named, environment, triggers::beyond)?;
     if let Some(fallback) = fallback {
         eprintln!("degraded: {}", fallback.trouble(SystemClock.now()));
     }
@@ -210,14 +210,14 @@ fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow
 }
 
 /// Loads the config, or the last good one, and makes the data directory.
-fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
+fn base(named: Option<&std::path::Path>) -> anyhow::Result<CliContext> {
     let environment = Environment::of_process();
-    let (loaded, fallback) = load_or_good(named, &environment, begins::beyond)?;
+    let (loaded, fallback) = load_or_good(named, &environment, triggers::beyond)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;
     hob_telemetry::hide(redactor.clone());
-    Ok(Base { loaded, data_dir, environment, redactor, fallback })
+    Ok(CliContext { loaded, data_dir, environment, redactor, fallback })
 }
 
 /// Carries a command out.

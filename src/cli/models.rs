@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
-use crate::daemon::models::{Models, Sources, build};
+use crate::daemon::models::{ConfiguredModels, ModelSources, build};
 use hob_config::environment::Environment;
 use hob_core::domain::clock::SystemClock;
-use hob_model::guarded::Watch;
-use hob_model::learned::Forget;
+use hob_model::guarded_provider::BreakerMonitor;
+use hob_model::model_table::ModelTable;
 use hob_model::provider::Provider;
-use hob_model::table::Table;
+use hob_model::refused_parameters::NoParameterStore;
 
 mod list;
 mod trial;
@@ -47,15 +47,15 @@ pub enum ModelsCommand {
 pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let config = settled(named, &environment)?.config;
-    let table = Table::new(&config.models)?;
+    let table = ModelTable::new(&config.models)?;
     runtime().context("the runtime could not be started")?.block_on(async {
-        let models = build(Sources {
+        let models = build(ModelSources {
             config: &config,
             environment: &environment,
             table: &table,
             // The daemon's file is the daemon's: it may be running.
-            remember: Arc::new(Forget),
-            watch: Watch::new(Arc::new(SystemClock)),
+            remember: Arc::new(NoParameterStore),
+            watch: BreakerMonitor::new(Arc::new(SystemClock)),
         })
         .await?;
         match arguments.what {
@@ -73,7 +73,7 @@ fn print<T: Serialize + std::fmt::Display>(what: &T, json: bool) -> anyhow::Resu
 }
 
 /// The model that a person's word stands for; without one, the primary.
-fn chosen(models: &Models, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
+fn chosen(models: &ConfiguredModels, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
     let meant = word.unwrap_or("primary");
     if let Some(provider) = models.catalog.resolve(meant).and_then(|label| models.catalog.get(label)) {
         return Ok(provider);
@@ -82,13 +82,13 @@ fn chosen(models: &Models, word: Option<&str>) -> anyhow::Result<Arc<dyn Provide
     bail!("no model is configured as {meant}; there are: {}", known.join(", "))
 }
 
-async fn test(provider: &dyn Provider, table: &Table, json: bool) -> anyhow::Result<()> {
+async fn test(provider: &dyn Provider, table: &ModelTable, json: bool) -> anyhow::Result<()> {
     let label = provider.label();
     let rates = table.facts(label).rates;
     if !json {
         println!("Asking {label} to call a tool.");
     }
-    let mut tell = |step: &trial::Step| {
+    let mut tell = |step: &trial::TrialStep| {
         if !json {
             println!("{step}");
         }

@@ -7,7 +7,7 @@ use sd_notify::NotifyState;
 use tokio::time::Instant;
 
 use crate::daemon::Daemon;
-use crate::daemon::alive::{Pulses, all_heard, line};
+use crate::daemon::watchdog::{PulseMonitor, all_heard, line};
 
 /// How long the parts may take to show that they are alive before the watchdog is not fed.
 const ALIVE_WITHIN: Duration = Duration::from_secs(20);
@@ -86,7 +86,7 @@ async fn feed_watchdog(daemon: &Daemon) {
     let Some(limit) = sd_notify::watchdog_enabled() else {
         return std::future::pending().await;
     };
-    let mut pulses = Pulses::default();
+    let mut pulses = PulseMonitor::default();
     loop {
         let dead = pulses.look(&daemon.channels(), Instant::now());
         if !dead.is_empty() {

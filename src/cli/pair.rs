@@ -14,11 +14,11 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::principal::Role;
 use hob_core::policy::pairing::Code;
 use hob_router::pairing;
-use hob_router::pairing::desk::{self, Shown};
-use hob_store::beside::Beside;
+use hob_router::pairing::codes::{self, PairingOverview};
+use hob_store::bystander_reader::Reader;
+use hob_store::bystander_writer::BystanderWriter;
 use hob_store::lock::{DataLock, LockError};
-use hob_store::pairings::Pairing;
-use hob_store::reader::Reader;
+use hob_store::pairings::PendingPairing;
 
 /// What somebody may who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
-            let shown = Reader::open(&database).await?.read(async |tx| desk::show(tx, now).await).await?;
+            let shown = Reader::open(&database).await?.read(async |tx| codes::show(tx, now).await).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             RoleArgument::Admin => Role::Admin,
             RoleArgument::Owner => Role::Owner,
         };
-        let mut beside = Beside::open(&database).await?;
+        let mut beside = BystanderWriter::open(&database).await?;
         let confirmed = beside.write(async move |tx| pairing::confirm(tx, &code, role, now).await).await?;
         beside.close().await;
         match confirmed {
@@ -79,8 +79,8 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
     })
 }
 
-fn paired(pairing: &Pairing, role: Role) -> String {
-    let Pairing { name, channel, .. } = pairing;
+fn paired(pairing: &PendingPairing, role: Role) -> String {
+    let PendingPairing { name, channel, .. } = pairing;
     format!(
         "{} ({channel}) may talk with Hob now, as {}. They are told when Hob next looks, or they write.\n",
         one_line(name),
@@ -88,7 +88,7 @@ fn paired(pairing: &Pairing, role: Role) -> String {
     )
 }
 
-fn render(shown: &Shown, is_running: bool) -> String {
+fn render(shown: &PairingOverview, is_running: bool) -> String {
     let mut lines = Vec::new();
     match (&shown.first_owner, is_running) {
         (Some(code), true) => {

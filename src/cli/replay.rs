@@ -6,32 +6,32 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::asked;
-use crate::cli::replay::asking::{AskArguments, Asker, Caps, WentOn};
+use crate::cli::configured_models;
+use crate::cli::replay::continuation::{AskArguments, Caps, Continuation, ContinuationRunner};
 use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
-use hob_agent::machine::begun::ModelBill;
-use hob_agent::prompt::Material;
-use hob_agent::replay::Recorded;
-use hob_agent::replay::at;
-use hob_agent::replay::load::{self, Found};
-use hob_agent::replay::tree::Tree;
-use hob_agent::replay::verify::Verdict;
-use hob_agent::replay::what_if::{Change, Report, WhatIf, up_to_asking, what_if};
+use hob_agent::machine::run_start::ModelBill;
+use hob_agent::prompt::PromptInputs;
+use hob_agent::replay::RecordedRun;
+use hob_agent::replay::load::{self, LoadOutcome};
+use hob_agent::replay::run_at;
+use hob_agent::replay::tree::RunTree;
+use hob_agent::replay::verify::ReplayVerdict;
+use hob_agent::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, up_to_asking, what_if};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
-use hob_config::load::Loaded;
+use hob_config::load::LoadedConfig;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::redactor::Redactor;
 use hob_model::discover::preset::assumed_window;
-use hob_model::table::Table;
-use hob_store::reader::Reader;
+use hob_model::model_table::ModelTable;
+use hob_store::bystander_reader::Reader;
 use tokio::runtime::Runtime;
 
-mod asking;
+mod continuation;
+pub(super) mod phrases;
 mod render;
-pub(super) mod words;
 
 /// What `hob replay` is told.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -52,26 +52,26 @@ pub struct ReplayArguments {
 }
 
 /// A database that is looked at, and the config that led to it.
-pub(super) struct Opened {
+pub(super) struct OpenedDatabase {
     pub(super) reader: Reader,
-    loaded: Loaded,
+    loaded: LoadedConfig,
 }
 
 /// A comparison, and how the run went on.
 #[derive(Debug, Serialize)]
-struct Asked {
+struct ComparisonReport {
     #[serde(flatten)]
-    report: Report,
+    report: WhatIfReport,
     /// None: the record has an answer to everything.
-    went_on: Option<WentOn>,
+    went_on: Option<Continuation>,
 }
 
 /// Opens the database of the configured data directory for reading.
-pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<Opened> {
+pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<OpenedDatabase> {
     let environment = Environment::of_process();
     let loaded = settled(named, &environment)?;
     let reader = Reader::open(&data_dir(&loaded.config.state, &environment)?.join(DATABASE)).await?;
-    Ok(Opened { reader, loaded })
+    Ok(OpenedDatabase { reader, loaded })
 }
 
 /// Shows a run, checks it, or compares it.
@@ -86,15 +86,15 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
         anyhow::Ok((opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?, opened))
     })?;
     let recorded = match found {
-        Found::Run(recorded) => recorded,
-        Found::LetGo => bail!("{}", words::let_go(run)),
-        Found::Nothing { near } => bail!("{}", words::no_such_run(run, &near)),
+        LoadOutcome::Run(recorded) => recorded,
+        LoadOutcome::LetGo => bail!("{}", phrases::let_go(run)),
+        LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {
-        bail!("{}", words::forgotten(run));
+        bail!("{}", phrases::forgotten(run));
     }
     if verify {
-        let verdict = Verdict::of(&recorded);
+        let verdict = ReplayVerdict::of(&recorded);
         print(&verdict, json, |verdict| render::verdict(run, verdict))?;
         return if verdict.holds() { Ok(()) } else { bail!("run {run} is not what was recorded") };
     }
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
         let comparison = Comparison { recorded: &recorded, file: &file, json };
         return comparison.show(&mut opened, asking.caps(), &runtime);
     }
-    let tree = Tree::of(&recorded);
+    let tree = RunTree::of(&recorded);
     print(&tree, json, render::tree)?;
     match &recorded.broken {
         Some(broken) => bail!("the journal of run {run} cannot be read from event {} on: {}", broken.seq, broken.what),
@@ -112,18 +112,18 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
 
 /// A run, and what is to be otherwise in it.
 struct Comparison<'a> {
-    recorded: &'a Recorded,
+    recorded: &'a RecordedRun,
     file: &'a Path,
     json: bool,
 }
 
 impl Comparison<'_> {
     /// Compares, and asks within the caps, if there are any.
-    fn show(&self, opened: &mut Opened, caps: Option<Caps>, runtime: &Runtime) -> anyhow::Result<()> {
+    fn show(&self, opened: &mut OpenedDatabase, caps: Option<Caps>, runtime: &Runtime) -> anyhow::Result<()> {
         let Self { recorded, file, json } = *self;
         let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
         let misfit = |why| anyhow::anyhow!("{}: {why}", file.display());
-        let table = Table::new(&opened.loaded.config.models)?;
+        let table = ModelTable::new(&opened.loaded.config.models)?;
         let change = priced(WhatIf::parse(&text).map_err(misfit)?, &table);
         let Some(caps) = caps else {
             let report = what_if(recorded, &change).map_err(misfit)?;
@@ -136,37 +136,37 @@ impl Comparison<'_> {
                 let material = material(&mut opened.reader, recorded, change.what.system).await?;
                 let (config, environment) = (&opened.loaded.config, Environment::of_process());
                 let redactor = Redactor::new(&opened.loaded.secrets(&environment))?;
-                let catalog = asked::catalog(config, &environment, &table, &redactor).await?;
-                let asker = Asker { catalog: &catalog, table: &table, material: &material, caps };
+                let catalog = configured_models::catalog(config, &environment, &table, &redactor).await?;
+                let asker = ContinuationRunner { catalog: &catalog, table: &table, material: &material, caps };
                 anyhow::Ok(asker.go_on(going).await)
             })?),
         };
-        print(&Asked { report, went_on }, json, |asked| render::asked(recorded.run.0, asked, caps))
+        print(&ComparisonReport { report, went_on }, json, |asked| render::asked(recorded.run.0, asked, caps))
     }
 }
 
 /// What its models cost goes with it.
-fn priced(what: WhatIf, table: &Table) -> Change {
+fn priced(what: WhatIf, table: &ModelTable) -> WhatIfChange {
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());
         ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
-    Change { bills: what.models.iter().map(bill).collect(), what }
+    WhatIfChange { bills: what.models.iter().map(bill).collect(), what }
 }
 
 /// What the run's requests are made of, with another prompt if there is one.
-async fn material(reader: &mut Reader, recorded: &Recorded, system: Option<String>) -> anyhow::Result<Material> {
+async fn material(reader: &mut Reader, recorded: &RecordedRun, system: Option<String>) -> anyhow::Result<PromptInputs> {
     let at = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
     let unfolded = reader
-        .read(async |tx| at::unfolded(tx, recorded.run, at).await)
+        .read(async |tx| run_at::unfolded(tx, recorded.run, at).await)
         .await?
         .context("the run is not there any more")?;
     let wanted = unfolded.fold()?.wants().context("the run has not begun: there is nothing to ask")?;
     let kept = reader.read(async |tx| wanted.load(tx).await).await?;
     let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
     Ok(match system {
-        Some(system) => Material { system, ..kept },
+        Some(system) => PromptInputs { system, ..kept },
         None => kept,
     })
 }

@@ -8,20 +8,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 
 use crate::cli::exit::Unconfigured;
-use crate::cli::{Base, notify, runtime};
+use crate::cli::{CliContext, notify, runtime};
 use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, Opened, begins, configured_channels};
+use crate::daemon::{Blueprint, Daemon, OpenedData, configured_channels, triggers};
 use hob_config::daemon::LogFormat;
-use hob_config::good::fallback::instead;
-use hob_config::load::{Loaded, Note};
-use hob_config::off::SectionOff;
+use hob_config::good_configs::fallback::instead;
+use hob_config::load::{LoadNote, LoadedConfig};
+use hob_config::switched_off::SectionOff;
 use hob_config::telemetry::TelemetryConfig;
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::rng::SystemRng;
 use hob_model::discover::DiscoverError;
-use hob_telemetry::otlp::{Exporter, Otlp};
+use hob_telemetry::otlp::{Exporter, OtlpSettings};
 use hob_telemetry::{Format, Sink, journal};
 
 /// How long the collector of traces may take to be reached.
@@ -38,7 +38,7 @@ const SERVER_EVERY: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When no channel is configured, or something cannot be started.
-pub(super) fn run(base: Base) -> anyhow::Result<()> {
+pub(super) fn run(base: CliContext) -> anyhow::Result<()> {
     // With every channel off, Hob runs nevertheless: it says what is missing, and serves as soon as it is there. What is
     // closed until the file is mended is no reason to be down either: nobody would notice that it is.
     let has_page = base.loaded.config.server.listens(&base.environment).is_some();
@@ -67,9 +67,9 @@ pub(super) fn run(base: Base) -> anyhow::Result<()> {
 }
 
 /// Where traces go, if anywhere.
-fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<Otlp>> {
+fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<OtlpSettings>> {
     let Some(endpoint) = config.otlp.clone() else { return Ok(None) };
-    Ok(Some(Otlp {
+    Ok(Some(OtlpSettings {
         endpoint,
         headers: config.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         service_name: config.service_name.clone(),
@@ -80,7 +80,7 @@ fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<Otlp>> {
 }
 
 /// Serves, and sends what was traced, the last of it too.
-async fn traced(base: Base, exporter: Option<Exporter>) -> anyhow::Result<()> {
+async fn traced(base: CliContext, exporter: Option<Exporter>) -> anyhow::Result<()> {
     let exporting = exporter.map(Exporter::begin);
     let served = Box::pin(serve(base)).await;
     if let Some(exporting) = exporting {
@@ -89,7 +89,7 @@ async fn traced(base: Base, exporter: Option<Exporter>) -> anyhow::Result<()> {
     served
 }
 
-async fn serve(base: Base) -> anyhow::Result<()> {
+async fn serve(base: CliContext) -> anyhow::Result<()> {
     let mut signals =
         Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
@@ -123,7 +123,7 @@ impl Signals {
 }
 
 /// Begins with the config; where that cannot be, with the newest good one that Hob can begin with. None: it was told to stop.
-async fn begun(mut base: Base, signals: &mut Signals) -> anyhow::Result<Option<Daemon>> {
+async fn begun(mut base: CliContext, signals: &mut Signals) -> anyhow::Result<Option<Daemon>> {
     let last = Instant::now() + SERVER_WAIT_MAX;
     loop {
         let conditions = base.conditions();
@@ -142,8 +142,8 @@ async fn begun(mut base: Base, signals: &mut Signals) -> anyhow::Result<Option<D
         };
         tracing::error!("config.not_begun: Hob cannot begin with this config, and looks for an older one: {error}");
         let next = match base.fallback.take() {
-            None => instead(&base.loaded, &error, &base.environment, begins::beyond),
-            Some(fallback) => fallback.next(&error, &base.environment, begins::beyond),
+            None => instead(&base.loaded, &error, &base.environment, triggers::beyond),
+            Some(fallback) => fallback.next(&error, &base.environment, triggers::beyond),
         };
         // Without any, it is told what is wrong with the file itself.
         let (loaded, fallback) = next?;
@@ -153,11 +153,11 @@ async fn begun(mut base: Base, signals: &mut Signals) -> anyhow::Result<Option<D
 
 /// As [`Daemon::start`]; systemd waits while the database is opened.
 async fn start(blueprint: Blueprint) -> Result<Daemon, StartError> {
-    let opened = notify::patient(Opened::of(&blueprint)).await?;
+    let opened = notify::patient(OpenedData::of(&blueprint)).await?;
     Daemon::begin(blueprint, opened).await
 }
 
-fn blueprint(base: &Base, conditions: Conditions) -> Blueprint {
+fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {
     Blueprint {
         config: base.loaded.config.clone(),
         config_file: base.loaded.path.clone(),
@@ -176,11 +176,11 @@ fn blueprint(base: &Base, conditions: Conditions) -> Blueprint {
 }
 
 /// Writes to the log which sections are off, and what should be known about the file.
-fn say_what_is_off(loaded: &Loaded) {
+fn say_what_is_off(loaded: &LoadedConfig) {
     for SectionOff { section, key, what, fix, .. } in &loaded.off {
         tracing::error!(section, key, what, fix, "config.section_off");
     }
-    for Note { key, what, fix, .. } in &loaded.notes {
+    for LoadNote { key, what, fix, .. } in &loaded.notes {
         tracing::warn!(key, what, fix, "config.note");
     }
     if loaded.lacks_a_channel() && configured_channels(&loaded.config).is_empty() {

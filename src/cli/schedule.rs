@@ -15,7 +15,7 @@ use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
 use hob_store::{Tx, occurrences, schedules};
-use hob_tools::schedule::shown;
+use hob_tools::schedule::render;
 
 /// The most that are listed.
 const LISTED_MAX: i64 = 10_000;
@@ -44,7 +44,7 @@ async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<String>, StoreError> {
     let mut cards = Vec::new();
     for row in schedules::list(tx, None, LISTED_MAX).await? {
         let history = occurrences::history(tx, row.id, HISTORY).await?;
-        cards.push(format!("{}\n   for: {}\n", shown::card(&row, &history, now), row.user_name));
+        cards.push(format!("{}\n   for: {}\n", render::card(&row, &history, now), row.user_name));
     }
     Ok(cards)
 }
@@ -73,7 +73,7 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
                 Err(error) => bail!("{error}"),
             };
             let next = rule.next_few(&zone, now, usize::from(count));
-            let lines: Vec<String> = next.iter().map(|at| shown::instant(*at, &zone) + "\n").collect();
+            let lines: Vec<String> = next.iter().map(|at| render::instant(*at, &zone) + "\n").collect();
             let whose = zone.iana_name().unwrap_or("UTC");
             Ok(show(&format!("{} ({whose}):\n{}", rule.in_words(&zone), lines.concat()))?)
         }

@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
-use crate::cli::init::world::Service;
+use crate::cli::init::setup_environment::Service;
 use crate::cli::{checked, show};
-use crate::doctor::rules::service::Unit;
+use crate::doctor::rules::service::InstalledUnit;
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_config::load::load;
@@ -38,7 +38,7 @@ pub enum ServiceCommand {
     /// Start Hob now and at each boot
     Install {
         #[command(flatten)]
-        which: Which,
+        which: ServiceScope,
         /// Print the unit, and change nothing
         #[arg(long)]
         print: bool,
@@ -46,18 +46,18 @@ pub enum ServiceCommand {
     /// Stop Hob and remove the service; the data stays
     Uninstall {
         #[command(flatten)]
-        which: Which,
+        which: ServiceScope,
     },
     /// Show whether it runs
     Status {
         #[command(flatten)]
-        which: Which,
+        which: ServiceScope,
     },
 }
 
 /// Whose service.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Which {
+pub struct ServiceScope {
     /// The machine's, without privileges of its own; needs root
     #[arg(long, conflicts_with = "user")]
     system: bool,
@@ -77,7 +77,7 @@ enum Manager {
 }
 
 impl Manager {
-    fn of(which: &Which) -> Self {
+    fn of(which: &ServiceScope) -> Self {
         let root = rustix::process::geteuid().is_root();
         if which.system || (root && !which.user) { Self::System } else { Self::User }
     }
@@ -177,7 +177,7 @@ pub(super) fn run(command: ServiceCommand, named: Option<&Path>) -> anyhow::Resu
     }
 }
 
-fn place(which: &Which, environment: &Environment) -> anyhow::Result<(Manager, PathBuf)> {
+fn place(which: &ServiceScope, environment: &Environment) -> anyhow::Result<(Manager, PathBuf)> {
     let manager = Manager::of(which);
     let file = match &which.into {
         Some(folder) => folder.join(NAME),
@@ -186,7 +186,7 @@ fn place(which: &Which, environment: &Environment) -> anyhow::Result<(Manager, P
     Ok((manager, file))
 }
 
-fn install(which: &Which, print: bool, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
+fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
     let (manager, mut file) = place(which, environment)?;
     // What could not start as a service is better told now.
     let loaded = checked(named, &as_served(manager, environment)?)?;
@@ -247,7 +247,7 @@ pub(super) fn set_up(service: Service, config: &Path) -> anyhow::Result<()> {
         Service::User => (false, true),
         Service::None => return Ok(()),
     };
-    let which = Which { system, user, into: None };
+    let which = ServiceScope { system, user, into: None };
     install(&which, false, Some(config), &Environment::of_process())
 }
 
@@ -277,7 +277,7 @@ fn variables(text: &str) -> Vec<(String, String)> {
 }
 
 /// The units that are installed here, for `hob doctor`.
-pub(super) fn installed(environment: &Environment) -> Vec<Unit> {
+pub(super) fn installed(environment: &Environment) -> Vec<InstalledUnit> {
     let Ok(binary) = std::env::current_exe() else { return Vec::new() };
     let unit = |manager: Manager| {
         let file = manager.file(environment).ok()?;
@@ -287,14 +287,14 @@ pub(super) fn installed(environment: &Environment) -> Vec<Unit> {
     [Manager::System, Manager::User].into_iter().filter_map(unit).collect()
 }
 
-fn looked_at(manager: Manager, file: PathBuf, text: &str, binary: &Path, environment: &Environment) -> Unit {
+fn looked_at(manager: Manager, file: PathBuf, text: &str, binary: &Path, environment: &Environment) -> InstalledUnit {
     let start = text.lines().find(|line| line.starts_with("ExecStart="));
     let shipped = match manager {
         Manager::System => SYSTEM_UNIT,
         Manager::User => USER_UNIT,
     };
     let resolved = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_gone| path.to_owned());
-    Unit {
+    InstalledUnit {
         file,
         install: match manager {
             Manager::System => "hob service install --system",
@@ -332,7 +332,7 @@ fn linger(manager: Manager, environment: &Environment) -> Option<String> {
     (!lingers).then(|| why.to_owned())
 }
 
-fn uninstall(which: &Which, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
+fn uninstall(which: &ServiceScope, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
     let (manager, file) = place(which, environment)?;
     match fs::read_to_string(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -360,7 +360,7 @@ fn uninstall(which: &Which, named: Option<&Path>, environment: &Environment) -> 
     Ok(show(&format!("Hob is stopped, and starts no more. Its data stays in {}.\n", data.display()))?)
 }
 
-fn status(which: &Which, environment: &Environment) -> anyhow::Result<()> {
+fn status(which: &ServiceScope, environment: &Environment) -> anyhow::Result<()> {
     let (manager, file) = place(which, environment)?;
     if !file.exists() {
         bail!("{} is not there: nothing is installed; `hob service install` does it", file.display());

@@ -7,16 +7,16 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use jiff::Timestamp;
 
-use crate::cli::{Base, base, runtime, show};
+use crate::cli::{CliContext, base, runtime, show};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::skills::{SkillBook as _, SkillList};
 use hob_skill::archive::{ARCHIVE_BYTES_MAX, Bundle};
-use hob_skill::library::{Library, Said};
-use hob_skill::shelf::{Places, Shelf};
+use hob_skill::library::{Library, RecordChange};
+use hob_skill::loaded_skills::{LoadedSkills, SkillFolders};
 use hob_skill::{fetch, install, report};
-use hob_store::reader::Reader;
-use hob_store::{Pace, Store};
+use hob_store::bystander_reader::Reader;
+use hob_store::{SchedulingMode, Store};
 
 /// The most characters of a skill's description in the list.
 const LINE_CHARS_MAX: usize = 100;
@@ -72,7 +72,7 @@ pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result
     let base = base(named)?;
     runtime()?.block_on(async {
         let store = open(&base.data_dir.join(DATABASE)).await?;
-        let places = Places::of(&base.data_dir, base.loaded.config.skills.dirs.clone());
+        let places = SkillFolders::of(&base.data_dir, base.loaded.config.skills.dirs.clone());
         let library = Library::open(store.clone(), places, base.redactor.clone(), Arc::default());
         let done = carry_out(command, &library, &base).await;
         store.close().await;
@@ -83,10 +83,10 @@ pub(super) fn run(command: SkillCommand, named: Option<&Path>) -> anyhow::Result
 /// A Hob that never ran has no database yet; one of another Hob is left as it is.
 pub(super) async fn open(database: &Path) -> anyhow::Result<Store> {
     Reader::find(database).await?;
-    Ok(Store::open(database, Pace::Threaded).await?)
+    Ok(Store::open(database, SchedulingMode::Threaded).await?)
 }
 
-async fn carry_out(command: SkillCommand, library: &Library, base: &Base) -> anyhow::Result<()> {
+async fn carry_out(command: SkillCommand, library: &Library, base: &CliContext) -> anyhow::Result<()> {
     let now = SystemClock.now();
     let text = match command {
         SkillCommand::List => listed(&library.list().await?),
@@ -101,7 +101,7 @@ async fn carry_out(command: SkillCommand, library: &Library, base: &Base) -> any
             format!("{name} is not used any more.\n")
         }
         SkillCommand::Trust { name, undo } => {
-            library.record(&name, Said::Trusted(!undo), now).await?;
+            library.record(&name, RecordChange::Trusted(!undo), now).await?;
             let how = if undo { "is not trusted any more" } else { "is trusted as it is now" };
             format!("{name} {how}.\n")
         }
@@ -137,10 +137,10 @@ async fn add(from: &str, library: &Library, now: Timestamp) -> anyhow::Result<St
         on_this_machine(&PathBuf::from(from))?
     };
     let places = library.places();
-    let found = install::install(&bundle, &places.installed, &Shelf::load(places))?;
+    let found = install::install(&bundle, &places.installed, &LoadedSkills::load(places))?;
     library.reload();
     let name = found.skill.name.clone();
-    library.record(&name, Said::Installed(from.to_owned()), now).await?;
+    library.record(&name, RecordChange::Installed(from.to_owned()), now).await?;
     let hidden = install::hidden(&places.installed.join(&name), &found)?;
     let lines = report::lines(&found, &hidden).join("\n");
     Ok(format!(

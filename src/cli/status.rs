@@ -15,11 +15,11 @@ use hob_config::data_dir::whereabouts;
 use hob_config::environment::Environment;
 use hob_config::load::load;
 use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
 use hob_store::lock::holder;
-use hob_store::reader::Reader;
-use hob_web::ask::{AskError, ask};
-use hob_web::status::{self, Places, StatusReport, beside};
+use hob_web::local_client::{AskError, ask};
+use hob_web::status::{self, StatusPaths, StatusReport, beside};
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -48,7 +48,10 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
                 Ok(loaded) => (loaded.config, loaded.path),
                 Err(_told_by_doctor) => (Config::default(), None),
             };
-            asleep(&config, Places { backups: folder(&data_dir, config.backup.dir.as_ref()), data_dir, config: path })?
+            asleep(
+                &config,
+                StatusPaths { backups: folder(&data_dir, config.backup.dir.as_ref()), data_dir, config: path },
+            )?
         }
         Err(error) => return Err(error.into()),
     };
@@ -56,7 +59,7 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
 }
 
 /// What can be told of a Hob that answers nobody.
-fn asleep(config: &Config, places: Places) -> anyhow::Result<StatusReport> {
+fn asleep(config: &Config, places: StatusPaths) -> anyhow::Result<StatusReport> {
     let now = SystemClock.now();
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));

@@ -12,7 +12,7 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_store::lock::DataLock;
 use hob_tools::changes::Drafts;
 use hob_tools::workspace::Workspace;
-use hob_web::ask::{AskError, tell};
+use hob_web::local_client::{AskError, tell};
 use hob_web::undo::PATH;
 
 /// How long a running Hob may take: many files may have to move.

@@ -54,12 +54,12 @@ struct Version {
     /// The database's schema that it brings.
     schema: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    check: Option<Fit>,
+    check: Option<Compatibility>,
 }
 
 /// Whether it fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Fit {
+struct Compatibility {
     database: PathBuf,
     /// The schema that the database has; none: there is none, or it cannot be read.
     schema: Option<i64>,
@@ -87,14 +87,14 @@ pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow:
         };
         let (told, database_code) = judge(found.as_ref().copied(), version.schema);
         code = if config.is_empty() { database_code } else { database_code.max(exit::CONFIG) };
-        version.check = Some(Fit { database, schema: found.ok(), told, config });
+        version.check = Some(Compatibility { database, schema: found.ok(), told, config });
     }
     if arguments.json {
         show_json(&version)?
     } else {
         show(&version.to_string())?
     }
-    if code == 0 { Ok(()) } else { Err(exit::Said(code).into()) }
+    if code == 0 { Ok(()) } else { Err(exit::SilentExit(code).into()) }
 }
 
 /// What is to be said of a database, and the exit code.
@@ -124,7 +124,7 @@ fn judge(found: Result<i64, &StoreError>, known: i64) -> (String, u8) {
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "hob {}, schema {}", self.version, self.schema)?;
-        let Some(Fit { database, told, config, .. }) = &self.check else { return Ok(()) };
+        let Some(Compatibility { database, told, config, .. }) = &self.check else { return Ok(()) };
         writeln!(f, "database: {}: {told}", database.display())?;
         if config.is_empty() {
             return writeln!(f, "config: all of it is understood");

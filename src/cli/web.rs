@@ -16,12 +16,12 @@ use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::SystemRng;
 use hob_store::Tx;
-use hob_store::beside::Beside;
+use hob_store::bystander_writer::BystanderWriter;
 use hob_store::error::StoreError;
-use hob_store::web_door::{self, Token};
-use hob_web::ask::{AskError, ask};
-use hob_web::door::login::{self, link};
-use hob_web::door::{PageRole, hash, new_key};
+use hob_store::web_access::{self, ApiToken};
+use hob_web::access::login::{self, link};
+use hob_web::access::{PageRole, hash, new_key};
+use hob_web::local_client::{AskError, ask};
 use hob_web::page::PageAddress;
 
 /// How long a running Hob may take to answer.
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
     let directory = whereabouts(named, &environment)?;
     let now = SystemClock.now();
     runtime()?.block_on(async {
-        let mut beside = Beside::open(&directory.join(DATABASE)).await?;
+        let mut beside = BystanderWriter::open(&directory.join(DATABASE)).await?;
         let told = match arguments.command {
             None => {
                 let page = page(&directory)?;
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
 /// # Errors
 /// When the database cannot be written.
 pub(super) async fn invite(
-    beside: &mut Beside,
+    beside: &mut BystanderWriter,
     page: &str,
     role: PageRole,
     now: Timestamp,
@@ -144,20 +144,20 @@ fn role(viewer: bool) -> PageRole {
     if viewer { PageRole::Viewer } else { PageRole::Owner }
 }
 
-async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> anyhow::Result<String> {
+async fn tokens(beside: &mut BystanderWriter, command: TokenCommand, now: Timestamp) -> anyhow::Result<String> {
     match command {
         TokenCommand::Add { name, viewer } => {
             let key = new_key(&SystemRng);
             let (role, hash) = (role(viewer), hash(key.expose()));
-            let add = async |tx: &mut Tx| web_door::add_token(tx, &name, role.as_str(), &hash, now).await;
+            let add = async |tx: &mut Tx| web_access::add_token(tx, &name, role.as_str(), &hash, now).await;
             if !beside.write(add).await? {
                 bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
             }
             Ok(format!("{}\nIt is shown only now. Programs send it as `Authorization: Bearer KEY`.\n", key.expose()))
         }
         TokenCommand::List => {
-            let all = beside.write(web_door::tokens).await?;
-            let line = |token: &Token| {
+            let all = beside.write(web_access::tokens).await?;
+            let line = |token: &ApiToken| {
                 let used = token.used_at.and_then(|at| Timestamp::from_millisecond(at).ok());
                 let used = used.map_or_else(|| "never used".to_owned(), |at| format!("last used {at:.0}"));
                 format!("{} – {}, {used}\n", token.name, token.role)
@@ -166,7 +166,7 @@ async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> a
             Ok(if lines.is_empty() { "There are no keys.\n".to_owned() } else { lines })
         }
         TokenCommand::Remove { name } => {
-            if !beside.write(async |tx| web_door::remove_token(tx, &name).await).await? {
+            if !beside.write(async |tx| web_access::remove_token(tx, &name).await).await? {
                 bail!("there is no key called {name:?}");
             }
             Ok(format!("{name} opens nothing any more.\n"))

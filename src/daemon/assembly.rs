@@ -8,63 +8,63 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 
-use crate::daemon::channels::Wired;
+use crate::daemon::channels::ConnectedAccount;
 use crate::daemon::error::StartError;
-use crate::daemon::learned::LearnedFile;
+use crate::daemon::learned_params::LearnedFile;
 use crate::daemon::reload::plan;
-use crate::daemon::switches::Switches;
-use crate::daemon::toolset::{self, Grounds};
-use crate::daemon::windows::Windows;
-use crate::daemon::{Blueprint, backups, letters, memory, models, parts, trial};
-use hob_agent::counts::Counts;
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::terminal_windows::TerminalWindows;
+use crate::daemon::toolset::{self, ToolDependencies};
+use crate::daemon::{Blueprint, backups, config_mapping, email_policy, memory, models, trial};
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{self, PromptSettings};
-use hob_agent::quota::Meter;
+use hob_agent::quota::QuotaChecker;
+use hob_agent::token_counts::TokenCountHistory;
 use hob_config::Config;
-use hob_config::off::SectionOff;
+use hob_config::switched_off::SectionOff;
 use hob_core::domain::channel::Channel;
-use hob_core::domain::config_standing::ConfigStanding;
+use hob_core::domain::config_status::ConfigStatusHandle;
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::upkeep::LastRound;
+use hob_core::domain::upkeep::LastUpkeepRound;
+use hob_memory::embedding_service::EmbeddingService;
 use hob_memory::extraction::Extractor;
-use hob_memory::nearby::Nearby;
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
-use hob_model::catalog::{Catalog, Entry};
-use hob_model::guarded::Watch;
-use hob_model::learned::Remember;
-use hob_model::metered::Metering;
-use hob_model::table::Table;
+use hob_model::catalog::{Catalog, ModelEntry};
+use hob_model::guarded_provider::BreakerMonitor;
+use hob_model::metered_provider::Metering;
+use hob_model::model_table::ModelTable;
+use hob_model::refused_parameters::RefusedParameterStore;
 use hob_model::transcription::Transcriber;
+use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeConfig, IntakeLimits};
-use hob_router::respond::House;
 use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
-use hob_skill::shelf::Places;
+use hob_skill::loaded_skills::SkillFolders;
 use hob_store::Store;
 use hob_store::contents::Contents;
-use hob_tools::Toolbox;
+use hob_tools::ToolRuntime;
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
 use hob_tools::mcp::classes::Classes;
+use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
-use hob_tools::shed::Tools;
-use hob_web::chat::channel::Page;
+use hob_web::chat::channel::PageChannel;
 
 /// What stays as long as the process does, whatever the config says.
-pub(super) struct Roots {
+pub(super) struct ProcessServices {
     pub(super) store: Store,
     pub(super) contents: Contents,
     /// This process's name on leases.
     pub(super) owner: String,
     /// Keeps what models refuse.
-    pub(super) remember: Arc<dyn Remember>,
+    pub(super) remember: Arc<dyn RefusedParameterStore>,
     /// How the models' providers count.
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<TokenCountHistory>,
     /// What is near in meaning.
-    pub(super) nearby: Arc<Nearby>,
+    pub(super) nearby: Arc<EmbeddingService>,
     pub(super) skills: Arc<Library>,
     /// What programs can be kept from here.
     pub(super) sandbox: SandboxTrial,
@@ -72,13 +72,13 @@ pub(super) struct Roots {
     pub(super) alarm: Arc<Notify>,
     pub(super) delivery: Delivery,
     /// The page's side of its conversations, if Hob listens.
-    pub(super) page: Option<Arc<Page>>,
+    pub(super) page: Option<Arc<PageChannel>>,
     /// The terminals beside it, if it serves.
-    pub(super) windows: Option<Arc<Windows>>,
+    pub(super) windows: Option<Arc<TerminalWindows>>,
     /// How it stands with the config.
-    pub(super) standing: ConfigStanding,
+    pub(super) standing: ConfigStatusHandle,
     /// What the last round of upkeep did.
-    pub(super) upkeep: LastRound,
+    pub(super) upkeep: LastUpkeepRound,
     /// When this process started.
     pub(super) started: Timestamp,
     /// What is changed in copies of the workspace, and what was kept of it.
@@ -87,12 +87,12 @@ pub(super) struct Roots {
     pub(super) classes: Classes,
 }
 
-impl Roots {
+impl ProcessServices {
     /// With what was found out.
     pub(super) fn of(
         blueprint: &Blueprint,
         (store, contents, owner): (Store, Contents, String),
-        (delivery, page, windows): (Delivery, Option<Arc<Page>>, Option<Arc<Windows>>),
+        (delivery, page, windows): (Delivery, Option<Arc<PageChannel>>, Option<Arc<TerminalWindows>>),
         sandbox: SandboxTrial,
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
@@ -103,8 +103,8 @@ impl Roots {
             remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
             counts: Arc::default(),
             alarm: Arc::default(),
-            standing: ConfigStanding::default(),
-            upkeep: LastRound::default(),
+            standing: ConfigStatusHandle::default(),
+            upkeep: LastUpkeepRound::default(),
             started: blueprint.clock.now(),
             drafts: Drafts::new(&blueprint.data_dir, &workspace),
             classes: Classes::default(),
@@ -122,8 +122,8 @@ impl Roots {
 /// The channels that are delivered to.
 pub(super) fn channels(
     blueprint: &Blueprint,
-    wired: &[Wired],
-    (page, windows): (Option<&Arc<Page>>, Option<&Arc<Windows>>),
+    wired: &[ConnectedAccount],
+    (page, windows): (Option<&Arc<PageChannel>>, Option<&Arc<TerminalWindows>>),
 ) -> Vec<Arc<dyn Channel>> {
     let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
     let page = page.map(|page| Arc::clone(page) as Arc<dyn Channel>);
@@ -143,7 +143,7 @@ pub(super) fn delivery_config(config: &Config, channels: Vec<Arc<dyn Channel>>) 
         limits: delivery_limits(config),
         stream: stream_settings(config),
         reactions: config.delivery.reactions,
-        letters: Arc::new(letters::rules(config)),
+        letters: Arc::new(email_policy::rules(config)),
     }
 }
 
@@ -152,7 +152,7 @@ pub(super) fn delivery(
     blueprint: &Blueprint,
     store: &Store,
     (channels, contents): (Vec<Arc<dyn Channel>>, &Contents),
-    switches: &Switches,
+    switches: &ShutdownStages,
     rest: &Arc<Notify>,
 ) -> Delivery {
     let ports = DeliveryPorts {
@@ -170,13 +170,13 @@ pub(super) fn delivery(
 }
 
 /// The skills, as they lie in their folders.
-pub(super) fn skills(blueprint: &Blueprint, store: &Store, nearby: &Arc<Nearby>) -> Arc<Library> {
-    let places = Places::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
+pub(super) fn skills(blueprint: &Blueprint, store: &Store, nearby: &Arc<EmbeddingService>) -> Arc<Library> {
+    let places = SkillFolders::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
     Arc::new(Library::open(store.clone(), places, blueprint.redactor.clone(), Arc::clone(nearby)))
 }
 
 /// Everything that is made of one config: built as a whole, before any of it is in use.
-pub(super) struct Made {
+pub(super) struct ConfigServices {
     pub(super) config: Arc<Config>,
     pub(super) ports: Arc<Ports>,
     /// Which model answers, why, and how to change it.
@@ -187,28 +187,36 @@ pub(super) struct Made {
     transcriber: Option<Arc<Transcriber>>,
 }
 
-impl Made {
+impl ConfigServices {
     /// Makes it. The models of `former` are taken over where nothing about them has changed, and what rests goes on resting.
-    pub(super) async fn of(blueprint: &Blueprint, roots: &Roots, former: Option<&Self>) -> Result<Self, StartError> {
+    pub(super) async fn of(
+        blueprint: &Blueprint,
+        roots: &ProcessServices,
+        former: Option<&Self>,
+    ) -> Result<Self, StartError> {
         let config = &blueprint.config;
         // Only once: from then on they are told of.
         if !config.mcp.is_empty() && former.is_none_or(|former| former.config.mcp.is_empty()) {
             roots.classes.load(&roots.store).await?;
         }
         let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
-        let budget_guard = Arc::new(parts::budget_guard(config)?);
+        let budget_guard = Arc::new(config_mapping::budget_guard(config)?);
         let memory = memory::build(&config.memory, roots, budget_guard.zone.clone());
-        let extractor = parts::extractor(blueprint, &memory, (&models, &table, &budget_guard))?;
-        let shared = Shared { models, table, budget_guard, memory };
+        let extractor = config_mapping::extractor(blueprint, &memory, (&models, &table, &budget_guard))?;
+        let shared = SharedServices { models, table, budget_guard, memory };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
-        let transcriber = parts::transcriber(blueprint)?.map(Arc::new);
+        let transcriber = config_mapping::transcriber(blueprint)?.map(Arc::new);
         Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber })
     }
 
     /// What intake and commands go by.
-    pub(super) fn intake_config(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> IntakeConfig {
+    pub(super) fn intake_config(
+        &self,
+        roots: &ProcessServices,
+        (servers, blueprint): (&Servers, &Blueprint),
+    ) -> IntakeConfig {
         let ports = &self.ports;
-        let house = House {
+        let house = CommandServices {
             models: Arc::clone(&ports.models),
             table: Arc::clone(&ports.table),
             budget_guard: Arc::clone(&ports.budget_guard),
@@ -217,7 +225,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: toolset::own::confinement(&roots.sandbox, &self.config),
+            confined: toolset::own_programs::confinement(&roots.sandbox, &self.config),
             skills: Arc::clone(&ports.skills),
             drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
@@ -237,48 +245,52 @@ impl Made {
 
 async fn models(
     blueprint: &Blueprint,
-    roots: &Roots,
-    former: Option<&Made>,
-) -> Result<(Arc<Table>, Arc<Catalog>, (String, Vec<SectionOff>)), StartError> {
+    roots: &ProcessServices,
+    former: Option<&ConfigServices>,
+) -> Result<(Arc<ModelTable>, Arc<Catalog>, (String, Vec<SectionOff>)), StartError> {
     let config = &blueprint.config;
     if let Some(former) = former.filter(|former| !plan::rebuilds_models(&former.config, config)) {
         let Ports { table, models, .. } = &*former.ports;
         return Ok((Arc::clone(table), Arc::clone(models), (former.told.clone(), former.keyless.clone())));
     }
-    let table = Arc::new(Table::new(&config.models)?);
+    let table = Arc::new(ModelTable::new(&config.models)?);
     if let Some(model) = blueprint.trial.as_ref().and_then(|trial| trial.model.clone()) {
         let told = format!("{} answers.", model.label());
-        let watch = Watch::new(Arc::clone(&blueprint.clock));
-        let catalog = Catalog::watched(Entry::new("primary", model), Vec::new(), watch);
+        let watch = BreakerMonitor::new(Arc::clone(&blueprint.clock));
+        let catalog = Catalog::watched(ModelEntry::new("primary", model), Vec::new(), watch);
         let metering = Metering { meters: Arc::clone(roots.delivery.meters()), table: Arc::clone(&table) };
         let catalog = catalog.redacting(&blueprint.redactor).metered(&metering);
         return Ok((table, Arc::new(catalog), (told, Vec::new())));
     }
-    let fresh = || Watch::new(Arc::clone(&blueprint.clock));
-    let sources = models::Sources {
+    let fresh = || BreakerMonitor::new(Arc::clone(&blueprint.clock));
+    let sources = models::ModelSources {
         config,
         environment: &blueprint.environment,
         table: &table,
         remember: Arc::clone(&roots.remember),
         watch: former.map_or_else(fresh, |former| former.ports.models.watch()),
     };
-    let models::Models { catalog, told, keyless } = models::build(sources).await?;
+    let models::ConfiguredModels { catalog, told, keyless } = models::build(sources).await?;
     let metering = Metering { meters: Arc::clone(roots.delivery.meters()), table: Arc::clone(&table) };
     let catalog = catalog.redacting(&blueprint.redactor).metered(&metering);
     Ok((table, Arc::new(catalog), (told, keyless)))
 }
 
 /// What runs share with the other parts.
-struct Shared {
+struct SharedServices {
     models: Arc<Catalog>,
-    table: Arc<Table>,
+    table: Arc<ModelTable>,
     budget_guard: Arc<BudgetGuard>,
     memory: Memory,
 }
 
-fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Catalog)) -> Arc<Tools> {
+fn tools(
+    blueprint: &Blueprint,
+    roots: &ProcessServices,
+    (memory, models): (&Memory, &Catalog),
+) -> Arc<ToolRegistryHandle> {
     let config = &blueprint.config;
-    let tools = toolset::tools(&Grounds {
+    let tools = toolset::tools(&ToolDependencies {
         config,
         alarm: &roots.alarm,
         memory,
@@ -294,16 +306,16 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
         skills: &roots.skills,
         started: roots.started,
     });
-    Arc::new(Tools::new(if blueprint.trial.is_some() { trial::within(tools) } else { tools }))
+    Arc::new(ToolRegistryHandle::new(if blueprint.trial.is_some() { trial::within(tools) } else { tools }))
 }
 
-fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {
-    let Shared { models, table, budget_guard, memory } = shared;
+fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices) -> Result<Ports, StartError> {
+    let SharedServices { models, table, budget_guard, memory } = shared;
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
-    let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
+    let walls = toolset::own_programs::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     let toolbox =
-        parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
+        config_mapping::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
@@ -312,17 +324,17 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         redactor: blueprint.redactor.clone(),
         limits: run_limits(config, &toolbox),
         toolbox,
-        personas: Arc::new(parts::personas(config, &models, &tools.now())?),
+        personas: Arc::new(config_mapping::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, budget_guard.zone.clone()),
         models,
         table,
         counts: Arc::clone(&roots.counts),
-        reply_tokens: parts::reply_tokens(config),
-        meter: Arc::new(Meter { quotas: parts::quotas(&config.quotas) }),
+        reply_tokens: config_mapping::reply_tokens(config),
+        meter: Arc::new(QuotaChecker { quotas: config_mapping::quotas(&config.quotas) }),
         budget_guard,
         memory,
-        access: Arc::new(parts::access(config)),
+        access: Arc::new(config_mapping::access(config)),
         rng: Arc::clone(&blueprint.rng),
         meters: Arc::clone(roots.delivery.meters()),
         watcher: Arc::new(roots.delivery.clone()),
@@ -331,9 +343,9 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     })
 }
 
-fn run_limits(config: &Config, toolbox: &Toolbox) -> RunLimits {
+fn run_limits(config: &Config, toolbox: &ToolRuntime) -> RunLimits {
     let agent = &config.agent;
-    let mut policy = parts::policy(config);
+    let mut policy = config_mapping::policy(config);
     // Who hands a task on waits as long as for an agent that is installed (row E3).
     policy.tools.agent_secs = toolbox.timeouts.agent.as_secs();
     RunLimits {
@@ -377,6 +389,6 @@ pub(super) fn intake_limits(config: &Config) -> IntakeLimits {
     IntakeLimits {
         message_chars_max: config.agent.message_chars_max,
         queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
-        mode: parts::mode(config.agent.queue_mode),
+        mode: config_mapping::mode(config.agent.queue_mode),
     }
 }

@@ -9,18 +9,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::Blueprint;
-use crate::daemon::chores::another;
-use crate::daemon::reload::running::Current;
-use crate::daemon::switches::Switches;
+use crate::daemon::background::another;
+use crate::daemon::reload::running::CurrentConfig;
+use crate::daemon::shutdown::ShutdownStages;
 use hob_config::backup::BackupConfig;
 use hob_config::edit;
 use hob_core::domain::clock::Clock;
-use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
 use hob_core::domain::rng::Rng;
 use hob_store::backup::archives;
-use hob_store::backup::make::{self, Made, Order};
+use hob_store::backup::make::{self, BackupRequest, CreatedBackup};
 use hob_store::backup::seal::Recipients;
-use hob_store::backup::{BackupError, work};
+use hob_store::backup::{BackupError, work_dir};
 
 /// The longest wait between two looks at the clock, which can jump.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -34,7 +34,7 @@ pub fn folder(data_dir: &Path, named: Option<&PathBuf>) -> PathBuf {
 }
 
 /// What is backed up, where to, and how often.
-struct Plan {
+struct BackupPlan {
     data_dir: PathBuf,
     config_file: Option<PathBuf>,
     to: PathBuf,
@@ -46,14 +46,14 @@ struct Plan {
 }
 
 /// The last backup that this process made.
-struct Last {
+struct LastBackup {
     to: PathBuf,
     at: Timestamp,
     made: Instant,
 }
 
 /// Makes backups as long as Hob runs, if the config asks for them.
-pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Current) {
+pub(super) fn keep_up(switches: &ShutdownStages, blueprint: &Blueprint, current: CurrentConfig) {
     if !blueprint.stays {
         return;
     }
@@ -61,7 +61,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
     let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
-        (config.every_hours > 0).then(|| Plan {
+        (config.every_hours > 0).then(|| BackupPlan {
             to: folder(&data_dir, config.dir.as_ref()),
             data_dir: data_dir.clone(),
             config_file: config_file.clone(),
@@ -77,19 +77,19 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
 }
 
 /// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.
-fn sweep(switches: &Switches, blueprint: &Blueprint) {
+fn sweep(switches: &ShutdownStages, blueprint: &Blueprint) {
     let places = [blueprint.data_dir.clone(), folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref())];
     let now = blueprint.clock.now();
-    switches.channels.spawn_blocking(move || places.iter().map(|place| work::sweep(place, now)).sum::<usize>());
+    switches.channels.spawn_blocking(move || places.iter().map(|place| work_dir::sweep(place, now)).sum::<usize>());
 }
 
 /// As the config that runs asks, at each time.
 async fn make_all(
-    plan: impl Fn(&BackupConfig) -> Option<Plan>,
-    mut current: Current,
+    plan: impl Fn(&BackupConfig) -> Option<BackupPlan>,
+    mut current: CurrentConfig,
     (clock, stop): (Arc<dyn Clock>, CancellationToken),
 ) {
-    let mut last: Option<Last> = None;
+    let mut last: Option<LastBackup> = None;
     loop {
         let wanted = plan(&current.borrow_and_update().config.backup);
         let Some(plan) = wanted else {
@@ -124,7 +124,7 @@ async fn make_all(
 }
 
 /// How long until the next; none: it is due. What was made counts across restarts.
-fn due_in(plan: &Plan, last: Option<&Last>, now: Timestamp) -> Option<Duration> {
+fn due_in(plan: &BackupPlan, last: Option<&LastBackup>, now: Timestamp) -> Option<Duration> {
     let last = last.filter(|last| last.to == plan.to).map(|last| (last.at, last.made.elapsed()));
     wait((archives::newest_in(&plan.to, &plan.data_dir, now), last), plan.every, now)
 }
@@ -146,11 +146,11 @@ fn wait(
 }
 
 /// Says that there is no backup of late, and since when.
-fn tell(plan: &Plan, why: &str, now: Timestamp) {
+fn tell(plan: &BackupPlan, why: &str, now: Timestamp) {
     let newest = archives::newest_in(&plan.to, &plan.data_dir, now);
     let what = trouble(newest, plan.every, now, why);
     let fix = "see to it; `hob backup` tries it at once".to_owned();
-    plan.conditions.tell(Part::Backup, Trouble { since: now, what, fix });
+    plan.conditions.tell(SystemPart::Backup, Trouble { since: now, what, fix });
 }
 
 /// In words: what failed, and what there is.
@@ -166,8 +166,8 @@ fn trouble(newest: Option<Timestamp>, every: SignedDuration, now: Timestamp, why
     format!("no backup could be made ({why}); {there}")
 }
 
-async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<Last, BackupError> {
-    if plan.conditions.has(&Part::Disk) {
+async fn one(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken) -> Result<LastBackup, BackupError> {
+    if plan.conditions.has(&SystemPart::Disk) {
         return Err(BackupError::Low);
     }
     let (named, file) = &plan.recipients;
@@ -178,8 +178,9 @@ async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<La
     };
     let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
     let made =
-        make::make(Order { data_dir, config, to, recipients, now, random, packed: Arc::default() }, stop).await?;
-    let last = Last { to: plan.to.clone(), at: now, made: Instant::now() };
+        make::make(BackupRequest { data_dir, config, to, recipients, now, random, packed: Arc::default() }, stop)
+            .await?;
+    let last = LastBackup { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
     if !made.skipped.is_empty() {
         let (count, first) = (made.skipped.len(), made.skipped.first());
@@ -189,13 +190,13 @@ async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<La
             "backup.skipped: links, what is no file, and names that are no UTF-8 are not in it"
         );
     }
-    plan.conditions.mend(&Part::Backup);
+    plan.conditions.mend(&SystemPart::Backup);
     thin_out(plan, &made, now);
     Ok(last)
 }
 
 /// Old archives that stay where they are make no backup a failed one.
-fn thin_out(plan: &Plan, made: &Made, now: Timestamp) {
+fn thin_out(plan: &BackupPlan, made: &CreatedBackup, now: Timestamp) {
     match archives::thin_out(&plan.data_dir, made, plan.keep, now) {
         Ok(0) => {}
         Ok(gone) => tracing::info!(archives = gone, "backup.thinned"),

@@ -1,6 +1,6 @@
 //! The platforms' accounts, as the config names them, and those that are at work.
 //!
-//! Start at [`wirings`]; [`Live`] is an account that receives.
+//! Start at [`wirings`]; [`LiveAccount`] is an account that receives.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::chores::slept;
+use crate::daemon::background::slept;
 use crate::daemon::error::StartError;
-use crate::daemon::reload::plan::Address;
-use crate::daemon::switches::Switches;
-use crate::daemon::{Blueprint, discord, letters, slack, telegram};
+use crate::daemon::reload::plan::AccountAddress;
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::{Blueprint, discord, email_policy, slack, telegram};
 use hob_config::Config;
 use hob_core::domain::channel::{Adapter, Intake};
 use hob_core::domain::clock::Clock;
@@ -28,35 +28,38 @@ const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 const FORMER_MAX: Duration = Duration::from_secs(15);
 
 /// How an account is reached. What else its section says, people and personas, is no part of it.
-pub(super) trait Platform: Any + Send + Sync {
+pub(super) trait AccountConnector: Any + Send + Sync {
     /// Which account it is.
-    fn address(&self) -> Address;
+    fn address(&self) -> AccountAddress;
 
     /// Is it reached in the same way?
-    fn is_as(&self, other: &dyn Platform) -> bool;
+    fn is_as(&self, other: &dyn AccountConnector) -> bool;
 
     /// Builds the adapter; nothing is sent yet.
-    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken>;
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, BuildError>;
 }
 
 /// Why an adapter cannot be built.
-pub(super) type Broken = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BuildError = Box<dyn std::error::Error + Send + Sync>;
 
 /// One of an account.
-pub(super) type Wiring = Arc<dyn Platform>;
+pub(super) type SharedConnector = Arc<dyn AccountConnector>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.
-pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<Wiring>, StartError> {
+pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
     let mut all = telegram::wirings(config, is_served)?;
     all.extend(slack::wirings(config)?);
     all.extend(discord::wirings(config)?);
-    all.extend(letters::wirings(config)?);
+    all.extend(email_policy::wirings(config)?);
     Ok(all)
 }
 
 /// A platform that this Hob was built without.
 #[cfg(not(all(feature = "telegram", feature = "slack", feature = "discord", feature = "email")))]
-pub(super) fn without<T>(section: &str, mut accounts: impl Iterator<Item = T>) -> Result<Vec<Wiring>, StartError> {
+pub(super) fn without<T>(
+    section: &str,
+    mut accounts: impl Iterator<Item = T>,
+) -> Result<Vec<SharedConnector>, StartError> {
     match accounts.next() {
         None => Ok(Vec::new()),
         Some(_) => Err(StartError::Config(format!(
@@ -67,22 +70,22 @@ pub(super) fn without<T>(section: &str, mut accounts: impl Iterator<Item = T>) -
 
 /// An account with its adapter.
 #[derive(Clone)]
-pub(super) struct Wired {
-    pub(super) wiring: Wiring,
+pub(super) struct ConnectedAccount {
+    pub(super) wiring: SharedConnector,
     pub(super) adapter: Arc<dyn Adapter>,
 }
 
 /// Every account of the config; `is_served`: Hob listens for calls. With a channel of the caller's own there are none.
-pub(super) fn wired(blueprint: &Blueprint, is_served: bool) -> Result<Vec<Wired>, StartError> {
+pub(super) fn wired(blueprint: &Blueprint, is_served: bool) -> Result<Vec<ConnectedAccount>, StartError> {
     if blueprint.own_channel.is_some() {
         return Ok(Vec::new());
     }
     let all = wirings(&blueprint.config, is_served)?.into_iter();
-    all.map(|wiring| Ok(Wired { adapter: built(&wiring, blueprint)?, wiring })).collect()
+    all.map(|wiring| Ok(ConnectedAccount { adapter: built(&wiring, blueprint)?, wiring })).collect()
 }
 
 /// The adapter of an account.
-pub(super) fn built(wiring: &Wiring, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
+pub(super) fn built(wiring: &SharedConnector, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
     wiring.build(Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng)).map_err(|source| {
         let (channel, account) = wiring.address();
         StartError::Channel { channel, account, source }
@@ -90,16 +93,20 @@ pub(super) fn built(wiring: &Wiring, blueprint: &Blueprint) -> Result<Arc<dyn Ad
 }
 
 /// An account that receives.
-pub(super) struct Live {
-    pub(super) wired: Wired,
+pub(super) struct LiveAccount {
+    pub(super) wired: ConnectedAccount,
     stop: CancellationToken,
     ended: JoinHandle<Option<()>>,
 }
 
-impl Live {
+impl LiveAccount {
     /// It receives from now on, or, in the place of another, once that has ended: what is not acknowledged by then, the
     /// platform gives the new one.
-    pub(super) fn begin(wired: Wired, before: Option<Self>, (router, switches): (&Arc<Router>, &Switches)) -> Self {
+    pub(super) fn begin(
+        wired: ConnectedAccount,
+        before: Option<Self>,
+        (router, switches): (&Arc<Router>, &ShutdownStages),
+    ) -> Self {
         let stop = switches.intake.child_token();
         let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), stop.clone());
         let former = before.map(Self::end);

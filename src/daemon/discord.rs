@@ -3,23 +3,23 @@
 #[cfg(feature = "discord")]
 use std::{any::Any, sync::Arc};
 
-use crate::daemon::channels::Wiring;
+use crate::daemon::account_access::{AccountSection, numbers};
+use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "discord"))]
 use crate::daemon::channels::without;
 #[cfg(feature = "discord")]
-use crate::daemon::channels::{Broken, Platform};
+use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
-use crate::daemon::people::{Section, numbers};
 use hob_config::Config;
 use hob_config::discord::DiscordConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
 #[cfg(feature = "discord")]
 use {
-    crate::daemon::reload::plan::Address,
+    crate::daemon::reload::plan::AccountAddress,
     hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
     hob_discord::Discord,
-    hob_discord::settings::{Pace, Settings},
+    hob_discord::settings::{Settings, Timing},
 };
 
 /// The bots, by their accounts' names.
@@ -29,8 +29,8 @@ pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordC
 }
 
 /// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
-    accounts(config).map(|(account, discord)| Section {
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
+    accounts(config).map(|(account, discord)| AccountSection {
         channel: ChannelKind::Discord,
         account,
         admitted: [
@@ -48,26 +48,26 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
 
 /// How they are reached.
 #[cfg(feature = "discord")]
-pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as Wiring)).collect()
+pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as SharedConnector)).collect()
 }
 
 #[cfg(not(feature = "discord"))]
-pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
     without("discord", accounts(config))
 }
 
 #[cfg(feature = "discord")]
-impl Platform for Settings {
-    fn address(&self) -> Address {
+impl AccountConnector for Settings {
+    fn address(&self) -> AccountAddress {
         (ChannelKind::Discord, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn Platform) -> bool {
+    fn is_as(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>() == Some(self)
     }
 
-    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, BuildError> {
         Ok(Arc::new(Discord::new(self.clone(), clock, rng)?))
     }
 }
@@ -81,6 +81,6 @@ fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartErro
         token: config.bot_token.clone(),
         api_url,
         command_guilds: config.command_guild_ids.iter().map(i64::to_string).collect(),
-        pace: Pace::PRODUCTION,
+        pace: Timing::PRODUCTION,
     })
 }

@@ -1,10 +1,10 @@
 //! Why Hob could not start.
 
-use crate::daemon::channels::Broken;
+use crate::daemon::channels::BuildError;
 use hob_core::domain::inbound::ChannelKind;
 use hob_model::discover::DiscoverError;
 use hob_model::error::ModelError;
-use hob_model::table::TableError;
+use hob_model::model_table::TableError;
 use hob_store::backup::BackupError;
 use hob_store::error::StoreError;
 use hob_store::lock::LockError;
@@ -46,7 +46,7 @@ pub enum StartError {
         /// Which of its accounts.
         account: String,
         /// Why.
-        source: Broken,
+        source: BuildError,
     },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]

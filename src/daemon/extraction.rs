@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use hob_memory::extraction::{CALLS_PER_PASS, Extractor, Pass};
+use hob_memory::extraction::{CALLS_PER_PASS, Extractor, PassReport};
 
 /// How often it is looked whether a conversation is over.
 const EVERY: Duration = Duration::from_secs(60);
@@ -21,7 +21,7 @@ pub(super) async fn draw_facts(extractor: Extractor, draws: bool, stop: Cancella
     }
     loop {
         let work = async {
-            let pass = if draws { extractor.pass().await } else { Ok(Pass::default()) };
+            let pass = if draws { extractor.pass().await } else { Ok(PassReport::default()) };
             let wait = match pass {
                 Ok(pass) => {
                     tell(&pass);
@@ -47,7 +47,7 @@ pub(super) async fn draw_facts(extractor: Extractor, draws: bool, stop: Cancella
     }
 }
 
-fn tell(pass: &Pass) {
+fn tell(pass: &PassReport) {
     if pass.calls > 0 {
         tracing::info!(
             calls = pass.calls,

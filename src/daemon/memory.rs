@@ -7,19 +7,19 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::daemon::Blueprint;
-use crate::daemon::assembly::{Made, Roots};
-use crate::daemon::slot::Slot;
-use crate::daemon::switches::Switches;
+use crate::daemon::assembly::{ConfigServices, ProcessServices};
+use crate::daemon::restartable_task::RestartableTask;
+use crate::daemon::shutdown::ShutdownStages;
 use hob_config::environment::Environment;
 use hob_config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
 use hob_config::transcription::TranscriptionConfig;
 use hob_memory::embedding::account::Account;
-use hob_memory::embedding::openai::Remote;
+use hob_memory::embedding::openai::RemoteModel;
+use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::extraction::Ports;
-use hob_memory::nearby::Standing;
 use hob_memory::recall::{Memory, RecallLimits};
-use hob_memory::upkeep::source::{Leave, Source, Wanted};
-use hob_memory::upkeep::{Pace, Upkeep};
+use hob_memory::upkeep::source::{EmbedderSource, FetchPermission, ModelOrigin};
+use hob_memory::upkeep::{RetryPolicy, Upkeep};
 
 /// Keeps Hob from fetching anything by itself.
 const NO_FETCH: &str = "HOB_NO_FETCH";
@@ -29,12 +29,17 @@ const MODELS: &str = "models";
 const FETCH_AFTER: Duration = Duration::from_secs(60);
 
 /// The household's memory; it goes by words until the upkeep has the embedding ready.
-pub(super) fn build(config: &MemoryConfig, roots: &Roots, zone: TimeZone) -> Memory {
+pub(super) fn build(config: &MemoryConfig, roots: &ProcessServices, zone: TimeZone) -> Memory {
     Memory { store: roots.store.clone(), nearby: Arc::clone(&roots.nearby), zone, limits: limits(config) }
 }
 
 /// Has the vectors kept up, if anybody wants them.
-pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, made: &Made, blueprint: &Blueprint) {
+pub(super) fn keep_up(
+    slot: &mut RestartableTask,
+    switches: &ShutdownStages,
+    made: &ConfigServices,
+    blueprint: &Blueprint,
+) {
     let leave = leave(blueprint);
     let mut source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
     if let Some(source) = &mut source {
@@ -47,9 +52,9 @@ pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, made: &Made, bluepri
     slot.begin(("embedding", &switches.channels), &switches.drain, |stop| async move {
         // What another config had serve serves no more.
         nearby.serve(None);
-        nearby.stand(Standing::Off);
+        nearby.stand(EmbeddingStatus::Off);
         if let Some(source) = source {
-            Upkeep { store, clock, nearby, opener: Arc::new(source), conditions, pace: Pace::PRODUCTION }
+            Upkeep { store, clock, nearby, opener: Arc::new(source), conditions, pace: RetryPolicy::PRODUCTION }
                 .run(stop)
                 .await;
         }
@@ -63,12 +68,12 @@ fn limits(config: &MemoryConfig) -> RecallLimits {
 
 /// Where vectors come from; none: nobody wants them.
 #[must_use]
-pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: Leave) -> Option<Source> {
+pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: FetchPermission) -> Option<EmbedderSource> {
     let wanted = match (config.kind, &config.path) {
         (EmbeddingKind::None, _) => return None,
-        (EmbeddingKind::Local, Some(folder)) => Wanted::Folder(folder.clone()),
-        (EmbeddingKind::Local, None) => Wanted::Fetched { from: config.fetch_url.clone(), leave },
-        (EmbeddingKind::OpenaiCompatible, _) => Wanted::Server(Remote {
+        (EmbeddingKind::Local, Some(folder)) => ModelOrigin::Folder(folder.clone()),
+        (EmbeddingKind::Local, None) => ModelOrigin::Fetched { from: config.fetch_url.clone(), leave },
+        (EmbeddingKind::OpenaiCompatible, _) => ModelOrigin::Server(RemoteModel {
             vendor: vendor(config.base_url.as_deref()?),
             base_url: config.base_url.clone()?,
             api_key: config.api_key.clone(),
@@ -76,7 +81,7 @@ pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: Leave) -> Option
             dimensions: config.dimensions,
         }),
     };
-    Some(Source { wanted, models: data_dir.join(MODELS), account: None })
+    Some(EmbedderSource { wanted, models: data_dir.join(MODELS), account: None })
 }
 
 /// Under whose name a server's prices stand: OpenAI's are known, others' are what `[models."embedding/NAME"]` says.
@@ -101,12 +106,12 @@ pub fn objection(config: &EmbeddingConfig, environment: &Environment) -> Option<
     })
 }
 
-fn leave(blueprint: &Blueprint) -> Leave {
+fn leave(blueprint: &Blueprint) -> FetchPermission {
     let Blueprint { config, environment, stays, .. } = blueprint;
     match (objection(&config.memory.embedding, environment), stays) {
-        (Some(objection), _) => Leave::No(objection),
-        (None, true) => Leave::After(FETCH_AFTER),
-        (None, false) => Leave::No(
+        (Some(objection), _) => FetchPermission::No(objection),
+        (None, true) => FetchPermission::After(FETCH_AFTER),
+        (None, false) => FetchPermission::No(
             "the embedding model is not there yet: `hob run` fetches it, or `hob chat` at a terminal".to_owned(),
         ),
     }
@@ -124,17 +129,17 @@ mod tests {
 
     #[test]
     fn e5_vectors_come_from_where_the_config_says() {
-        let leave = || Leave::After(FETCH_AFTER);
+        let leave = || FetchPermission::After(FETCH_AFTER);
         let of = |text: &str| source(&embedding(text), Path::new("/d"), leave()).map(|source| source.wanted);
-        assert_eq!(of(""), Some(Wanted::Fetched { from: None, leave: leave() }));
-        assert_eq!(of("path = '/m'"), Some(Wanted::Folder(PathBuf::from("/m"))));
+        assert_eq!(of(""), Some(ModelOrigin::Fetched { from: None, leave: leave() }));
+        assert_eq!(of("path = '/m'"), Some(ModelOrigin::Folder(PathBuf::from("/m"))));
         assert_eq!(of("kind = 'none'\npath = '/m'"), None);
         let from = Some("http://h/m".to_owned());
-        assert_eq!(of("fetch_url = 'http://h/m'"), Some(Wanted::Fetched { from, leave: leave() }));
+        assert_eq!(of("fetch_url = 'http://h/m'"), Some(ModelOrigin::Fetched { from, leave: leave() }));
         let (vendor, base_url, model) = ("embedding", "http://h/v1".to_owned(), "m".to_owned());
-        let server = Remote { vendor, base_url, api_key: None, model, dimensions: Some(64) };
+        let server = RemoteModel { vendor, base_url, api_key: None, model, dimensions: Some(64) };
         let text = "kind = 'openai_compatible'\nbase_url = 'http://h/v1'\nmodel = 'm'\ndimensions = 64\npath = '/m'";
-        assert_eq!(of(text), Some(Wanted::Server(server)));
+        assert_eq!(of(text), Some(ModelOrigin::Server(server)));
     }
 
     #[test]

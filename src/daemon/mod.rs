@@ -3,38 +3,38 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
-pub mod alive;
-mod aside;
+mod account_access;
 mod assembly;
+mod background;
 pub mod backups;
-pub mod begins;
 mod channels;
-mod chores;
-pub mod declared;
+mod config_mapping;
+pub mod declared_loops;
 mod discord;
+mod email_policy;
 pub mod error;
 mod extraction;
-pub mod lastgood;
-pub mod learned;
-mod letters;
-mod local;
+pub mod idle;
+pub mod last_good_config;
+pub mod learned_params;
+mod local_api;
 pub mod memory;
 pub mod models;
-mod page;
-mod parts;
-mod people;
 pub mod reload;
-pub mod rest;
+mod restartable_task;
+mod shutdown;
 mod slack;
-mod slot;
-mod switches;
 mod telegram;
+mod terminal_notice;
+pub mod terminal_windows;
 pub mod toolset;
 pub mod trial;
+mod trigger_target;
+pub mod triggers;
 mod troubles;
 pub mod upkeep;
-mod voice;
-pub mod windows;
+pub mod watchdog;
+mod web_page;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,20 +45,20 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::daemon::assembly::{Made, Roots, channels, delivery, serves};
+use crate::daemon::assembly::{ConfigServices, ProcessServices, channels, delivery, serves};
+use crate::daemon::background::BackgroundContext;
 use crate::daemon::channels::wired;
-use crate::daemon::chores::Household;
 use crate::daemon::error::StartError;
-use crate::daemon::reload::running::Current;
-use crate::daemon::reload::{Parts, Reloader};
-use crate::daemon::rest::RestWatch;
-use crate::daemon::switches::{FLUSH, Switches, ended};
+use crate::daemon::idle::IdleWatcher;
+use crate::daemon::reload::running::CurrentConfig;
+use crate::daemon::reload::{Reloader, StartupParts};
+use crate::daemon::shutdown::{FLUSH, ShutdownStages, ended};
+use crate::daemon::terminal_windows::TerminalWindows;
 use crate::daemon::trial::Trial;
-use crate::daemon::windows::Windows;
 use hob_agent::write_off;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::{off, remark};
+use hob_config::{remarks, switched_off};
 use hob_core::domain::channel::{Adapter, Channel};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
@@ -74,9 +74,9 @@ use hob_store::backup::restore;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::lock::DataLock;
-use hob_store::{Pace, Store, Tx, recordings, runs};
-use hob_tools::leftovers::Leftovers;
-use hob_tools::sandbox::private;
+use hob_store::{SchedulingMode, Store, Tx, recordings, runs};
+use hob_tools::process_reaper::ProcessReaper;
+use hob_tools::sandbox::process_hardening;
 
 /// The whole stop may take so much longer than the runs are given.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
@@ -122,18 +122,18 @@ pub struct Daemon {
     store: Store,
     model: String,
     rest: Arc<Notify>,
-    switches: Switches,
-    current: Current,
+    switches: ShutdownStages,
+    current: CurrentConfig,
     _lock: Arc<DataLock>,
 }
 
 /// A data directory that this process has for its own, and the database in it, of this Hob's schema.
-pub struct Opened {
+pub struct OpenedData {
     store: Store,
     lock: DataLock,
 }
 
-impl Opened {
+impl OpenedData {
     /// Takes the directory and opens the database. Where it is migrated, that takes as long as it is large.
     ///
     /// # Errors
@@ -142,13 +142,13 @@ impl Opened {
         let data_dir = blueprint.data_dir.as_path();
         let lock = DataLock::take(data_dir)?;
         restore::finish(data_dir)?;
-        if let Err(error) = private::mend(data_dir) {
+        if let Err(error) = process_hardening::mend(data_dir) {
             tracing::warn!(%error, "data.open: others may look into Hob's data");
         }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
-        Leftovers::of(data_dir).kill().await;
+        ProcessReaper::of(data_dir).kill().await;
         let database = data_dir.join(DATABASE);
-        Ok(Self { store: Store::open(&database, Pace::Threaded).await?, lock })
+        Ok(Self { store: Store::open(&database, SchedulingMode::Threaded).await?, lock })
     }
 }
 
@@ -158,7 +158,7 @@ impl Daemon {
     /// # Errors
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
-        let opened = Opened::of(&blueprint).await?;
+        let opened = OpenedData::of(&blueprint).await?;
         Self::begin(blueprint, opened).await
     }
 
@@ -166,9 +166,9 @@ impl Daemon {
     ///
     /// # Errors
     /// When the database cannot be used, or what the config names cannot be built.
-    pub async fn begin(blueprint: Blueprint, opened: Opened) -> Result<Self, StartError> {
-        let Opened { lock, store } = opened;
-        let (lock, switches) = (Arc::new(lock), Switches::new());
+    pub async fn begin(blueprint: Blueprint, opened: OpenedData) -> Result<Self, StartError> {
+        let OpenedData { lock, store } = opened;
+        let (lock, switches) = (Arc::new(lock), ShutdownStages::new());
         let begun = Box::pin(Self::build(&blueprint, (&store, &lock), &switches)).await;
         if begun.is_err() {
             switches.end(&store).await;
@@ -180,31 +180,37 @@ impl Daemon {
     async fn build(
         blueprint: &Blueprint,
         (store, lock): (&Store, &Arc<DataLock>),
-        switches: &Switches,
+        switches: &ShutdownStages,
     ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         let (whose, now) = (owner.clone(), blueprint.clock.now());
         store.write(async move |tx| void_leases(tx, &whose, now).await).await?;
         write_off::take_up(store).await?;
-        let listener = page::listener(blueprint).await?;
-        let page = page::of(blueprint, listener.as_ref());
+        let listener = web_page::listener(blueprint).await?;
+        let page = web_page::of(blueprint, listener.as_ref());
         let wired = wired(blueprint, page.is_some())?;
         let rest: Arc<Notify> = Arc::default();
-        let watch = RestWatch::new(store.clone(), Arc::clone(&rest));
+        let watch = IdleWatcher::new(store.clone(), Arc::clone(&rest));
         // Whoever brings a terminal is at it; others may come to a Hob that serves.
-        let windows =
-            blueprint.own_channel.is_none().then(|| Arc::new(Windows::new(watch, Arc::clone(&blueprint.clock))));
+        let windows = blueprint
+            .own_channel
+            .is_none()
+            .then(|| Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))));
         let channels = channels(blueprint, &wired, (page.as_ref(), windows.as_ref()));
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
         let delivery = delivery(blueprint, store, (channels, &contents), switches, &rest);
         let sandbox = toolset::terminal::trial(blueprint);
-        let roots =
-            Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page, windows), sandbox.clone());
-        let made = Made::of(blueprint, &roots, None).await?;
-        remark::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
-        off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
+        let roots = ProcessServices::of(
+            blueprint,
+            (store.clone(), contents, owner),
+            (delivery.clone(), page, windows),
+            sandbox.clone(),
+        );
+        let made = ConfigServices::of(blueprint, &roots, None).await?;
+        remarks::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
+        switched_off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&roots, &switches.channels, &switches.cut));
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
@@ -217,18 +223,18 @@ impl Daemon {
             delivery: delivery.clone(),
             alarm: Arc::clone(&roots.alarm),
         });
-        let begins = begins::prepare(blueprint, store).await?;
+        let begins = triggers::prepare(blueprint, store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
         upkeep::keep_up(switches, (store, &roots.contents), blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().heard());
-        let parts = Parts { roots, made, servers, begins, wired };
+        let parts = StartupParts { roots, made, servers, begins, wired };
         let (reloader, current) = Reloader::of(blueprint, parts, (switches, &router));
-        let house = Household { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
-        chores::keep_house(switches, &house);
-        lastgood::keep_up(switches, blueprint, (current.clone(), heard));
+        let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
+        background::keep_house(switches, &house);
+        last_good_config::keep_up(switches, blueprint, (current.clone(), heard));
         Box::pin(reloader.begin(listener)).await?;
-        chores::try_sandbox(switches, sandbox);
+        background::try_sandbox(switches, sandbox);
         let (store, switches) = (store.clone(), switches.clone());
         Ok(Self { router, store, model, rest, switches, current, _lock: Arc::clone(lock) })
     }
@@ -241,7 +247,7 @@ impl Daemon {
 
     /// Which config runs, now and after each reload.
     #[must_use]
-    pub fn current(&self) -> Current {
+    pub fn current(&self) -> CurrentConfig {
         self.current.clone()
     }
 
@@ -253,8 +259,8 @@ impl Daemon {
 
     /// Tells when a conversation has come to rest.
     #[must_use]
-    pub fn rest(&self) -> RestWatch {
-        RestWatch::new(self.store.clone(), Arc::clone(&self.rest))
+    pub fn rest(&self) -> IdleWatcher {
+        IdleWatcher::new(self.store.clone(), Arc::clone(&self.rest))
     }
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.
@@ -329,7 +335,7 @@ pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
         (ChannelKind::Telegram, telegram::accounts(config).next().is_some()),
         (ChannelKind::Slack, slack::accounts(config).next().is_some()),
         (ChannelKind::Discord, discord::accounts(config).next().is_some()),
-        (ChannelKind::Email, letters::accounts(config).next().is_some()),
+        (ChannelKind::Email, email_policy::accounts(config).next().is_some()),
     ];
     all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
 }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::daemon::config_mapping;
 use crate::daemon::error::StartError;
-use crate::daemon::parts;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::off::SectionOff;
 use hob_config::provider::{ApiConfig, EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use hob_config::switched_off::SectionOff;
 use hob_core::domain::secret::Secret;
-use hob_model::catalog::{Catalog, Entry};
+use hob_model::catalog::{Catalog, ModelEntry};
 use hob_model::discover::ollama::OllamaAddress;
-use hob_model::discover::{self, Api, Configured, DiscoverError, Found, Lookup, discover};
-use hob_model::guarded::Watch;
-use hob_model::keyless::Keyless;
-use hob_model::learned::Remember;
-use hob_model::provider::Offered;
+use hob_model::discover::{self, Api, ConfiguredModel, DiscoverError, EnvironmentLookup, ModelDiscovery, discover};
+use hob_model::guarded_provider::BreakerMonitor;
+use hob_model::model_table::ModelTable;
+use hob_model::provider::OfferedModel;
+use hob_model::refused_parameters::RefusedParameterStore;
 use hob_model::settings::{Deadlines, Effort, Tuning};
-use hob_model::table::Table;
+use hob_model::unconfigured::UnconfiguredProvider;
 
 /// Where an Ollama is looked for.
 pub const OLLAMA: &str = "127.0.0.1:11434";
@@ -27,7 +27,7 @@ pub const OLLAMA: &str = "127.0.0.1:11434";
 const NOWHERE: &str = "http://off.invalid";
 
 /// The models, and the sentence that tells which was taken.
-pub struct Models {
+pub struct ConfiguredModels {
     /// All that can be asked.
     pub catalog: Catalog,
     /// Which was taken, and why.
@@ -37,31 +37,31 @@ pub struct Models {
 }
 
 /// What models are built from.
-pub struct Sources<'a> {
+pub struct ModelSources<'a> {
     /// The config, as loaded.
     pub config: &'a Config,
     /// Where keys are found.
     pub environment: &'a Environment,
     /// What models can do and cost.
-    pub table: &'a Table,
+    pub table: &'a ModelTable,
     /// Keeps what they refuse.
-    pub remember: Arc<dyn Remember>,
+    pub remember: Arc<dyn RefusedParameterStore>,
     /// For those that rest.
-    pub watch: Watch,
+    pub watch: BreakerMonitor,
 }
 
 /// Finds and builds the models.
 ///
 /// # Errors
 /// When a configured model cannot be used as it is configured.
-pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
-    let Sources { config, environment, table, remember, watch } = sources;
+pub async fn build(sources: ModelSources<'_>) -> Result<ConfiguredModels, StartError> {
+    let ModelSources { config, environment, table, remember, watch } = sources;
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
-    let reply_tokens = parts::budget(config).caps_money().then_some(parts::REPLY_TOKENS);
-    let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
+    let reply_tokens = config_mapping::budget(config).caps_money().then_some(config_mapping::REPLY_TOKENS);
+    let finder = ModelFinder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
     let keyless = keyless(config, environment);
     let provider = config.provider.as_ref().map(|provider| marked(provider, &keyless));
     let wanted = provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
@@ -77,7 +77,7 @@ pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
     }
     others.extend(finder.spare(&primary.found.label)?);
     let catalog = Catalog::watched(finder.seen("primary", &primary)?, others, watch);
-    Ok(Models { catalog: catalog.with_aliases(config.aliases.clone()), told, keyless })
+    Ok(ConfiguredModels { catalog: catalog.with_aliases(config.aliases.clone()), told, keyless })
 }
 
 /// What of `[provider]` needs a key that neither the config gives nor the environment: it is off, and nobody else is asked
@@ -89,7 +89,7 @@ pub fn keyless(config: &Config, environment: &Environment) -> Vec<SectionOff> {
     let own = (SECTION.to_owned(), configured(provider, None), provider.off.is_some());
     let others = provider.fallbacks.iter().enumerate();
     let others = others.map(|(index, fallback)| (section(index), wanted(fallback), fallback.off.is_some()));
-    let lacking = |(section, configured, off): (String, Configured, bool)| {
+    let lacking = |(section, configured, off): (String, ConfiguredModel, bool)| {
         let name = discover::lacks_key(&configured, &lookup).filter(|_| !off)?;
         Some(SectionOff {
             key: format!("{section}.api_key"),
@@ -124,8 +124,8 @@ fn marked(provider: &ProviderConfig, keyless: &[SectionOff]) -> ProviderConfig {
 }
 
 /// What was found, or what is missing of it.
-struct Seen {
-    found: Found,
+struct ModelLookup {
+    found: ModelDiscovery,
     missing: Option<String>,
 }
 
@@ -146,8 +146,8 @@ pub fn addresses(config: &Config) -> Vec<String> {
 ///
 /// # Errors
 /// When the provider cannot be used as it is configured, or its server refuses or does not answer.
-pub async fn offered(sources: Sources<'_>) -> Result<Option<Vec<Offered>>, StartError> {
-    let Sources { config, environment, table, remember, .. } = sources;
+pub async fn offered(sources: ModelSources<'_>) -> Result<Option<Vec<OfferedModel>>, StartError> {
+    let ModelSources { config, environment, table, remember, .. } = sources;
     let Some(provider) = &config.provider else { return Ok(None) };
     let lookup = |name: &str| environment.text(name).map(str::to_owned);
     // The list does not depend on a model, but a client is made for one.
@@ -158,50 +158,52 @@ pub async fn offered(sources: Sources<'_>) -> Result<Option<Vec<Offered>>, Start
     Ok(found.provider(deadlines(provider), &remember, table)?.list().await?)
 }
 
-struct Finder<'a> {
-    lookup: Lookup<'a>,
+struct ModelFinder<'a> {
+    lookup: EnvironmentLookup<'a>,
     ollama: OllamaAddress,
     deadlines: Deadlines,
-    remember: Arc<dyn Remember>,
-    table: &'a Table,
+    remember: Arc<dyn RefusedParameterStore>,
+    table: &'a ModelTable,
     /// The most tokens of a reply where the owner sets none: what a budget sets aside for it must be enough.
     reply_tokens: Option<u64>,
 }
 
-impl Finder<'_> {
+impl ModelFinder<'_> {
     /// Finds a model; one that is `off` only by its name.
-    async fn find(&self, wanted: Option<&Configured>, off: Option<&str>) -> Result<Seen, DiscoverError> {
+    async fn find(&self, wanted: Option<&ConfiguredModel>, off: Option<&str>) -> Result<ModelLookup, DiscoverError> {
         let (Some(wanted), Some(missing)) = (wanted, off) else {
             let found = discover(wanted, self.lookup, &self.ollama).await?;
-            return Ok(Seen { found, missing: None });
+            return Ok(ModelLookup { found, missing: None });
         };
         // It is never asked: what stands here only gives it its name.
         let named = wanted.model.clone().or_else(|| discover::usual_model(wanted.kind).map(str::to_owned));
-        let stand_in = Configured {
+        let stand_in = ConfiguredModel {
             base_url: Some(NOWHERE.to_owned()),
             api_key: Some(Secret::new(String::new())),
             model: Some(named.unwrap_or_else(|| "unknown".to_owned())),
             ..wanted.clone()
         };
         let found = discover(Some(&stand_in), self.lookup, &self.ollama).await?;
-        Ok(Seen { found, missing: Some(missing.to_owned()) })
+        Ok(ModelLookup { found, missing: Some(missing.to_owned()) })
     }
 
-    fn seen(&self, role: &'static str, seen: &Seen) -> Result<Entry, StartError> {
+    fn seen(&self, role: &'static str, seen: &ModelLookup) -> Result<ModelEntry, StartError> {
         let label = || seen.found.label.clone();
         match &seen.missing {
             None => self.entry(role, &seen.found),
-            Some(missing) => Ok(Entry::new(role, Arc::new(Keyless { label: label(), missing: missing.clone() }))),
+            Some(missing) => {
+                Ok(ModelEntry::new(role, Arc::new(UnconfiguredProvider { label: label(), missing: missing.clone() })))
+            }
         }
     }
 
-    fn entry(&self, role: &'static str, found: &Found) -> Result<Entry, StartError> {
+    fn entry(&self, role: &'static str, found: &ModelDiscovery) -> Result<ModelEntry, StartError> {
         let provider = found.limited(self.reply_tokens).provider(self.deadlines, &self.remember, self.table)?;
-        Ok(Entry::new(role, provider).on(found.credential()))
+        Ok(ModelEntry::new(role, provider).on(found.credential()))
     }
 
     /// The provider's own other models: for the tiers of routing, and to be chosen by `/model`.
-    async fn siblings(&self, provider: &ProviderConfig) -> Result<Vec<Entry>, StartError> {
+    async fn siblings(&self, provider: &ProviderConfig) -> Result<Vec<ModelEntry>, StartError> {
         let ModelsConfig { fast, smart, others, .. } = &provider.models;
         let tiers =
             [("fast", fast), ("smart", smart)].into_iter().filter_map(|(role, model)| Some((role, model.as_ref()?)));
@@ -213,7 +215,7 @@ impl Finder<'_> {
         Ok(entries)
     }
 
-    async fn fallbacks(&self, provider: &ProviderConfig) -> Result<Vec<Entry>, StartError> {
+    async fn fallbacks(&self, provider: &ProviderConfig) -> Result<Vec<ModelEntry>, StartError> {
         let mut entries = Vec::new();
         for fallback in &provider.fallbacks {
             let seen = self.find(Some(&wanted(fallback)), fallback.off.as_deref()).await;
@@ -224,7 +226,7 @@ impl Finder<'_> {
     }
 
     /// The usual models of the services whose keys the environment holds besides: nobody is sent there but by `/model`.
-    fn spare(&self, primary: &str) -> Result<Vec<Entry>, StartError> {
+    fn spare(&self, primary: &str) -> Result<Vec<ModelEntry>, StartError> {
         let service = primary.split('/').next();
         let spare =
             discover::with_keys(self.lookup).into_iter().filter(|found| found.label.split('/').next() != service);
@@ -240,27 +242,27 @@ fn deadlines(provider: &ProviderConfig) -> Deadlines {
     }
 }
 
-fn wanted(fallback: &FallbackConfig) -> Configured {
-    Configured {
+fn wanted(fallback: &FallbackConfig) -> ConfiguredModel {
+    ConfiguredModel {
         base_url: fallback.base_url.clone(),
         api: fallback.api.map(api),
         api_key: fallback.api_key.clone(),
         model: Some(fallback.model.clone()),
         tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
         context_tokens: fallback.context_tokens,
-        ..Configured::usual(kind(fallback.kind))
+        ..ConfiguredModel::usual(kind(fallback.kind))
     }
 }
 
-fn configured(provider: &ProviderConfig, model: Option<String>) -> Configured {
-    Configured {
+fn configured(provider: &ProviderConfig, model: Option<String>) -> ConfiguredModel {
+    ConfiguredModel {
         base_url: provider.base_url.clone(),
         api: provider.api.map(api),
         api_key: provider.api_key.clone(),
         model,
         tuning: tuning(provider.temperature, provider.max_output_tokens, provider.effort),
         context_tokens: provider.context_tokens,
-        ..Configured::usual(kind(provider.kind))
+        ..ConfiguredModel::usual(kind(provider.kind))
     }
 }
 

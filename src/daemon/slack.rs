@@ -3,24 +3,24 @@
 #[cfg(feature = "slack")]
 use std::{any::Any, sync::Arc};
 
-use crate::daemon::channels::Wiring;
+use crate::daemon::account_access::AccountSection;
+use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "slack"))]
 use crate::daemon::channels::without;
 #[cfg(feature = "slack")]
-use crate::daemon::channels::{Broken, Platform};
+use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
-use crate::daemon::people::Section;
 use hob_config::Config;
 use hob_config::slack::SlackConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
 #[cfg(feature = "slack")]
 use {
-    crate::daemon::reload::plan::Address,
+    crate::daemon::reload::plan::AccountAddress,
     hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
     hob_router::command::{self, Command},
     hob_slack::Slack,
-    hob_slack::settings::{Pace, Settings},
+    hob_slack::settings::{Settings, Timing},
 };
 
 /// The apps, and what each is called.
@@ -30,8 +30,8 @@ pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackCon
 }
 
 /// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
-    accounts(config).map(|(account, slack)| Section {
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
+    accounts(config).map(|(account, slack)| AccountSection {
         channel: ChannelKind::Slack,
         account,
         admitted: [
@@ -49,26 +49,26 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
 
 /// How they are reached.
 #[cfg(feature = "slack")]
-pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as Wiring)).collect()
+pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as SharedConnector)).collect()
 }
 
 #[cfg(not(feature = "slack"))]
-pub(super) fn wirings(config: &Config) -> Result<Vec<Wiring>, StartError> {
+pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
     without("slack", accounts(config))
 }
 
 #[cfg(feature = "slack")]
-impl Platform for Settings {
-    fn address(&self) -> Address {
+impl AccountConnector for Settings {
+    fn address(&self) -> AccountAddress {
         (ChannelKind::Slack, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn Platform) -> bool {
+    fn is_as(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| is_same(self, other))
     }
 
-    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, BuildError> {
         Ok(Arc::new(Slack::new(self.clone(), clock, rng)?))
     }
 }
@@ -83,7 +83,7 @@ fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError>
         app_token: config.app_token.clone(),
         api_url,
         is_command: |words| !matches!(command::parse(words), None | Some(Command::Unknown(_))),
-        pace: Pace::PRODUCTION,
+        pace: Timing::PRODUCTION,
     })
 }
 

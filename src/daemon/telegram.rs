@@ -3,24 +3,24 @@
 #[cfg(feature = "telegram")]
 use std::{any::Any, sync::Arc, time::Duration};
 
-use crate::daemon::channels::Wiring;
+use crate::daemon::account_access::{AccountSection, numbers};
+use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "telegram"))]
 use crate::daemon::channels::without;
 #[cfg(feature = "telegram")]
-use crate::daemon::channels::{Broken, Platform};
+use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
-use crate::daemon::people::{Section, numbers};
 use hob_config::Config;
 use hob_config::telegram::TelegramConfig;
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::Role;
 #[cfg(feature = "telegram")]
 use {
-    crate::daemon::reload::plan::Address,
+    crate::daemon::reload::plan::AccountAddress,
     hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
     hob_router::command::LISTED,
     hob_telegram::Telegram,
-    hob_telegram::settings::{Pace, Settings, Webhook},
+    hob_telegram::settings::{Settings, Timing, Webhook},
 };
 
 /// The accounts by name: that of `[telegram]`, and those of `[telegram_accounts]`.
@@ -31,26 +31,26 @@ pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &Telegram
 
 /// How they are reached.
 #[cfg(feature = "telegram")]
-pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<Wiring>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own, is_served)?) as Wiring)).collect()
+pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
+    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own, is_served)?) as SharedConnector)).collect()
 }
 
 #[cfg(not(feature = "telegram"))]
-pub(super) fn wirings(config: &Config, _is_served: bool) -> Result<Vec<Wiring>, StartError> {
+pub(super) fn wirings(config: &Config, _is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
     without("telegram", accounts(config))
 }
 
 #[cfg(feature = "telegram")]
-impl Platform for Settings {
-    fn address(&self) -> Address {
+impl AccountConnector for Settings {
+    fn address(&self) -> AccountAddress {
         (ChannelKind::Telegram, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn Platform) -> bool {
+    fn is_as(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>() == Some(self)
     }
 
-    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, Broken> {
+    fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, BuildError> {
         Ok(Arc::new(Telegram::new(self.clone(), clock, rng)?))
     }
 }
@@ -73,13 +73,13 @@ fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<S
         poll_timeout: Duration::from_secs(config.poll_timeout_secs),
         webhook,
         commands: LISTED.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect(),
-        pace: Pace::PRODUCTION,
+        pace: Timing::PRODUCTION,
     })
 }
 
 /// What each of them says of people.
-pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
-    accounts(config).map(|(account, telegram)| Section {
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
+    accounts(config).map(|(account, telegram)| AccountSection {
         channel: ChannelKind::Telegram,
         account,
         admitted: [

@@ -3,7 +3,7 @@
 mod agents;
 pub(in crate::daemon) mod files;
 pub mod mcp;
-pub mod own;
+pub mod own_programs;
 pub mod terminal;
 pub(in crate::daemon) mod web;
 
@@ -14,9 +14,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::daemon::begins::beyond;
+use crate::daemon::config_mapping::role;
 use crate::daemon::configured_channels;
-use crate::daemon::parts::role;
+use crate::daemon::triggers::beyond;
 use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_config::load::usual_place;
@@ -37,28 +37,28 @@ use hob_tools::command::{CommandTool, Declaration};
 use hob_tools::current_time::CurrentTime;
 use hob_tools::forget::ForgetTool;
 use hob_tools::keep_changes::KeepChanges;
-use hob_tools::leftovers::Leftovers;
 use hob_tools::manage_config::ManageConfig;
 use hob_tools::manage_people::ManagePeople;
 use hob_tools::plan::PlanTool;
+use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::read_result::ReadResult;
 use hob_tools::recall::RecallTool;
 use hob_tools::registry::Registry;
 use hob_tools::remember_fact::RememberFact;
 use hob_tools::request_more_iterations::RequestMoreIterations;
-use hob_tools::results::Results;
+use hob_tools::results::ResultStore;
 use hob_tools::run_journal::RunJournal;
-use hob_tools::sandbox::own::Grounds as Walls;
+use hob_tools::sandbox::program_sandbox::ProgramSandbox as Walls;
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::schedule::ScheduleTool;
 use hob_tools::skills::manage_skills::ManageSkills;
 use hob_tools::skills::use_skill::UseSkill;
-use hob_tools::system_info::{Household, SystemInfo};
+use hob_tools::system_info::{InstanceInfo, SystemInfo};
 use hob_tools::use_tool::UseTool;
 use hob_tools::workspace::Workspace;
 
 /// What tools are made from.
-pub(super) struct Grounds<'a> {
+pub(super) struct ToolDependencies<'a> {
     /// The config, as loaded.
     pub(super) config: &'a Config,
     /// Rung when a schedule has changed.
@@ -98,18 +98,19 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 }
 
 /// All of them.
-pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
+pub(super) fn tools(grounds: &ToolDependencies<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
-    let (leftovers, walls) = (Leftovers::of(data_dir), own::grounds(&config.terminal, grounds.sandbox, data_dir));
+    let (leftovers, walls) =
+        (ProcessReaper::of(data_dir), own_programs::grounds(&config.terminal, grounds.sandbox, data_dir));
     let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &walls)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
-fn built_in(grounds: &Grounds<'_>) -> Registry {
+fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let book = || Arc::clone(grounds.skills) as Arc<dyn SkillBook>;
-    let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
+    let (results, chars_max) = (ResultStore::of(grounds.data_dir), config.agent.tool_output_chars_max);
     let registry = terminal::add(Registry::default(), grounds)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
@@ -133,9 +134,9 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     agents::with(web::add(files::add(registry, grounds), config), grounds)
 }
 
-fn household(grounds: &Grounds<'_>) -> Household {
+fn household(grounds: &ToolDependencies<'_>) -> InstanceInfo {
     let config = grounds.config;
-    Household {
+    InstanceInfo {
         started: grounds.started,
         zone: grounds.memory.zone.clone(),
         data_dir: grounds.data_dir.to_owned(),
@@ -146,7 +147,7 @@ fn household(grounds: &Grounds<'_>) -> Household {
 }
 
 /// Who writes the config file: the one that was read, or else where one belongs.
-fn writer(grounds: &Grounds<'_>) -> Option<Writer> {
+fn writer(grounds: &ToolDependencies<'_>) -> Option<Writer> {
     let environment = grounds.environment.clone();
     // The process may change its directory, the file stays where it is.
     let read = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
@@ -166,9 +167,9 @@ fn declaration(
     name: &str,
     tool: &ToolConfig,
     data_dir: &Path,
-    (leftovers, walls): (&Leftovers, &Walls),
+    (leftovers, walls): (&ProcessReaper, &Walls),
 ) -> Declaration {
-    let confined = own::of_tool(name, tool).map(|own| walls.around(&own, &tool.command));
+    let confined = own_programs::of_tool(name, tool).map(|own| walls.around(&own, &tool.command));
     let home = confined.as_ref().and_then(|confined| confined.home()).map(Path::to_owned);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
@@ -206,8 +207,8 @@ mod tests {
     use hob_core::domain::ids::UserId;
     use hob_core::domain::principal::{Principal, Role, Trust};
     use hob_core::domain::rng::SystemRng;
-    use hob_core::policy::access::Reach;
-    use hob_model::catalog::Entry;
+    use hob_core::policy::access::ToolAccess;
+    use hob_model::catalog::ModelEntry;
     use hob_model::message::Message;
     use hob_model::offline::Offline;
     use hob_model::tokens;
@@ -216,11 +217,11 @@ mod tests {
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), hob_store::Pace::Threaded).await.unwrap();
-        let offline = Entry::new("primary", Arc::new(Offline));
+        let store = Store::open(&dir.path().join("hob.db"), hob_store::SchedulingMode::Threaded).await.unwrap();
+        let offline = ModelEntry::new("primary", Arc::new(Offline));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(Library::plain(store, dir.path()));
-        tools(&Grounds {
+        tools(&ToolDependencies {
             config: &Config::default(),
             memory: &memory,
             data_dir: dir.path(),
@@ -253,7 +254,7 @@ mod tests {
     #[tokio::test]
     async fn a_small_prompt_is_what_hi_costs() {
         let all = usual().await;
-        let offered = all.within(&Reach { role: Role::Admin, modules: None }).disclosing();
+        let offered = all.within(&ToolAccess { role: Role::Admin, modules: None }).disclosing();
         let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
         let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
         let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };
@@ -269,7 +270,7 @@ mod tests {
             toml::from_str(&format!("description = \"x\"\ncommand = [\"/bin/true\"]\n{settings}")).unwrap()
         };
         let of = |settings: &str| {
-            let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
+            let (dir, leftovers) = (Path::new("/d"), ProcessReaper::of(Path::new("/d")));
             declaration("x", &tool(settings), dir, (&leftovers, &Walls::none(dir)))
         };
         assert_eq!(of("").timeout, Timeout::Usual);

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::provider::Provider;
 use hob_tools::registry::Registry;
-use hob_tools::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 
 /// What a trial is made with.
 #[derive(Clone, Default)]
@@ -26,7 +26,7 @@ const NETWORK: &str = "web";
 pub(super) fn within(registry: Registry) -> Registry {
     let reaching = registry.specs().filter(|spec| reaches_out(spec)).map(|spec| spec.schema.name.clone());
     let reaching: Vec<Arc<dyn Tool>> = reaching.filter_map(|name| registry.get(&name)).collect();
-    reaching.into_iter().fold(registry, |registry, tool| registry.with(Arc::new(Closed(tool))))
+    reaching.into_iter().fold(registry, |registry, tool| registry.with(Arc::new(InertTool(tool))))
 }
 
 fn reaches_out(spec: &ToolSpec) -> bool {
@@ -34,15 +34,15 @@ fn reaches_out(spec: &ToolSpec) -> bool {
 }
 
 /// A tool that is assessed as ever, and not run.
-struct Closed(Arc<dyn Tool>);
+struct InertTool(Arc<dyn Tool>);
 
 #[async_trait]
-impl Tool for Closed {
+impl Tool for InertTool {
     fn spec(&self) -> &ToolSpec {
         self.0.spec()
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         self.0.assess(invocation, heard).await
     }
 

@@ -14,10 +14,10 @@ use std::time::Duration;
 use futures::future::{LocalBoxFuture, join_all};
 
 use crate::doctor::rules::finding::{Check, Finding, Report};
-use crate::doctor::rules::service::Unit;
+use crate::doctor::rules::service::InstalledUnit;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::load::Loaded;
+use hob_config::load::LoadedConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
@@ -28,9 +28,9 @@ const WITHIN: Duration = Duration::from_secs(30);
 const LIVE_WITHIN: Duration = Duration::from_secs(150);
 
 /// Who is looked at.
-pub struct Patient {
+pub struct DoctorInputs {
     /// The config; none: it cannot be used.
-    pub loaded: Option<Loaded>,
+    pub loaded: Option<LoadedConfig>,
     /// What is wrong with it, a line each.
     pub problems: Vec<String>,
     /// The data directory; else why there is none.
@@ -38,7 +38,7 @@ pub struct Patient {
     /// The process's environment.
     pub environment: Environment,
     /// The units that are installed.
-    pub units: Vec<Unit>,
+    pub units: Vec<InstalledUnit>,
     /// What must not be seen.
     pub redactor: Redactor,
     /// Whether models may be made to speak and servers started.
@@ -49,7 +49,7 @@ pub struct Patient {
     pub rng: Arc<dyn Rng>,
 }
 
-impl Patient {
+impl DoctorInputs {
     /// The config, where there is one.
     fn config(&self) -> Option<&Config> {
         self.loaded.as_ref().map(|loaded| &loaded.config)
@@ -57,7 +57,7 @@ impl Patient {
 }
 
 /// Makes the checks, all at once, each with a time limit of its own.
-pub async fn examine(patient: &Patient, checks: &[Check]) -> Report {
+pub async fn examine(patient: &DoctorInputs, checks: &[Check]) -> Report {
     let within = if patient.live { LIVE_WITHIN } else { WITHIN };
     let looked = checks.iter().map(|check| async move {
         match tokio::time::timeout(within, look(*check, patient)).await {
@@ -73,19 +73,19 @@ fn overdue(check: Check, within: Duration) -> Finding {
     Finding::fail(check, what, format!("try again by `hob doctor --only {}`; what it asks may hang", check.as_str()))
 }
 
-fn look(check: Check, patient: &Patient) -> LocalBoxFuture<'_, Vec<Finding>> {
+fn look(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Finding>> {
     match check {
-        Check::Config => Box::pin(async move { probes::house::config(patient) }),
-        Check::Permissions => Box::pin(async move { probes::house::permissions(patient) }),
-        Check::Data => Box::pin(async move { probes::house::data(patient) }),
-        Check::Disk => Box::pin(async move { probes::house::disk(patient) }),
-        Check::Files => Box::pin(async move { probes::house::files() }),
-        Check::Clock => Box::pin(probes::reach::clock(patient)),
-        Check::Zone => Box::pin(async move { probes::house::zone(patient) }),
+        Check::Config => Box::pin(async move { probes::host::config(patient) }),
+        Check::Permissions => Box::pin(async move { probes::host::permissions(patient) }),
+        Check::Data => Box::pin(async move { probes::host::data(patient) }),
+        Check::Disk => Box::pin(async move { probes::host::disk(patient) }),
+        Check::Files => Box::pin(async move { probes::host::files() }),
+        Check::Clock => Box::pin(probes::network::clock(patient)),
+        Check::Zone => Box::pin(async move { probes::host::zone(patient) }),
         Check::Database => Box::pin(probes::data::database(patient)),
         Check::Daemon => Box::pin(probes::data::daemon(patient)),
-        Check::Models => Box::pin(probes::reach::models(patient)),
-        Check::Channels => Box::pin(probes::reach::channels(patient)),
+        Check::Models => Box::pin(probes::network::models(patient)),
+        Check::Channels => Box::pin(probes::network::channels(patient)),
         Check::Sandbox => Box::pin(probes::tools::sandbox(patient)),
         Check::Embeddings => Box::pin(probes::tools::embeddings(patient)),
         Check::Mcp => Box::pin(probes::tools::mcp(patient)),

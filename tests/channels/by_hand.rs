@@ -3,7 +3,7 @@
 //! Nothing is asserted but that it comes; each platform's messages are printed as they were sent.
 
 use crate::conversations::PAY;
-use crate::platform::{Platform, There};
+use crate::platform::{Platform, PlatformHarness};
 use crate::support::fake_model::{Reply, Script};
 
 /// Something of everything.
@@ -14,7 +14,7 @@ const ALL: &str = "# The week\n\n| Day | Who cooks | What |\n|---|---|---|\n| Mo
 
 #[expect(clippy::print_stdout, reason = "it is there to be looked at")]
 async fn look(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, &format!("{PAY}[delivery]\nstream_every_ms = 250")).await;
+    let mut there = PlatformHarness::with(platform, &format!("{PAY}[delivery]\nstream_every_ms = 250")).await;
     let kind = there.platform.kind();
     there.house.model.reply(Reply::text(ALL));
     there.say("What is on this week?").await;

@@ -1,6 +1,6 @@
 //! The conversations.
 
-use crate::platform::{Platform, Shown, There};
+use crate::platform::{Platform, PlatformHarness, VisibleMessage};
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::ten_minutes;
 use hob_core::domain::capabilities::Feature;
@@ -51,7 +51,7 @@ on_every_platform! {
 }
 
 async fn k2_words_are_answered_once(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     there.house.model.reply(Reply::text("Hello **you**, it is *five*."));
     there.say("what time is it?").await;
     there.until_texts(&["Hello you, it is five."]).await;
@@ -60,7 +60,7 @@ async fn k2_words_are_answered_once(platform: Box<dyn Platform>) {
 }
 
 async fn k2_a_long_answer_comes_whole_and_in_order(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let paragraphs: Vec<String> = (0..400)
         .map(|n| format!("Paragraph {n} tells of the garden, of **rain** and of the {n} birds in it."))
         .collect();
@@ -78,7 +78,7 @@ async fn k2_a_long_answer_comes_whole_and_in_order(platform: Box<dyn Platform>) 
 }
 
 async fn k2_an_answer_grows_and_ends_exact(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "[delivery]\nstream_every_ms = 250").await;
+    let mut there = PlatformHarness::with(platform, "[delivery]\nstream_every_ms = 250").await;
     let gate = Gate::default();
     let first = "The kettle is on, and the tea will be ready in about **four** minutes; ";
     there
@@ -100,7 +100,7 @@ async fn k2_an_answer_grows_and_ends_exact(platform: Box<dyn Platform>) {
 }
 
 async fn c6_a_file_comes_and_another_goes(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let model = &there.house.model;
     model.reply(Reply::call("read_file", r#"{"id": 1}"#)).reply(Reply::call("send_file", r#"{"id": 1}"#));
     model.reply(Reply::text("That was it."));
@@ -118,7 +118,7 @@ async fn c6_a_file_comes_and_another_goes(platform: Box<dyn Platform>) {
 }
 
 async fn d6_a_question_is_answered_once(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, PAY).await;
+    let mut there = PlatformHarness::with(platform, PAY).await;
     there.house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
     there.say("Pay Ben").await;
     let asked = there.until("the question", |shown| all(shown).contains("May I do this?")).await;
@@ -139,7 +139,7 @@ async fn d6_a_question_is_answered_once(platform: Box<dyn Platform>) {
 }
 
 async fn b7_stop_stops(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let gate = Gate::default();
     there.house.model.reply(Script::default().words("Well").gate(&gate).words(" then.").finish("stop").into());
     there.say("think").await;
@@ -157,7 +157,7 @@ async fn b7_stop_stops(platform: Box<dyn Platform>) {
 }
 
 async fn b8_what_waits_is_answered_in_order(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let gate = Gate::default();
     let model = &there.house.model;
     model.reply(Script::default().gate(&gate).words("First.").finish("stop").into());
@@ -176,7 +176,7 @@ async fn b8_what_waits_is_answered_in_order(platform: Box<dyn Platform>) {
 }
 
 async fn n1_a_crash_in_the_middle_costs_nothing(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let gate = Gate::default();
     there.house.model.reply(Script::default().gate(&gate).words("Never heard.").finish("stop").into());
     there.say("are you well?").await;
@@ -194,7 +194,7 @@ async fn n1_a_crash_in_the_middle_costs_nothing(platform: Box<dyn Platform>) {
 }
 
 async fn n1_what_is_delivered_again_is_answered_once(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     there.house.model.reply(Reply::text("Once."));
     let id = there.say("say it once").await;
     there.until_texts(&["Once."]).await;
@@ -207,7 +207,7 @@ async fn n1_what_is_delivered_again_is_answered_once(platform: Box<dyn Platform>
 }
 
 async fn n11_after_an_outage_everything_is_answered_once_and_in_order(platform: Box<dyn Platform>) {
-    let mut there = There::with(platform, "").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let gate = Gate::default();
     there.house.model.reply(Script::default().gate(&gate).words("Late.").finish("stop").into());
     there.say("zero").await;
@@ -238,6 +238,6 @@ async fn n11_ten_minutes_away_cost_nothing(platform: Box<dyn Platform>) {
     Box::pin(ten_minutes::conversation(platform)).await;
 }
 
-fn all(shown: &[Shown]) -> String {
+fn all(shown: &[VisibleMessage]) -> String {
     shown.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use hob_core::domain::inbound::ChannelKind;
 use serde_json::Value;
 
-use crate::platform::{Platform, Seen, Shown};
+use crate::platform::{MessagesPredicate, Platform, VisibleMessage};
 use crate::support::fake_discord::FakeDiscord;
 use crate::support::fake_discord::world::{ADA, DM, Message, Post, World};
 use crate::support::house::House;
@@ -24,9 +24,9 @@ fn buttons(message: &Message) -> Vec<Value> {
     rows.filter_map(|row| row["components"].as_array()).flatten().cloned().collect()
 }
 
-fn shown(message: &Message) -> Shown {
+fn shown(message: &Message) -> VisibleMessage {
     let label = |button: Value| button["label"].as_str().unwrap().to_owned();
-    Shown {
+    VisibleMessage {
         // Discord shows what is between the marks.
         text: message.content.replace("**", "").replace("*five*", "five"),
         buttons: buttons(message).into_iter().map(label).collect(),
@@ -34,7 +34,7 @@ fn shown(message: &Message) -> Shown {
     }
 }
 
-fn here(world: &World) -> Vec<Shown> {
+fn here(world: &World) -> Vec<VisibleMessage> {
     world.by_bot(DM).map(shown).collect()
 }
 
@@ -73,7 +73,7 @@ impl Platform for OnDiscord {
         self.discord.press(DM, ADA, asked.id, button["custom_id"].as_str().unwrap());
     }
 
-    async fn until(&self, _house: &House, seen: Seen<'_>) -> Vec<Shown> {
+    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         self.discord.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 

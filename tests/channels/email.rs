@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use hob_core::domain::inbound::ChannelKind;
 use mail_parser::{MessageParser, MimeHeaders as _};
 
-use crate::platform::{Platform, Seen, Shown};
+use crate::platform::{MessagesPredicate, Platform, VisibleMessage};
 use crate::servers::Servers;
 use crate::support::house::House;
 
@@ -24,12 +24,12 @@ pub(crate) async fn platform() -> ByEmail {
     ByEmail { servers: Servers::start(), letters: Vec::new(), watched: 0 }
 }
 
-fn shown(letter: &str) -> Shown {
+fn shown(letter: &str) -> VisibleMessage {
     let letter = MessageParser::new().parse(letter.as_bytes()).unwrap();
     let text = letter.body_text(0).unwrap_or_default();
     let own = text.lines().filter(|line| !line.starts_with('>') && !line.ends_with("wrote:"));
     let file = letter.attachments().next();
-    Shown {
+    VisibleMessage {
         text: unfolded(own.collect::<Vec<_>>().join("\n").trim()),
         buttons: Vec::new(),
         file: file.map(|part| (part.attachment_name().unwrap().to_owned(), part.contents().to_vec())),
@@ -42,7 +42,7 @@ fn unfolded(text: &str) -> String {
 }
 
 impl ByEmail {
-    fn here(&self) -> Vec<Shown> {
+    fn here(&self) -> Vec<VisibleMessage> {
         self.servers.got("ada").iter().map(|letter| shown(letter)).collect()
     }
 
@@ -101,7 +101,7 @@ impl Platform for ByEmail {
         panic!("a letter has no button {label}");
     }
 
-    async fn until(&self, _house: &House, seen: Seen<'_>) -> Vec<Shown> {
+    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         loop {
             let here = self.here();
             if seen(&here) {

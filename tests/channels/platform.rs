@@ -9,7 +9,7 @@ use crate::support::process::within;
 
 /// A message of Hob's as its reader sees it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct VisibleMessage {
     /// The words, without markup.
     pub(crate) text: String,
     /// The labels of the buttons under it.
@@ -19,7 +19,7 @@ pub(crate) struct Shown {
 }
 
 /// What is looked for among Hob's messages.
-pub(crate) type Seen<'a> = &'a (dyn for<'s> Fn(&'s [Shown]) -> bool + Sync);
+pub(crate) type MessagesPredicate<'a> = &'a (dyn for<'s> Fn(&'s [VisibleMessage]) -> bool + Sync);
 
 /// A platform with one person on it who may talk to Hob, in private.
 #[async_trait]
@@ -46,7 +46,7 @@ pub(crate) trait Platform: Send {
     async fn press(&mut self, house: &House, label: &str);
 
     /// Waits until what Hob shows satisfies `seen`, and gives it; reactions and typing are not in it.
-    async fn until(&self, house: &House, seen: Seen<'_>) -> Vec<Shown>;
+    async fn until(&self, house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage>;
 
     /// Hob's messages as the platform was given them.
     fn raw(&self, house: &House) -> String;
@@ -59,12 +59,12 @@ pub(crate) trait Platform: Send {
 }
 
 /// A household on one platform, with Hob at work in it.
-pub(crate) struct There {
+pub(crate) struct PlatformHarness {
     pub(crate) house: House,
     pub(crate) platform: Box<dyn Platform>,
 }
 
-impl There {
+impl PlatformHarness {
     /// Hob runs, with these settings over the usual, and hears.
     pub(crate) async fn with(platform: Box<dyn Platform>, more: &str) -> Self {
         let house = House::with(&format!("{}\n{more}", platform.settings())).await;
@@ -92,13 +92,17 @@ impl There {
     }
 
     /// Waits until it shows what is looked for.
-    pub(crate) async fn until(&self, what: &str, seen: impl Fn(&[Shown]) -> bool + Sync) -> Vec<Shown> {
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        seen: impl Fn(&[VisibleMessage]) -> bool + Sync,
+    ) -> Vec<VisibleMessage> {
         within(&format!("{what} on {}", self.platform.kind()), self.platform.until(&self.house, &seen)).await
     }
 
     /// Waits until Hob's words are exactly these.
     pub(crate) async fn until_texts(&self, expected: &[&str]) {
-        let is = |shown: &[Shown]| shown.iter().map(|shown| shown.text.as_str()).eq(expected.iter().copied());
+        let is = |shown: &[VisibleMessage]| shown.iter().map(|shown| shown.text.as_str()).eq(expected.iter().copied());
         let same = tokio::time::timeout(crate::support::process::PATIENCE, self.platform.until(&self.house, &is)).await;
         if same.is_err() {
             let now = self.until("anything", |_| true).await;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use hob_core::domain::inbound::ChannelKind;
 use serde_json::Value;
 
-use crate::platform::{Platform, Seen, Shown};
+use crate::platform::{MessagesPredicate, Platform, VisibleMessage};
 use crate::support::fake_slack::FakeSlack;
 use crate::support::fake_slack::world::World;
 use crate::support::house::House;
@@ -25,19 +25,19 @@ pub(crate) async fn platform() -> OnSlack {
     OnSlack { slack, sockets: 0 }
 }
 
-fn shown(world: &World, message: &Value) -> Shown {
+fn shown(world: &World, message: &Value) -> VisibleMessage {
     let blocks = message["blocks"].as_array().into_iter().flatten();
     let elements = blocks.filter(|block| block["type"] == "actions").filter_map(|block| block["elements"].as_array());
     let label = |button: &Value| button["text"]["text"].as_str().unwrap().to_owned();
     let file = message["files"][0]["id"].as_str().map(|id| &world.files[id]);
-    Shown {
+    VisibleMessage {
         text: message["text"].as_str().unwrap_or_default().to_owned(),
         buttons: elements.flatten().map(label).collect(),
         file: file.map(|file| (file.name.clone(), file.bytes.clone().unwrap())),
     }
 }
 
-fn here(world: &World) -> Vec<Shown> {
+fn here(world: &World) -> Vec<VisibleMessage> {
     world.posts_of_bot(ADAS).iter().map(|message| shown(world, message)).collect()
 }
 
@@ -91,7 +91,7 @@ impl Platform for OnSlack {
         self.slack.press(ADAS, &asked, ADA, label);
     }
 
-    async fn until(&self, _house: &House, seen: Seen<'_>) -> Vec<Shown> {
+    async fn until(&self, _house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         self.slack.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use hob_core::domain::inbound::ChannelKind;
 
-use crate::platform::{Platform, Seen, Shown};
+use crate::platform::{MessagesPredicate, Platform, VisibleMessage};
 use crate::support::fake_telegram::world::{Message, World};
 use crate::support::house::{House, OWNER};
 
@@ -13,15 +13,15 @@ pub(crate) async fn platform() -> OnTelegram {
     OnTelegram
 }
 
-fn shown(message: &Message) -> Shown {
-    Shown {
+fn shown(message: &Message) -> VisibleMessage {
+    VisibleMessage {
         text: message.text.clone(),
         buttons: message.keyboard.concat().into_iter().map(|(label, _)| label).collect(),
         file: message.file.as_ref().map(|file| (file.name.clone(), file.bytes.clone())),
     }
 }
 
-fn here(world: &World) -> Vec<Shown> {
+fn here(world: &World) -> Vec<VisibleMessage> {
     world.chat(OWNER).by_bot().map(shown).collect()
 }
 
@@ -56,7 +56,7 @@ impl Platform for OnTelegram {
         house.press(OWNER, label);
     }
 
-    async fn until(&self, house: &House, seen: Seen<'_>) -> Vec<Shown> {
+    async fn until(&self, house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage> {
         house.telegram.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 

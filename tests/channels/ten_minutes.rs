@@ -7,7 +7,7 @@ use hob_store::Store;
 use sqlx::Connection;
 use tokio::time::Instant;
 
-use crate::platform::{Platform, Shown};
+use crate::platform::{Platform, VisibleMessage};
 use crate::simulated::{Clock, Tries, start};
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::support::house::House;
@@ -109,12 +109,12 @@ async fn hears(platform: &mut dyn Platform, house: &House) {
 }
 
 /// Waits until the last question is answered, and what else is under way has come to its end.
-async fn all_answered(platform: &dyn Platform, house: &House) -> Vec<Shown> {
+async fn all_answered(platform: &dyn Platform, house: &House) -> Vec<VisibleMessage> {
     let come = tokio::time::timeout(BACK_WITHIN, settled(platform, house)).await;
     come.unwrap_or_else(|_late| panic!("all is answered"))
 }
 
-async fn settled(platform: &dyn Platform, house: &House) -> Vec<Shown> {
+async fn settled(platform: &dyn Platform, house: &House) -> Vec<VisibleMessage> {
     let mut answered = None;
     loop {
         let shown = platform.until(house, &|_| true).await;

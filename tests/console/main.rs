@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use hob_console::screen::Console;
-use hob_console::{Ports, Quiet, local};
-use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError};
+use hob_console::{Ports, SessionIdle, local};
+use hob_core::domain::channel::{Channel, Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::{OutboxId, RunId};
 use hob_core::domain::inbound::{ChannelKind, Cursor};
-use hob_core::domain::inbound::{Happening, Inbound};
+use hob_core::domain::inbound::{Inbound, InboundEvent};
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing};
 use hob_core::domain::rng::Rng;
 use jiff::Timestamp;
@@ -110,7 +110,7 @@ impl<W: Write + Send + 'static> Echo<W> {
 
     fn texts(&self) -> Vec<String> {
         let text = |inbound: &Inbound| match &inbound.happening {
-            Happening::Posted { text } => text.clone(),
+            InboundEvent::Posted { text } => text.clone(),
             other => panic!("{other:?} cannot be typed"),
         };
         self.taken.lock().unwrap().iter().map(text).collect()
@@ -129,18 +129,18 @@ impl<W: Write + Send + 'static> Echo<W> {
 
 #[async_trait]
 impl<W: Write + Send + 'static> Intake for Echo<W> {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         let mut refusals = self.refusals.lock().unwrap();
         if let Some(left) = refusals.checked_sub(1) {
             *refusals = left;
             return Err(IntakeError("the disk is full".to_owned()));
         }
         assert!(self.unanswered.lock().unwrap().is_empty(), "the message before is not answered yet");
-        if let Happening::Posted { text } = &inbound.happening {
+        if let InboundEvent::Posted { text } = &inbound.happening {
             self.unanswered.lock().unwrap().push_back(text.clone());
         }
         self.taken.lock().unwrap().push(inbound);
-        Ok(Accepted::Committed)
+        Ok(UpdateOutcome::Committed)
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
@@ -153,7 +153,7 @@ impl<W: Write + Send + 'static> Intake for Echo<W> {
 }
 
 #[async_trait]
-impl<W: Write + Send + 'static> Quiet for Echo<W> {
+impl<W: Write + Send + 'static> SessionIdle for Echo<W> {
     async fn quiet(&self) {
         self.answer().await;
     }

@@ -4,11 +4,11 @@ use std::io::{self, BufReader, Write};
 use std::sync::Arc;
 
 use hob_console::ConsoleError;
-use hob_console::pipe::{Input, pipe};
+use hob_console::pipe::{ScriptInput, pipe};
 use hob_console::screen::Console;
 use hob_core::domain::channel::{Channel, Progress};
 use hob_core::domain::ids::{FileId, RunId};
-use hob_core::domain::outgoing::{Enclosed, Outgoing};
+use hob_core::domain::outgoing::{Outgoing, OutgoingFile};
 use jiff::Timestamp;
 
 use crate::{Echo, Paper, destination, reply};
@@ -17,7 +17,7 @@ async fn run(input: &[u8]) -> (Arc<Echo<Paper>>, String, String, Result<(), Cons
     let (out, errors) = (Paper::default(), Paper::default());
     let console = Arc::new(Console::pipe(out.clone()));
     let echo = Echo::new(&console);
-    let input = Input { lines: Box::new(io::Cursor::new(input.to_vec())), errors: Box::new(errors.clone()) };
+    let input = ScriptInput { lines: Box::new(io::Cursor::new(input.to_vec())), errors: Box::new(errors.clone()) };
     let ended = pipe(input, &console, echo.as_ref(), &echo.ports()).await;
     (echo, out.text(), errors.text(), ended)
 }
@@ -53,7 +53,7 @@ async fn c6_a_file_goes_with_its_line_and_one_that_comes_is_named() {
     assert_eq!(console.fetch(&attachment, mib).await.unwrap(), b"hello");
     assert!(console.fetch(&attachment, 3).await.unwrap_err().to_string().contains("larger"));
     let (name, mime, hash) = ("plan.md".to_owned(), "text/plain".to_owned(), String::new());
-    let file = Some(Enclosed { id: FileId(1), name, mime, bytes: 5, hash, path: "/d/files/1f".into() });
+    let file = Some(OutgoingFile { id: FileId(1), name, mime, bytes: 5, hash, path: "/d/files/1f".into() });
     console.deliver(&Outgoing { file: file.clone(), ..reply(Some(RunId(1)), "The plan") }).await.unwrap();
     console.deliver(&Outgoing { file, may_repeat: true, ..reply(Some(RunId(1)), "") }).await.unwrap();
     insta::assert_snapshot!(paper.text(), @r"
@@ -97,7 +97,7 @@ async fn a_line_that_cannot_be_stored_ends_it() {
     let console = Arc::new(Console::pipe(paper.clone()));
     let echo = Echo::new(&console);
     *echo.refusals.lock().unwrap() = 1;
-    let input = Input { lines: Box::new(io::Cursor::new("one\ntwo\n")), errors: Box::new(Paper::default()) };
+    let input = ScriptInput { lines: Box::new(io::Cursor::new("one\ntwo\n")), errors: Box::new(Paper::default()) };
     let error = pipe(input, &console, echo.as_ref(), &echo.ports()).await.unwrap_err();
     insta::assert_snapshot!(error, @"line 1 was not handed in: the message could not be stored: the disk is full");
     assert_eq!(echo.texts(), Vec::<String>::new());
@@ -122,7 +122,7 @@ async fn it_ends_when_nobody_reads() {
     // The input stays open: a reader that hangs must not keep it from ending.
     let (reading, writing) = io::pipe().unwrap();
     (&writing).write_all(b"one\n").unwrap();
-    let input = Input { lines: Box::new(BufReader::new(reading)), errors: Box::new(Paper::default()) };
+    let input = ScriptInput { lines: Box::new(BufReader::new(reading)), errors: Box::new(Paper::default()) };
     pipe(input, &console, echo.as_ref(), &echo.ports()).await.unwrap();
     assert_eq!(echo.texts(), ["one"]);
     assert_eq!(console.health().to_string(), "closed: nobody reads the output");

@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use hob_console::page::{Page, Size, Style};
+use hob_console::page::{PageStyle, Size, TerminalPage};
 use hob_console::screen::Console;
-use hob_core::domain::channel::Ended;
+use hob_core::domain::channel::IdleReason;
 use hob_core::domain::channel::{Channel, Progress};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::outgoing::{Choice, Outgoing};
@@ -15,7 +15,7 @@ use crate::{destination, reply};
 /// A console, and the terminal that shows what it draws.
 struct Seen {
     console: Console<io::Stdout>,
-    page: Page,
+    page: TerminalPage,
     screen: Arc<Mutex<vt100::Parser>>,
 }
 
@@ -26,8 +26,8 @@ fn terminal() -> Seen {
         shown.lock().unwrap().process(drawing.replace('\n', "\r\n").as_bytes());
         Ok(())
     };
-    let style = Style::AbovePrompt { styles: true, reflows: false };
-    let page = Page::start(style, || Size::of(40, 24), print).unwrap();
+    let style = PageStyle::AbovePrompt { styles: true, reflows: false };
+    let page = TerminalPage::start(style, || Size::of(40, 24), print).unwrap();
     Seen { console: Console::terminal(page.clone()), page, screen }
 }
 
@@ -70,7 +70,7 @@ async fn k2_a_reply_is_shown_as_it_comes_and_never_again() {
         assert_eq!(seen.text(), expected);
     }
     seen.say(1, "I will remember: my cat – called **Miso**.").await;
-    seen.show(1, Progress::Idle(Ended::Done));
+    seen.show(1, Progress::Idle(IdleReason::Done));
     assert_eq!(seen.text(), "I will remember: my cat – called Miso.");
     assert!(!seen.console.is_busy());
 }
@@ -198,7 +198,7 @@ async fn k2_what_is_done_is_shown_until_words_come() {
     assert_eq!(seen.text(), "Done");
     seen.show(1, Progress::Doing("writing list.md".to_owned()));
     assert!(seen.text().starts_with("Done\n") && seen.text().ends_with(" writing list.md"), "{}", seen.text());
-    seen.show(1, Progress::Idle(Ended::Quietly));
+    seen.show(1, Progress::Idle(IdleReason::Quietly));
     assert_eq!(seen.text(), "Done");
 }
 
@@ -208,7 +208,7 @@ async fn k2_what_a_run_had_begun_to_say_stays_when_it_is_stopped_or_calls_a_tool
     seen.stream(1, &["Let me *look*."]);
     seen.show(1, Progress::Working);
     seen.stream(1, &["It is fi"]);
-    seen.show(1, Progress::Idle(Ended::Quietly));
+    seen.show(1, Progress::Idle(IdleReason::Quietly));
     seen.console.deliver(&reply(Some(RunId(1)), "Stopped *here*.")).await.unwrap();
     insta::assert_snapshot!(seen.text(), @"
     Let me look.

@@ -10,19 +10,19 @@ use async_trait::async_trait;
 use hob_console::Ports;
 use hob_console::interact::interact;
 use hob_console::screen::Console;
-use hob_console::terminal::{Look, Terminal};
-use hob_core::domain::channel::Ended;
-use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
+use hob_console::terminal::{Terminal, TerminalTraits};
+use hob_core::domain::channel::IdleReason;
+use hob_core::domain::channel::{Channel, Intake, IntakeError, Progress, UpdateOutcome};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Cursor};
-use hob_core::domain::inbound::{Happening, Inbound};
+use hob_core::domain::inbound::{Inbound, InboundEvent};
 use std::collections::BTreeMap;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Echo, destination, reply};
 use hob_config::environment::Environment;
 
-const LOOK: Look = Look { styles: true, is_dumb: false, reflows: true };
+const LOOK: TerminalTraits = TerminalTraits { styles: true, is_dumb: false, reflows: true };
 const DATA: &str = "HOB_CONSOLE_TEST_DATA";
 
 /// Answers by streaming; `work` stays busy until `/stop`; `fail` is not stored the first time.
@@ -30,8 +30,8 @@ struct House<W>(Arc<Echo<W>>);
 
 #[async_trait]
 impl<W: Write + Send + 'static> Intake for House<W> {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
-        let Happening::Posted { text } = inbound.happening.clone() else { panic!("{inbound:?}") };
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
+        let InboundEvent::Posted { text } = inbound.happening.clone() else { panic!("{inbound:?}") };
         let first = self.0.taken.lock().unwrap().iter().all(|known| known.happening != inbound.happening);
         self.0.taken.lock().unwrap().push(inbound);
         let show = |progress| self.0.console.progress(&destination(), RunId(1), &progress);
@@ -47,14 +47,14 @@ impl<W: Write + Send + 'static> Intake for House<W> {
                 self.0.console.deliver(&reply(None, &format!("pid {pid} here"))).await.unwrap();
             }
             "/stop" => {
-                show(Progress::Idle(Ended::Done));
+                show(Progress::Idle(IdleReason::Done));
                 self.0.console.deliver(&reply(None, "Stopped.")).await.unwrap();
             }
             other => {
                 self.0.console.deliver(&reply(None, &format!("You said: {other}"))).await.unwrap();
             }
         }
-        Ok(Accepted::Committed)
+        Ok(UpdateOutcome::Committed)
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {

@@ -68,13 +68,13 @@ async fn k2_an_approval_on_discord_is_given_by_its_button() {
     let asked = fake.sent(HALL).remove(0);
     let buttons = asked.components[0]["components"].as_array().unwrap().clone();
     let approve = buttons.iter().find(|button| button["label"] == "approve").unwrap_or_else(|| panic!("{asked:?}"));
-    let press = (asked.id, approve["custom_id"].as_str().unwrap());
+    let custom_id = approve["custom_id"].as_str().unwrap();
     // Whoever is not let in presses in vain.
-    fake.press(HALL, BOB, press);
+    fake.press(HALL, BOB, asked.id, custom_id);
     fake.until_true("acknowledged press", |world| world.interactions.values().all(|known| known.answered.is_some()))
         .await;
     assert!(house.lines("paid").is_empty());
-    fake.press(HALL, ADA, press);
+    fake.press(HALL, ADA, asked.id, custom_id);
     fake.until_true("the answer", |world| world.by_bot(HALL).any(|message| message.content == "Paid.")).await;
     assert_eq!(house.lines("paid"), ["Ben"]);
     house.nothing_refused();

@@ -10,7 +10,7 @@ use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 
 use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, House, OWNER};
@@ -78,7 +78,7 @@ async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
     house.start().await;
     assert!(house.stop().await.success());
     let database = house.path("data/hob.db");
-    let store = Store::open(&database, Pace::Threaded).await.unwrap();
+    let store = Store::open(&database, SchedulingMode::Threaded).await.unwrap();
     store.write(async |tx| import(tx, 64).await).await.unwrap();
     store.close().await;
 

@@ -5,7 +5,7 @@ use std::fs;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
 use hob_store::Store;
-use hob_tools::changes::{DraftOf, Drafts, Which};
+use hob_tools::changes::{DraftId, DraftOwner, Drafts};
 use hob_tools::workspace::Workspace;
 use sqlx::Connection as _;
 
@@ -24,8 +24,8 @@ async fn changed(house: &House, run: i64, name: &str) {
     let data = house.path("data");
     let drafts = Drafts::new(&data, &Workspace::of(&data));
     let now = SystemClock.now();
-    let of = DraftOf { run: RunId(run), session: SessionKey(ADA.to_string()), user: UserId(ada), now };
-    let draft = drafts.open(&of, &Which::Call(CallId::new(1, 0))).unwrap();
+    let of = DraftOwner { run: RunId(run), session: SessionKey(ADA.to_string()), user: UserId(ada), now };
+    let draft = drafts.open(&of, &DraftId::Call(CallId::new(1, 0))).unwrap();
     fs::write(draft.overlays()[0].upper.join(name), "x").unwrap();
     assert_eq!(draft.keep_all(now).unwrap().changes, 1);
     assert!(house.path("data/workspace").join(name).exists());

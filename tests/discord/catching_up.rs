@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::harness::{PACE, Running};
+use crate::harness::{PACE, RunningAdapter};
 use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, HISTORY, KITCHEN, THREAD};
 use crate::support::fake_discord::{FakeDiscord, Fault};
 use crate::support::intake::Memory;
@@ -12,7 +12,7 @@ use crate::support::intake::Memory;
 #[tokio::test]
 async fn n11_a_new_process_fetches_what_came_meanwhile_once_and_in_order() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "old");
     fake.say(DM, ADA, "old, in private");
     fake.say(THREAD, BOB, "old, in the thread");
@@ -30,7 +30,7 @@ async fn n11_a_new_process_fetches_what_came_meanwhile_once_and_in_order() {
     fake.say(HALL, FakeDiscord::BOT, "of the bot itself");
     fake.say(THREAD, ADA, "in the thread");
     expected.push("in the thread".to_owned());
-    let again = Running::begin(&fake, PACE, Arc::clone(&intake));
+    let again = RunningAdapter::begin(&fake, PACE, Arc::clone(&intake));
     let texts = intake.texts(3 + 252).await;
     assert_eq!(texts[3..], expected[1..]);
     fake.until_identified(2).await;
@@ -45,7 +45,7 @@ async fn n11_a_new_process_fetches_what_came_meanwhile_once_and_in_order() {
 async fn n11_a_channel_that_is_new_to_hob_is_not_read_back_but_one_made_meanwhile_is() {
     let fake = FakeDiscord::start().await;
     fake.say(KITCHEN, BOB, "long before Hob came");
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let last = fake.say(HALL, ADA, "known");
     running.intake.until(1).await;
     assert!(running.intake.cursor(&KITCHEN.to_string()).is_some(), "what is there is passed over for good");
@@ -60,7 +60,7 @@ async fn n11_a_channel_that_is_new_to_hob_is_not_read_back_but_one_made_meanwhil
     });
     fake.say(made, BOB, "a new thread");
     fake.say(KITCHEN, BOB, "soup");
-    let again = Running::begin(&fake, PACE, Arc::clone(&intake));
+    let again = RunningAdapter::begin(&fake, PACE, Arc::clone(&intake));
     let mut texts = intake.texts(3).await[1..].to_vec();
     texts.sort();
     assert_eq!(texts, ["a new thread", "soup"]);
@@ -78,7 +78,7 @@ async fn n11_a_history_that_fails_for_now_is_fetched_and_one_that_is_closed_is_l
     fake.say(HALL, ADA, "open");
     fake.fault("GET messages", Fault::Flood(0.05, false));
     fake.fault("GET messages", Fault::Proxy(502));
-    let running = Running::begin(&fake, PACE, Arc::clone(&intake));
+    let running = RunningAdapter::begin(&fake, PACE, Arc::clone(&intake));
     assert_eq!(intake.texts(1).await, ["open"]);
     fake.say(KITCHEN, ADA, "live");
     assert_eq!(intake.texts(2).await, ["open", "live"]);
@@ -86,18 +86,22 @@ async fn n11_a_history_that_fails_for_now_is_fetched_and_one_that_is_closed_is_l
 }
 
 /// What the next process finds of what was said while nobody was there.
-async fn after_a_break(fake: &FakeDiscord, running: Running, meanwhile: impl FnOnce(&FakeDiscord)) -> Running {
+async fn after_a_break(
+    fake: &FakeDiscord,
+    running: RunningAdapter,
+    meanwhile: impl FnOnce(&FakeDiscord),
+) -> RunningAdapter {
     let intake = Arc::clone(&running.intake);
     running.end().await;
     fake.look(|world| world.sessions.clear());
     meanwhile(fake);
-    Running::begin(fake, PACE, intake)
+    RunningAdapter::begin(fake, PACE, intake)
 }
 
 #[tokio::test]
 async fn n11_an_interrupted_catch_up_passes_over_nothing_that_was_made_meanwhile() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "known");
     running.intake.until(1).await;
     let again = after_a_break(&fake, running, |fake| {
@@ -121,7 +125,7 @@ const SHOWN: u64 = 800_000_000_000_000_006;
 #[tokio::test]
 async fn n11_a_thread_made_while_hob_is_there_is_read_after_the_next_break() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let made = fake.look(|world| world.make_thread(HALL));
     // One that Hob is let into later: what was said there is not its business.
     let last = fake.say(KITCHEN, BOB, "elsewhere");
@@ -156,7 +160,7 @@ async fn n11_a_thread_made_while_hob_is_there_is_read_after_the_next_break() {
 #[tokio::test]
 async fn n11_a_thread_that_was_put_away_meanwhile_is_read() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(THREAD, BOB, "dinner?");
     running.intake.until(1).await;
     let again = after_a_break(&fake, running, |fake| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hob_core::domain::channel::Channel as _;
 
-use crate::harness::{PACE, Running};
+use crate::harness::{PACE, RunningAdapter};
 use crate::support::fake_discord::world::{ADA, DM, HALL};
 use crate::support::fake_discord::{FakeDiscord, Fault, Kick};
 
@@ -18,7 +18,7 @@ async fn kicked(fake: &FakeDiscord, kick: Kick) {
 #[tokio::test]
 async fn n11_a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     for (round, kick) in [Kick::Drop, Kick::Reconnect, Kick::Invalid(true), Kick::Close(4000)].into_iter().enumerate() {
         fake.say(HALL, ADA, &format!("before {round}"));
         kicked(&fake, kick).await;
@@ -36,7 +36,7 @@ async fn n11_a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
 #[tokio::test]
 async fn n11_a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
     fake.say(DM, ADA, "before, in private");
     running.intake.until(2).await;
@@ -61,7 +61,7 @@ async fn n11_a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched()
 #[tokio::test]
 async fn n11_some_failed_resumes_end_in_a_new_session() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
     running.intake.until(1).await;
     fake.look(|world| world.cut_resumes = 100);
@@ -76,7 +76,7 @@ async fn n11_some_failed_resumes_end_in_a_new_session() {
 #[tokio::test]
 async fn n11_a_session_outlives_an_outage_of_the_network() {
     let mut fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let said = fake.say(HALL, ADA, "before");
     running.intake.until(1).await;
     fake.go_down().await;
@@ -99,7 +99,7 @@ async fn n11_a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
     let dead = nobody.local_addr().unwrap();
     drop(nobody);
     fake.look(|world| world.resume_at = Some(format!("ws://{dead}/gateway")));
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
     kicked(&fake, Kick::Drop).await;
     fake.say(HALL, ADA, "meanwhile");
@@ -113,7 +113,7 @@ async fn n11_a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
 async fn n11_a_deaf_connection_is_rebuilt() {
     let fake = FakeDiscord::start().await;
     fake.look(|world| world.heartbeat_ms = 100);
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.until_true("heartbeats", |world| world.heartbeats >= 3).await;
     fake.look(|world| world.deaf = true);
     fake.say(HALL, ADA, "does anybody hear?");
@@ -129,8 +129,8 @@ async fn n11_a_deaf_connection_is_rebuilt() {
 async fn n11_connected_is_not_ready() {
     let fake = FakeDiscord::start().await;
     fake.look(|world| world.never_ready = true);
-    let pace = hob_discord::settings::Pace { ready_deadline: Duration::from_millis(150), ..PACE };
-    let running = Running::begin(&fake, pace, Arc::default());
+    let pace = hob_discord::settings::Timing { ready_deadline: Duration::from_millis(150), ..PACE };
+    let running = RunningAdapter::begin(&fake, pace, Arc::default());
     running.until_health(&fake, "not connected: connected, but Discord did not say that it is ready").await;
     fake.until_true("another connection", |world| world.connections >= 2).await;
     fake.look(|world| world.never_ready = false);
@@ -143,7 +143,7 @@ async fn n11_a_wrong_token_or_a_missing_intent_is_told_with_the_switch() {
     let fake = FakeDiscord::start().await;
     fake.faults("GET applications", Fault::Api(401, 0, "401: Unauthorized"), 2);
     fake.look(|world| world.flags = 0);
-    let running = Running::begin(&fake, PACE, Arc::default());
+    let running = RunningAdapter::begin(&fake, PACE, Arc::default());
     running.until_health(&fake, "Discord does not know this bot token: make another in the developer portal").await;
     running.until_health(&fake, "switch on Bot → Privileged Gateway Intents → Message Content Intent").await;
     // It is told before anything is connected.
@@ -163,7 +163,7 @@ async fn n11_a_wrong_token_or_a_missing_intent_is_told_with_the_switch() {
 async fn n11_no_more_logins_than_discord_allows() {
     let fake = FakeDiscord::start().await;
     fake.look(|world| world.logins_left = 0);
-    let running = Running::begin(&fake, PACE, Arc::default());
+    let running = RunningAdapter::begin(&fake, PACE, Arc::default());
     running.until_health(&fake, "Discord allows no more logins today").await;
     fake.look(|world| world.logins_left = 1);
     fake.until_identified(1).await;
@@ -174,7 +174,7 @@ async fn n11_no_more_logins_than_discord_allows() {
 #[tokio::test]
 async fn n11_what_is_not_stored_is_not_passed_over() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "keep this");
     running.until_health(&fake, "messages wait: the message could not be stored: the disk is full").await;

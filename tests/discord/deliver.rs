@@ -6,7 +6,7 @@ use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
+use hob_core::domain::outgoing::{Choice, DeliveryError, DraftMessage, MessageReplacement, Outgoing};
 use hob_core::render::render;
 
 use crate::harness::{PACE, adapter, message, to};
@@ -86,7 +86,8 @@ async fn k2_an_answer_goes_out_without_what_it_answers_where_no_history_may_be_r
     answer.destination.reply_to = Some(asked.to_string());
     answer.markup = Some("**Answer.**".to_owned());
     discord.deliver(&answer).await.unwrap();
-    let draft = Draft { destination: answer.destination, external_id: None, text: "So".to_owned(), markup: None };
+    let draft =
+        DraftMessage { destination: answer.destination, external_id: None, text: "So".to_owned(), markup: None };
     discord.draft(&draft).await.unwrap();
     let sent: Vec<_> = fake.sent(HALL).into_iter().map(|message| (message.content, message.reply_to)).collect();
     assert_eq!(sent, [("**Answer.**".to_owned(), None), ("So".to_owned(), None)]);
@@ -210,13 +211,13 @@ async fn k2_an_archived_thread_is_opened_where_that_is_allowed() {
 async fn k2_a_draft_grows_and_takes_its_final_form() {
     let fake = FakeDiscord::start().await;
     let discord = adapter(&fake, PACE);
-    let mut draft = Draft { destination: to(HALL), external_id: None, text: "So".to_owned(), markup: None };
+    let mut draft = DraftMessage { destination: to(HALL), external_id: None, text: "So".to_owned(), markup: None };
     let begun = discord.draft(&draft).await.unwrap().external_id.unwrap();
     draft.external_id = Some(begun.clone());
     draft.markup = Some("So **far**".to_owned());
     assert_eq!(discord.draft(&draft).await.unwrap().external_id, Some(begun.clone()));
     assert_eq!(fake.until_sent(HALL, 1).await, ["So **far**"]);
-    let replaces = |or_send| Some(Replaces { external_id: begun.clone(), or_send });
+    let replaces = |or_send| Some(MessageReplacement { external_id: begun.clone(), or_send });
     let last = Outgoing { replaces: replaces(true), ..message(HALL, "So far, so good.") };
     fake.fault("PATCH messages", Fault::CutAfter);
     assert_eq!(name(&discord.deliver(&last).await), "retry", "a change can be repeated");
@@ -238,7 +239,7 @@ async fn k2_a_draft_grows_and_takes_its_final_form() {
 async fn k2_a_draft_that_came_to_nothing_is_taken_back() {
     let fake = FakeDiscord::start().await;
     let discord = adapter(&fake, PACE);
-    let draft = Draft { destination: to(DM), external_id: None, text: "Hm".to_owned(), markup: None };
+    let draft = DraftMessage { destination: to(DM), external_id: None, text: "Hm".to_owned(), markup: None };
     let begun = discord.draft(&draft).await.unwrap().external_id.unwrap();
     for _ in 0..2 {
         discord.retract(&to(DM), &begun).await.unwrap();
@@ -262,7 +263,7 @@ async fn k2_a_question_loses_its_buttons_when_it_is_resolved() {
     };
     assert_eq!(rows(&fake), [5, 2]);
     let resolved = Outgoing {
-        replaces: Some(Replaces { external_id: id, or_send: false }),
+        replaces: Some(MessageReplacement { external_id: id, or_send: false }),
         choices: Vec::new(),
         ..message(HALL, "Which? Number 3.")
     };

@@ -3,14 +3,14 @@
 use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
-use crate::harness::Running;
+use crate::harness::RunningAdapter;
 use crate::support::fake_discord::FakeDiscord;
 use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, KITCHEN, Post, THREAD, VIEW};
 
 #[tokio::test]
 async fn k2_what_is_said_comes_in_with_place_name_and_audience() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let named = format!("<@{}> hi", FakeDiscord::BOT);
     fake.say(DM, ADA, "Hello");
     fake.say(HALL, BOB, "to all");
@@ -41,7 +41,7 @@ async fn k2_what_is_said_comes_in_with_place_name_and_audience() {
 #[tokio::test]
 async fn n5_edits_and_deletions_are_told() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let first = fake.say(DM, ADA, "milk");
     let (second, third) = (fake.say(HALL, BOB, "two"), fake.say(HALL, BOB, "three"));
     fake.look(|world| world.unfurl(DM, first));
@@ -59,7 +59,7 @@ async fn n5_edits_and_deletions_are_told() {
 #[tokio::test]
 async fn k2_a_thread_that_is_new_is_known_and_one_that_cannot_be_seen_is_not_guessed() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let unseen = 800_000_000_000_000_077;
     fake.look(|world| {
         // No THREAD_CREATE came of it: it is asked for.
@@ -88,7 +88,7 @@ async fn k2_a_thread_that_is_new_is_known_and_one_that_cannot_be_seen_is_not_gue
 #[tokio::test]
 async fn k2_what_cannot_be_read_costs_nothing_else() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.look(|world| world.tell(None, "MESSAGE_CREATE", &json!({ "id": 5, "strange": [] })));
     fake.look(|world| world.tell(None, "SOMETHING_NEW", &json!(null)));
     fake.post(Post::new(DM, ADA, "with parts of a new kind").with(json!({ "components": [{ "type": 17, "x": [] }] })));
@@ -99,7 +99,7 @@ async fn k2_what_cannot_be_read_costs_nothing_else() {
 #[tokio::test]
 async fn k2_messages_of_a_channel_come_in_order_and_wait_for_the_intake() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     running.intake.fail("the disk is full", 3);
     let said: Vec<String> = (0..200).map(|number| format!("message {number}")).collect();
     for text in &said {

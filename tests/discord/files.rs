@@ -4,16 +4,16 @@
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::ids::FileId;
 use hob_core::domain::inbound::Attachment;
-use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing, Replaces};
+use hob_core::domain::outgoing::{DeliveryError, MessageReplacement, Outgoing, OutgoingFile};
 
-use crate::harness::{PACE, Running, adapter, message};
+use crate::harness::{PACE, RunningAdapter, adapter, message};
 use crate::support::fake_discord::FakeDiscord;
 use crate::support::fake_discord::world::{ADA, DM, HALL, Post};
 
-fn enclosed(dir: &tempfile::TempDir, name: &str, bytes: &[u8]) -> Enclosed {
+fn enclosed(dir: &tempfile::TempDir, name: &str, bytes: &[u8]) -> OutgoingFile {
     let path = dir.path().join("content");
     std::fs::write(&path, bytes).unwrap();
-    Enclosed {
+    OutgoingFile {
         id: FileId(1),
         name: name.to_owned(),
         mime: "text/plain".to_owned(),
@@ -26,7 +26,7 @@ fn enclosed(dir: &tempfile::TempDir, name: &str, bytes: &[u8]) -> Enclosed {
 #[tokio::test]
 async fn c6_a_file_comes_in_and_is_fetched_within_its_limit() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let bytes: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
     let sent = fake.post(Post::new(DM, ADA, "look").with_file("täble 1.bin", &bytes));
     let seen = running.intake.until(1).await;
@@ -53,7 +53,7 @@ async fn c6_a_file_goes_out_with_words_under_it() {
     let sent = fake.sent(HALL).remove(0);
     assert_eq!((sent.content.as_str(), sent.files[0].1.as_slice()), ("The plan", content.as_slice()));
     assert!(sent.files[0].0.starts_with("plan ") && sent.files[0].0.ends_with(".txt"), "{:?}", sent.files[0].0);
-    let replaces = Some(Replaces { external_id: sent.id.to_string(), or_send: false });
+    let replaces = Some(MessageReplacement { external_id: sent.id.to_string(), or_send: false });
     discord.deliver(&Outgoing { file, replaces, ..message(HALL, "Two plans") }).await.unwrap();
     let changed = fake.sent(HALL).remove(0);
     assert_eq!((changed.content.as_str(), changed.files.len()), ("Two plans", 2));

@@ -13,7 +13,7 @@ use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_discord::Discord;
-use hob_discord::settings::{Pace, Settings};
+use hob_discord::settings::{Settings, Timing};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +22,7 @@ use crate::support::fake_discord::world::{DM, HALL, THREAD};
 use crate::support::intake::Memory;
 
 /// Fast enough for a test, slow enough for two busy cores.
-pub(crate) const PACE: Pace = Pace {
+pub(crate) const PACE: Timing = Timing {
     retry_min: Duration::from_millis(5),
     retry_max: Duration::from_millis(40),
     retry_refused: Duration::from_millis(60),
@@ -33,14 +33,14 @@ pub(crate) const PACE: Pace = Pace {
 };
 
 /// An adapter at work.
-pub(crate) struct Running {
+pub(crate) struct RunningAdapter {
     pub(crate) discord: Arc<Discord>,
     pub(crate) intake: Arc<Memory>,
     pub(crate) stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningAdapter {
     /// Starts one and waits until it is connected.
     pub(crate) async fn start(fake: &FakeDiscord) -> Self {
         let running = Self::begin(fake, PACE, Arc::default());
@@ -49,7 +49,7 @@ impl Running {
     }
 
     /// Starts one with another pace, on what an earlier one left.
-    pub(crate) fn begin(fake: &FakeDiscord, pace: Pace, intake: Arc<Memory>) -> Self {
+    pub(crate) fn begin(fake: &FakeDiscord, pace: Timing, intake: Arc<Memory>) -> Self {
         let discord = Arc::new(adapter(fake, pace));
         let stop = CancellationToken::new();
         let port: Arc<dyn Intake> = intake.clone();
@@ -101,12 +101,12 @@ impl Running {
 }
 
 /// An adapter that isn't connected.
-pub(crate) fn adapter(fake: &FakeDiscord, pace: Pace) -> Discord {
+pub(crate) fn adapter(fake: &FakeDiscord, pace: Timing) -> Discord {
     adapter_with(fake, pace, Vec::new())
 }
 
 /// The same, with commands in these servers alone.
-pub(crate) fn adapter_with(fake: &FakeDiscord, pace: Pace, command_guilds: Vec<String>) -> Discord {
+pub(crate) fn adapter_with(fake: &FakeDiscord, pace: Timing, command_guilds: Vec<String>) -> Discord {
     let settings = Settings {
         account: "default".to_owned(),
         token: Secret::new(FakeDiscord::TOKEN.to_owned()),

@@ -10,7 +10,7 @@ use hob_discord::commands::COMMANDS;
 use hob_router::command::{Command, parse};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{PACE, Running, adapter_with, message};
+use crate::harness::{PACE, RunningAdapter, adapter_with, message};
 use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, SEND, SEND_IN_THREADS, THREAD, World};
 use crate::support::fake_discord::{FakeDiscord, Fault};
 use crate::support::intake::Memory;
@@ -18,7 +18,7 @@ use crate::support::intake::Memory;
 #[tokio::test]
 async fn k2_commands_are_registered_once_and_deferred_in_time() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.command(DM, ADA, "status", None);
     fake.command(THREAD, BOB, "model", Some("fast"));
     fake.command(HALL, BOB, "hob", Some("what's for dinner?"));
@@ -32,7 +32,7 @@ async fn k2_commands_are_registered_once_and_deferred_in_time() {
     fake.until_true("deferred answers, taken back", settled).await;
     let intake = Arc::clone(&running.intake);
     running.end().await;
-    let again = Running::begin(&fake, PACE, intake);
+    let again = RunningAdapter::begin(&fake, PACE, intake);
     fake.until_true("a second look", |world| world.called("GET commands") == 3).await;
     fake.command(DM, ADA, "help", None);
     again.intake.until(4).await;
@@ -67,7 +67,7 @@ async fn k2_commands_of_a_server_go_when_they_are_registered_everywhere() {
     fake.look(|world| drop(world.commands.insert(Some(GUILD), own)));
     // What cannot be asked for is asked for again, before anything else is settled.
     fake.fault("GET commands", Fault::Proxy(502));
-    let running = Running::begin(&fake, PACE, Arc::default());
+    let running = RunningAdapter::begin(&fake, PACE, Arc::default());
     let settled = |world: &World| {
         world.commands[&Some(GUILD)].is_empty()
             && world.commands.get(&None).is_some_and(|all| all.len() == COMMANDS.len())
@@ -76,7 +76,7 @@ async fn k2_commands_of_a_server_go_when_they_are_registered_everywhere() {
     let intake = Arc::clone(&running.intake);
     running.end().await;
     let before = fake.look(|world| world.called("GET commands"));
-    let again = Running::begin(&fake, PACE, intake);
+    let again = RunningAdapter::begin(&fake, PACE, intake);
     fake.until_true("another look", |world| world.called("GET commands") > before).await;
     again.until_connected(&fake).await;
     again.end().await;
@@ -88,7 +88,7 @@ async fn k2_commands_of_a_server_go_when_they_are_registered_everywhere() {
 #[tokio::test]
 async fn k2_a_command_where_hob_may_not_write_says_so() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.look(|world| {
         world.deny(HALL, SEND);
         world.deny(THREAD, SEND_IN_THREADS);
@@ -117,7 +117,7 @@ async fn k2_a_command_where_hob_may_not_write_says_so() {
 #[tokio::test]
 async fn k2_a_button_is_pressed() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let choice = |label: &str, token: &str| Choice { label: label.to_owned(), token: token.to_owned() };
     let mut asked = message(HALL, "Shall I?");
     asked.choices = vec![choice("Yes", "q1:yes"), choice("No", "q1:no")];
@@ -140,7 +140,7 @@ async fn k2_a_button_is_pressed() {
 #[tokio::test]
 async fn k2_a_command_is_deferred_though_nothing_can_be_stored() {
     let fake = FakeDiscord::start().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "first");
     fake.command(DM, ADA, "stop", None);

@@ -7,15 +7,15 @@ use hob_core::domain::channel::Channel as _;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::FileId;
 use hob_core::domain::inbound::Inbound;
-use hob_core::domain::outgoing::{DeliveryError, Enclosed};
+use hob_core::domain::outgoing::{DeliveryError, OutgoingFile};
 use jiff::Timestamp;
 
-use crate::harness::{Running, answer, letter, settings};
+use crate::harness::{RunningAdapter, answer, letter, settings};
 use crate::servers::Servers;
 
 /// A letter that came, and Hob that has it.
-async fn with_letter(servers: &Servers, from: &str) -> (Running, Inbound) {
-    let running = Running::start(servers).await;
+async fn with_letter(servers: &Servers, from: &str) -> (RunningAdapter, Inbound) {
+    let running = RunningAdapter::start(servers).await;
     servers.put(&letter(1, from, "Shall we?"));
     let letter = running.intake.until(1).await.remove(0);
     (running, letter)
@@ -24,7 +24,7 @@ async fn with_letter(servers: &Servers, from: &str) -> (Running, Inbound) {
 #[tokio::test]
 async fn n14_an_answer_goes_to_all_who_were_addressed_and_into_the_thread() {
     let servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     servers.put_file("reply-all");
     let letter = running.intake.until(1).await.remove(0);
     let receipt = running.email.deliver(&answer(&letter, 1, "At five.")).await.unwrap();
@@ -64,7 +64,7 @@ async fn c6_a_file_goes_out_and_comes_back_the_same() {
     let path = servers.path("picture.png");
     std::fs::write(&path, &content).unwrap();
     let mut message = answer(&letter, 1, "Here it is.");
-    message.file = Some(Enclosed {
+    message.file = Some(OutgoingFile {
         id: FileId(1),
         name: "Küche.png".to_owned(),
         mime: "image/png".to_owned(),
@@ -120,7 +120,7 @@ impl Clock for Hand {
 async fn n14_whoever_is_refused_for_now_is_waited_for_and_not_for_ever() {
     let servers = Servers::start();
     let clock = Arc::new(Hand(AtomicI64::new(1_800_000_000)));
-    let running = Running::by(Arc::clone(&clock) as _, settings(&servers), Arc::default());
+    let running = RunningAdapter::by(Arc::clone(&clock) as _, settings(&servers), Arc::default());
     running.intake.until_cursor(|cursors| cursors.contains_key("INBOX;began")).await;
     servers.put(
         b"From: ada@example.org\r\nTo: hob@home.example\r\nCc: busy@example.org, refused@example.org\r\n\
@@ -162,13 +162,13 @@ async fn n14_a_server_that_is_down_is_tried_again() {
 #[tokio::test]
 async fn n14_what_went_out_before_an_interruption_does_not_go_again() {
     let servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     servers.put(&letter(1, "ada@example.org", "Shall we?"));
     let letter = running.intake.until(1).await.remove(0);
     let known = running.end().await;
     let mut with_sent = settings(&servers);
     with_sent.sent_folder = Some("INBOX".to_owned());
-    let running = Running::resume(with_sent, known);
+    let running = RunningAdapter::resume(with_sent, known);
     let mut message = answer(&letter, 1, "Yes.");
     let first = running.email.deliver(&message).await.unwrap();
     message.may_repeat = true;
@@ -177,7 +177,7 @@ async fn n14_what_went_out_before_an_interruption_does_not_go_again() {
     assert_eq!(servers.until_got("ada", 1).await.len(), 1, "a copy of it was found");
     running.end().await;
     // Where no copies are kept it goes again, marked, under the same id.
-    let running = Running::resume(settings(&servers), Arc::default());
+    let running = RunningAdapter::resume(settings(&servers), Arc::default());
     assert_eq!(running.email.deliver(&message).await.unwrap(), first);
     let got = servers.until_got("ada", 2).await;
     let marked = |letter: &String| letter.contains("sent again after an interruption");
@@ -192,7 +192,7 @@ async fn n14_nobody_is_believed_whose_certificate_nobody_knows() {
     let mut stranger = settings(&servers);
     stranger.ca_file = None;
     let known = running.end().await;
-    let running = Running::resume(stranger, known);
+    let running = RunningAdapter::resume(stranger, known);
     let said = running.email.deliver(&answer(&letter, 1, "x")).await;
     assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
     assert!(servers.got("ada").is_empty());

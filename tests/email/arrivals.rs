@@ -5,7 +5,7 @@ use std::time::Duration;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::health::Liveness;
 
-use crate::harness::{Running, letter, settings};
+use crate::harness::{RunningAdapter, letter, settings};
 use crate::servers::Servers;
 use crate::support::intake::text_of;
 
@@ -15,7 +15,7 @@ const ADA: &str = "ada@example.org";
 async fn n14_a_letter_is_told_by_the_server_and_old_ones_are_left_alone() {
     let servers = Servers::start();
     servers.put(&letter(1, ADA, "from before Hob"));
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     servers.put(&letter(2, ADA, "hello"));
     assert_eq!(running.intake.texts(1).await, ["Subject: Letter 2\n\nhello"]);
     let health = running.email.health();
@@ -27,7 +27,7 @@ async fn n14_a_letter_is_told_by_the_server_and_old_ones_are_left_alone() {
 #[tokio::test]
 async fn n14_a_server_without_idle_is_looked_at_from_time_to_time() {
     let servers = Servers::with("IMAP4rev1 UIDPLUS");
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     for number in 1..=3 {
         servers.put(&letter(number, ADA, "hello"));
         running.intake.until(number).await;
@@ -38,14 +38,14 @@ async fn n14_a_server_without_idle_is_looked_at_from_time_to_time() {
 #[tokio::test]
 async fn n14_what_came_meanwhile_is_handed_in_once_and_in_order() {
     let mut servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     servers.put(&letter(1, ADA, "one"));
     running.intake.until(1).await;
     let known = running.end().await;
     for number in 2..=40 {
         servers.put(&letter(number, ADA, "more"));
     }
-    let running = Running::resume(settings(&servers), known);
+    let running = RunningAdapter::resume(settings(&servers), known);
     let ids = |all: &[hob_core::domain::inbound::Inbound]| -> Vec<String> {
         all.iter().map(|one| one.external_id.clone()).collect()
     };
@@ -63,7 +63,7 @@ async fn n14_what_came_meanwhile_is_handed_in_once_and_in_order() {
 #[tokio::test]
 async fn n14_what_could_not_be_stored_comes_again() {
     let servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     running.intake.fail("the disk is full", 3);
     servers.put(&letter(1, ADA, "one"));
     servers.put(&letter(2, ADA, "two"));
@@ -74,7 +74,7 @@ async fn n14_what_could_not_be_stored_comes_again() {
 #[tokio::test]
 async fn n14_new_numbers_make_no_letter_new() {
     let mut servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     for number in 1..=3 {
         servers.put(&letter(number, ADA, "hello"));
     }
@@ -82,7 +82,7 @@ async fn n14_new_numbers_make_no_letter_new() {
     let known = running.end().await;
     servers.renumber();
     servers.put(&letter(4, ADA, "after"));
-    let running = Running::resume(settings(&servers), known);
+    let running = RunningAdapter::resume(settings(&servers), known);
     assert_eq!(running.intake.until(4).await.len(), 4);
     running.intake.until_cursor(|cursors| cursors.keys().any(|list| list == "INBOX;77")).await;
     assert_eq!(running.intake.duplicates(), 3, "they are known by their ids");
@@ -92,7 +92,7 @@ async fn n14_new_numbers_make_no_letter_new() {
 #[tokio::test]
 async fn n14_odd_letters_stand_in_nobodys_way() {
     let servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     let odd = [
         "nested",
         "mislabelled",
@@ -144,7 +144,7 @@ async fn n14_odd_letters_stand_in_nobodys_way() {
 #[tokio::test]
 async fn n14_forty_megabytes_are_not_fetched() {
     let servers = Servers::start();
-    let running = Running::start(&servers).await;
+    let running = RunningAdapter::start(&servers).await;
     let mut big = b"From: ada@example.org\r\nTo: hob@home.example\r\nSubject: Film\r\nMessage-ID: <film@example.org>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=A\r\n\r\n--A\r\nContent-Type: text/plain\r\n\r\nLook at this!\r\n--A\r\nContent-Type: video/mp4; name=film.mp4\r\nContent-Transfer-Encoding: base64\r\n\r\n".to_vec();
     let line = [b"A".repeat(76), b"\r\n".to_vec()].concat();
     big.extend(line.repeat((40 << 20) / line.len() - 10));
@@ -167,7 +167,7 @@ async fn n11_a_wrong_password_is_said_and_not_the_password() {
     let servers = Servers::start();
     let mut settings = settings(&servers);
     settings.imap.password = hob_core::domain::secret::Secret::new("hunter2".to_owned());
-    let running = Running::resume(settings, std::sync::Arc::default());
+    let running = RunningAdapter::resume(settings, std::sync::Arc::default());
     let why = loop {
         if let Liveness::Down { why } = running.email.health().liveness {
             break why;

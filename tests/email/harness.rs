@@ -13,7 +13,7 @@ use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_email::Email;
-use hob_email::settings::{Authentication, Pace, Security, Server, Settings};
+use hob_email::settings::{Authentication, Security, Server, Settings, Timing};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ use crate::servers::{Servers, files};
 use crate::support::intake::Memory;
 
 /// Fast enough for a test, slow enough for two busy cores.
-const PACE: Pace = Pace {
+const PACE: Timing = Timing {
     retry_min: Duration::from_millis(10),
     retry_max: Duration::from_millis(200),
     retry_refused: Duration::from_millis(200),
@@ -31,14 +31,14 @@ const PACE: Pace = Pace {
 };
 
 /// An adapter at work.
-pub(crate) struct Running {
+pub(crate) struct RunningAdapter {
     pub(crate) email: Arc<Email>,
     pub(crate) intake: Arc<Memory>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningAdapter {
     /// One that knows nothing yet; it is waited for its first look.
     pub(crate) async fn start(servers: &Servers) -> Self {
         let running = Self::resume(settings(servers), Arc::default());

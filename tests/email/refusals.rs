@@ -7,15 +7,15 @@ use std::time::Duration;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::inbound::Attachment;
-use hob_email::settings::Pace;
+use hob_email::settings::Timing;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::harness::{Running, letter};
-use crate::scripted::{Scripted, Twist, VALIDITY};
+use crate::harness::{RunningAdapter, letter};
+use crate::scripted::{ScriptedFault, ScriptedMailServer, VALIDITY};
 use crate::support::intake::{Memory, text_of};
 
 const ADA: &str = "ada@example.org";
-const NO: Twist = Twist::Says("NO [SERVERBUG] Internal error occurred.");
+const NO: ScriptedFault = ScriptedFault::Says("NO [SERVERBUG] Internal error occurred.");
 
 /// Letters with these numbers, which came just now.
 fn letters(numbers: std::ops::RangeInclusive<usize>) -> Vec<(Vec<u8>, Timestamp)> {
@@ -27,10 +27,10 @@ fn texts(numbers: &[usize]) -> Vec<String> {
 }
 
 /// One that has had its first look.
-async fn watching(server: &Scripted, pace: impl FnOnce(&mut Pace)) -> Running {
+async fn watching(server: &ScriptedMailServer, pace: impl FnOnce(&mut Timing)) -> RunningAdapter {
     let mut settings = server.settings();
     pace(&mut settings.pace);
-    let running = Running::resume(settings, Arc::default());
+    let running = RunningAdapter::resume(settings, Arc::default());
     running.intake.until_cursor(|cursors| cursors.contains_key("INBOX;began")).await;
     running
 }
@@ -45,7 +45,7 @@ fn is_body_of(command: &str, uid: &str) -> bool {
 async fn n14_letters_that_the_server_refuses_to_show_are_not_lost() {
     let (searches, bodies) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let refused = move |count: &AtomicUsize, times| count.fetch_add(1, Ordering::Relaxed) < times;
-    let server = Scripted::start(move |command: &str| {
+    let server = ScriptedMailServer::start(move |command: &str| {
         let is_refused = match command {
             // Of several at once, and of the second, it never says how big they are.
             _ if command.contains("RFC822.SIZE") => command.contains(',') || command.starts_with("UID FETCH 2 "),
@@ -65,9 +65,9 @@ async fn n14_letters_that_the_server_refuses_to_show_are_not_lost() {
 #[tokio::test]
 async fn n14_a_connection_that_ends_in_a_letter_loses_none() {
     let broken = AtomicUsize::new(0);
-    let server = Scripted::start(move |command: &str| {
+    let server = ScriptedMailServer::start(move |command: &str| {
         let is_broken = command.contains("BODY.PEEK") && broken.fetch_add(1, Ordering::Relaxed) < 2;
-        is_broken.then_some(Twist::HangsUp)
+        is_broken.then_some(ScriptedFault::HangsUp)
     })
     .await;
     let running = watching(&server, |_| {}).await;
@@ -78,8 +78,8 @@ async fn n14_a_connection_that_ends_in_a_letter_loses_none() {
 
 #[tokio::test]
 async fn n14_a_letter_that_cannot_be_had_whole_is_read_in_part() {
-    for twist in [NO, Twist::HangsUp] {
-        let server = Scripted::start(move |command: &str| {
+    for twist in [NO, ScriptedFault::HangsUp] {
+        let server = ScriptedMailServer::start(move |command: &str| {
             (is_body_of(command, "2") && command.ends_with("BODY.PEEK[])")).then_some(twist)
         })
         .await;
@@ -98,8 +98,8 @@ async fn n14_a_letter_that_cannot_be_had_whole_is_read_in_part() {
 
 #[tokio::test]
 async fn n14_a_letter_that_cannot_be_shown_does_not_hold_up_the_others_for_ever() {
-    for twist in [NO, Twist::HangsUp] {
-        let server = Scripted::start(move |command: &str| is_body_of(command, "2").then_some(twist)).await;
+    for twist in [NO, ScriptedFault::HangsUp] {
+        let server = ScriptedMailServer::start(move |command: &str| is_body_of(command, "2").then_some(twist)).await;
         let running = watching(&server, |pace| pace.pass_over_after = Duration::ZERO).await;
         server.put(&letters(1..=3));
         assert_eq!(running.intake.texts(2).await, texts(&[1, 3]));
@@ -114,7 +114,7 @@ async fn n14_no_letter_is_passed_over_too_early_or_by_a_server_that_shows_none()
     for (refused, pass_over_after) in [("1", long), ("1,2,3", Duration::ZERO)] {
         let is_ill = Arc::new(AtomicBool::new(true));
         let ill = Arc::clone(&is_ill);
-        let server = Scripted::start(move |command: &str| {
+        let server = ScriptedMailServer::start(move |command: &str| {
             let is_refused = refused.split(',').any(|uid| is_body_of(command, uid));
             (ill.load(Ordering::Relaxed) && is_refused).then_some(NO)
         })
@@ -132,7 +132,9 @@ async fn n14_no_letter_is_passed_over_too_early_or_by_a_server_that_shows_none()
 #[tokio::test]
 async fn n14_a_server_that_refuses_to_tell_is_asked_from_time_to_time() {
     for refusal in ["NO not now", "BAD what is that", "OK that was all"] {
-        let server = Scripted::start(move |command: &str| (command == "IDLE").then_some(Twist::Says(refusal))).await;
+        let server =
+            ScriptedMailServer::start(move |command: &str| (command == "IDLE").then_some(ScriptedFault::Says(refusal)))
+                .await;
         let running = watching(&server, |_| {}).await;
         server.until_asked("IDLE", 1).await;
         for number in 1..=3 {
@@ -147,9 +149,9 @@ async fn n14_a_server_that_refuses_to_tell_is_asked_from_time_to_time() {
 #[tokio::test]
 async fn n14_a_server_that_is_full_is_tried_again_soon() {
     let logins = AtomicUsize::new(0);
-    let server = Scripted::start(move |command: &str| {
+    let server = ScriptedMailServer::start(move |command: &str| {
         let is_full = command.starts_with("LOGIN") && logins.fetch_add(1, Ordering::Relaxed) < 3;
-        is_full.then_some(Twist::Says("NO [LIMIT] Too many simultaneous connections."))
+        is_full.then_some(ScriptedFault::Says("NO [LIMIT] Too many simultaneous connections."))
     })
     .await;
     // A password that is wrong would be tried again tomorrow.
@@ -160,7 +162,7 @@ async fn n14_a_server_that_is_full_is_tried_again_soon() {
 
 #[tokio::test]
 async fn n14_whoever_is_let_in_and_shown_the_door_knocks_less_and_less() {
-    let server = Scripted::start(|command: &str| (command == "IDLE").then_some(Twist::HangsUp)).await;
+    let server = ScriptedMailServer::start(|command: &str| (command == "IDLE").then_some(ScriptedFault::HangsUp)).await;
     // 20 ms, then twice as long each time.
     let window = tokio::time::sleep(Duration::from_millis(20 * 31));
     let running = watching(&server, |pace| {
@@ -178,7 +180,7 @@ async fn n14_whoever_is_let_in_and_shown_the_door_knocks_less_and_less() {
 
 #[tokio::test]
 async fn c6_a_file_that_the_server_refuses_is_not_called_gone() {
-    let server = Scripted::start(|command: &str| command.contains("BODY.PEEK[2]").then_some(NO)).await;
+    let server = ScriptedMailServer::start(|command: &str| command.contains("BODY.PEEK[2]").then_some(NO)).await;
     server.put(&letters(1..=1));
     let running = watching(&server, |_| {}).await;
     let file =
@@ -190,7 +192,7 @@ async fn c6_a_file_that_the_server_refuses_is_not_called_gone() {
 
 #[tokio::test]
 async fn n14_looking_through_new_numbers_goes_on_where_it_was_cut_off() {
-    let server = Scripted::start(|_: &str| None).await;
+    let server = ScriptedMailServer::start(|_: &str| None).await;
     let now = SystemClock.now();
     let (recent, old) = (now - SignedDuration::from_hours(1), now - SignedDuration::from_hours(30 * 24));
     let lie = |number: usize, came_at| (letter(number, ADA, "hello"), came_at);
@@ -201,7 +203,7 @@ async fn n14_looking_through_new_numbers_goes_on_where_it_was_cut_off() {
     intake.left("INBOX;began", u64::try_from(began.as_second()).unwrap());
     intake.left("INBOX;8", 700);
     intake.fail_second("the disk is full");
-    let running = Running::resume(server.settings(), intake);
+    let running = RunningAdapter::resume(server.settings(), intake);
     assert_eq!(running.intake.texts(2).await, texts(&[1, 3]));
     // The older ones were not said to Hob, and do not become new by what comes now; that is, whatever day it bears.
     running.intake.until_cursor(|cursors| cursors.get("INBOX;9") == Some(&4)).await;

@@ -26,7 +26,7 @@ pub(crate) const VALIDITY: u32 = 9;
 
 /// What is done instead of an answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Twist {
+pub(crate) enum ScriptedFault {
     /// The command ends so.
     Says(&'static str),
     /// The connection ends.
@@ -41,7 +41,7 @@ struct Letter {
 }
 
 /// What is twisted of a command.
-type Twists = dyn Fn(&str) -> Option<Twist> + Send + Sync;
+type Twists = dyn Fn(&str) -> Option<ScriptedFault> + Send + Sync;
 
 struct State {
     letters: watch::Sender<Vec<Letter>>,
@@ -51,21 +51,21 @@ struct State {
 }
 
 /// The server; it ends when dropped.
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedMailServer {
     port: u16,
     state: Arc<State>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedMailServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Scripted {
+impl ScriptedMailServer {
     /// An empty folder; `twist` has a say in each command.
-    pub(crate) async fn start(twist: impl Fn(&str) -> Option<Twist> + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(twist: impl Fn(&str) -> Option<ScriptedFault> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State {
@@ -130,8 +130,8 @@ async fn serve(stream: TcpStream, state: Arc<State>) {
         let (tag, command) = line.split_once(' ').unwrap();
         state.asked.send_modify(|asked| asked.push(command.to_owned()));
         let said = match (state.twist)(command) {
-            Some(Twist::HangsUp) => return,
-            Some(Twist::Says(end)) => format!("{tag} {end}\r\n").into_bytes(),
+            Some(ScriptedFault::HangsUp) => return,
+            Some(ScriptedFault::Says(end)) => format!("{tag} {end}\r\n").into_bytes(),
             None if command == "IDLE" => connection.idle(&mut write, tag).await,
             None => connection.answer(tag, command),
         };

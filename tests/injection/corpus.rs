@@ -9,14 +9,14 @@ const MARK: &str = "{M}";
 
 #[derive(Deserialize)]
 struct File {
-    deeds: BTreeMap<String, Deed>,
+    deeds: BTreeMap<String, PayloadAction>,
     payload: Vec<Payload>,
 }
 
 /// Something that a payload wants done.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Deed {
+pub(crate) struct PayloadAction {
     /// Tools and arguments, called at once.
     pub(crate) calls: Vec<(String, String)>,
     /// What is called when those have answered.
@@ -59,14 +59,14 @@ impl Payload {
     }
 
     /// Its words.
-    pub(crate) fn words(&self, fill: &Fill) -> String {
+    pub(crate) fn words(&self, fill: &Placeholders) -> String {
         fill.fill(&self.says, self)
     }
 }
 
 /// What stands for the places in the texts.
 #[derive(Debug, Clone)]
-pub(crate) struct Fill {
+pub(crate) struct Placeholders {
     /// The server that counts.
     pub(crate) evil: String,
     /// A key of the config.
@@ -75,7 +75,7 @@ pub(crate) struct Fill {
     pub(crate) token: String,
 }
 
-impl Fill {
+impl Placeholders {
     pub(crate) fn fill(&self, text: &str, payload: &Payload) -> String {
         let port = self.evil.rsplit(':').next().unwrap();
         let text = text.replace(MARK, &payload.mark()).replace("$EVIL", &self.evil).replace("$PORT", port);
@@ -84,7 +84,7 @@ impl Fill {
 }
 
 /// All of it.
-pub(crate) fn read() -> (Vec<Payload>, BTreeMap<String, Deed>) {
+pub(crate) fn read() -> (Vec<Payload>, BTreeMap<String, PayloadAction>) {
     let file: File = toml::from_str(include_str!("payloads.toml")).unwrap();
     (file.payload, file.deeds)
 }

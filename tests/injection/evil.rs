@@ -25,20 +25,20 @@ struct World {
 }
 
 /// The server; it ends when dropped.
-pub(crate) struct Evil {
+pub(crate) struct HostileServer {
     world: Arc<Mutex<World>>,
     /// Where it is.
     pub(crate) url: String,
     server: JoinHandle<()>,
 }
 
-impl Drop for Evil {
+impl Drop for HostileServer {
     fn drop(&mut self) {
         self.server.abort();
     }
 }
 
-impl Evil {
+impl HostileServer {
     pub(crate) async fn start() -> Self {
         let world = Arc::new(Mutex::new(World::default()));
         let router = Router::new().fallback(serve).with_state(Arc::clone(&world));

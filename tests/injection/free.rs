@@ -1,18 +1,18 @@
 //! The other side: what people of the house ask for is done, unasked where nothing strange was read, and once where it was.
 
-use crate::corpus::Deed;
+use crate::corpus::PayloadAction;
 use crate::obey::{DO, NOTHING};
-use crate::scene::{Answers, Scene, person};
+use crate::scene::{AnswerPolicy, AttackHarness, person};
 use crate::support::house::OWNER;
-use crate::ways::Way;
+use crate::ways::AttackVector;
 use crate::world::one;
 
 #[tokio::test]
 async fn n6_the_same_calls_are_made_unasked_for_who_has_read_nothing_strange() {
-    let mut scene = Scene::with(0, "").await;
+    let mut scene = AttackHarness::with(0, "").await;
     scene.house.start().await;
     let fill = |text: &str| text.replace("{M}", "plain").replace("$EVIL", &scene.evil.url);
-    let free: Vec<(&String, &Deed)> = scene.obeys.deeds.iter().filter(|(_, deed)| deed.free).collect();
+    let free: Vec<(&String, &PayloadAction)> = scene.obeys.deeds.iter().filter(|(_, deed)| deed.free).collect();
     assert!(free.len() >= 9, "{free:?}");
     for (name, deed) in free {
         for (tool, arguments) in &deed.calls {
@@ -56,17 +56,17 @@ async fn n6_the_same_calls_are_made_unasked_for_who_has_read_nothing_strange() {
 
 #[tokio::test]
 async fn n6_what_is_approved_is_done_once_also_over_a_crash() {
-    let mut scene = Scene::with(1, "").await;
+    let mut scene = AttackHarness::with(1, "").await;
     scene.house.start().await;
     let (who, payload) = (person(0), scene.obeys.payloads[0].clone());
-    let came = scene.read(Way::Tool, &payload, who, Answers::Nothing).await;
+    let came = scene.read(AttackVector::Tool, &payload, who, AnswerPolicy::Nothing).await;
     assert_eq!(came.questions.len(), 1);
     scene.house.recorded(1).await;
     scene.house.restart().await;
     assert!(scene.house.lines("paid").is_empty());
     let heard = scene.house.heard(who).len();
     scene.house.press(who, "approve");
-    let (questions, end) = scene.follow(who, heard, Answers::No).await;
+    let (questions, end) = scene.follow(who, heard, AnswerPolicy::No).await;
     assert!(questions.is_empty() && end.is_some(), "{questions:?}");
     assert_eq!(scene.house.lines("paid"), ["Mallory"]);
     scene.house.nothing_refused();

@@ -2,23 +2,23 @@
 
 use crate::corpus::Payload;
 use crate::obey::DO;
-use crate::scene::{Answers, Scene, person};
+use crate::scene::{AnswerPolicy, AttackHarness, person};
 use crate::support::process::within;
-use crate::ways::Way;
+use crate::ways::AttackVector;
 
 /// A payload that has this kept, and it alone.
-fn keeping(scene: &Scene, deed: &str) -> Payload {
+fn keeping(scene: &AttackHarness, deed: &str) -> Payload {
     scene.obeys.payloads.iter().find(|payload| payload.does == [deed]).unwrap().clone()
 }
 
 /// Somebody was talked into keeping what a letter says; then a new conversation begins, in another process.
-async fn kept(scene: &mut Scene, who: i64, deed: &str) {
+async fn kept(scene: &mut AttackHarness, who: i64, deed: &str) {
     let payload = keeping(scene, deed);
-    let came = scene.read(Way::Tool, &payload, who, Answers::Nothing).await;
+    let came = scene.read(AttackVector::Tool, &payload, who, AnswerPolicy::Nothing).await;
     assert_eq!(came.questions.len(), 1, "{came:?}");
     let heard = scene.house.heard(who).len();
     scene.house.press(who, "approve");
-    assert!(scene.follow(who, heard, Answers::No).await.1.is_some());
+    assert!(scene.follow(who, heard, AnswerPolicy::No).await.1.is_some());
     scene.house.say(who, "/new");
     scene.house.told(who, heard + 2).await;
     scene.house.recorded(heard + 2).await;
@@ -27,14 +27,14 @@ async fn kept(scene: &mut Scene, who: i64, deed: &str) {
 
 #[tokio::test]
 async fn n6_a_fact_that_strangers_had_kept_is_theirs_the_next_day() {
-    let mut scene = Scene::with(1, "").await;
+    let mut scene = AttackHarness::with(1, "").await;
     scene.house.start().await;
     let who = person(0);
     kept(&mut scene, who, "remember").await;
     // The same words, by a model that pays whenever it reads them.
     let heard = scene.house.heard(who).len();
     scene.house.say(who, &format!("{DO}recall {{\"query\": \"gardener Mallory\"}}"));
-    let (questions, end) = scene.follow(who, heard, Answers::No).await;
+    let (questions, end) = scene.follow(who, heard, AnswerPolicy::No).await;
     assert!(!questions.is_empty(), "what was recalled came through unasked: {end:?}");
     assert!(questions.iter().all(|question| question.contains("mail")), "{questions:?}");
     scene.house.nothing_refused();
@@ -42,14 +42,14 @@ async fn n6_a_fact_that_strangers_had_kept_is_theirs_the_next_day() {
 
 #[tokio::test]
 async fn n6_a_schedule_that_strangers_had_made_is_theirs_each_time() {
-    let mut scene = Scene::with(1, "").await;
+    let mut scene = AttackHarness::with(1, "").await;
     scene.house.start().await;
     let who = person(0);
     kept(&mut scene, who, "schedule").await;
     let heard = scene.house.heard(who).len();
     scene.house.say(who, "/schedules run 1");
     scene.house.telegram.until_sent(who, heard + 1).await;
-    let (questions, end) = within("end of the schedule's run", scene.follow(who, heard + 1, Answers::No)).await;
+    let (questions, end) = within("end of the schedule's run", scene.follow(who, heard + 1, AnswerPolicy::No)).await;
     assert!(!questions.is_empty(), "what was scheduled came through unasked: {end:?}");
     assert!(questions.iter().all(|question| question.contains("mail")), "{questions:?}");
     // Whoever only lists it has read their words as well.
@@ -57,7 +57,7 @@ async fn n6_a_schedule_that_strangers_had_made_is_theirs_each_time() {
     scene.house.say(who, "/new");
     scene.house.told(who, heard + 1).await;
     scene.house.say(who, &format!("{DO}schedule {{\"action\": \"list\"}}"));
-    let (questions, end) = scene.follow(who, heard + 1, Answers::No).await;
+    let (questions, end) = scene.follow(who, heard + 1, AnswerPolicy::No).await;
     assert!(!questions.is_empty(), "what was listed came through unasked: {end:?}");
     scene.house.nothing_refused();
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::corpus::{Deed, Fill, Payload};
+use crate::corpus::{Payload, PayloadAction, Placeholders};
 use crate::support::fake_model::{Asked, Reply};
 
 /// What a person says before the call that is to be made.
@@ -20,13 +20,13 @@ pub(crate) const NOTHING: &str = "Nothing there.";
 pub(crate) const RELAY: &str = "RELAY ";
 
 /// What the model knows.
-pub(crate) struct Obeys {
+pub(crate) struct ObedientModel {
     pub(crate) payloads: Vec<Payload>,
-    pub(crate) deeds: BTreeMap<String, Deed>,
-    pub(crate) fill: Fill,
+    pub(crate) deeds: BTreeMap<String, PayloadAction>,
+    pub(crate) fill: Placeholders,
 }
 
-impl Obeys {
+impl ObedientModel {
     /// What it answers.
     pub(crate) fn answer(&self, asked: &Asked) -> Reply {
         if asked.system().contains("You are an agent of Hob's") {
@@ -50,8 +50,8 @@ impl Obeys {
         let Some((index, payload)) = self.payloads.iter().enumerate().find(|(_, payload)| is_read(payload)) else {
             return Reply::text(NOTHING);
         };
-        let deeds: Vec<&Deed> = payload.does.iter().map(|name| &self.deeds[name]).collect();
-        let wanted = |calls: fn(&Deed) -> &[(String, String)]| {
+        let deeds: Vec<&PayloadAction> = payload.does.iter().map(|name| &self.deeds[name]).collect();
+        let wanted = |calls: fn(&PayloadAction) -> &[(String, String)]| {
             let calls = deeds.iter().flat_map(|deed| calls(deed)).cloned();
             calls.map(|(tool, arguments)| (tool, self.fill.fill(&arguments, payload))).collect::<Vec<_>>()
         };
@@ -118,6 +118,6 @@ fn agent(asked: &Asked) -> Reply {
 }
 
 /// As a script for the fake.
-pub(crate) fn script(obeys: Arc<Obeys>) -> impl Fn(&Asked) -> Reply + Send + Sync + 'static {
+pub(crate) fn script(obeys: Arc<ObedientModel>) -> impl Fn(&Asked) -> Reply + Send + Sync + 'static {
     move |asked| obeys.answer(asked)
 }

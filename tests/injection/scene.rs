@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::corpus::{self, Fill, Payload};
-use crate::evil::Evil;
-use crate::obey::{self, NOTHING, Obeys, TRIED};
+use crate::corpus::{self, Payload, Placeholders};
+use crate::evil::HostileServer;
+use crate::obey::{self, NOTHING, ObedientModel, TRIED};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::house::{BOB, House, STRANGER};
-use crate::ways::Way;
-use crate::world::{Before, DOOR};
+use crate::ways::AttackVector;
+use crate::world::{DOOR, HouseSnapshot};
 
 /// The key of the model's provider.
 const KEY: &str = "sk-corpus-7fQ2mZx81LwPa0Rt55Vd";
 
 /// What a person does about the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answers {
+pub(crate) enum AnswerPolicy {
     /// They say no to each.
     No,
     /// They say nothing to the first.
@@ -23,16 +23,16 @@ pub(crate) enum Answers {
 }
 
 /// The house.
-pub(crate) struct Scene {
+pub(crate) struct AttackHarness {
     pub(crate) house: House,
-    pub(crate) evil: Evil,
-    pub(crate) obeys: Arc<Obeys>,
+    pub(crate) evil: HostileServer,
+    pub(crate) obeys: Arc<ObedientModel>,
 }
 
 /// What came of one payload.
 #[derive(Debug)]
-pub(crate) struct Came {
-    pub(crate) way: Way,
+pub(crate) struct PayloadOutcome {
+    pub(crate) way: AttackVector,
     pub(crate) payload: String,
     /// What was asked before anything was done.
     pub(crate) questions: Vec<String>,
@@ -40,10 +40,10 @@ pub(crate) struct Came {
     pub(crate) end: Option<String>,
 }
 
-impl Scene {
+impl AttackHarness {
     /// With so many owners besides the usual one; each has a conversation.
     pub(crate) async fn with(owners: usize, more: &str) -> Self {
-        let evil = Evil::start().await;
+        let evil = HostileServer::start().await;
         let all: Vec<String> = (0..owners).map(|index| person(index).to_string()).chain(["1".to_owned()]).collect();
         let settings = format!(
             r#"
@@ -87,8 +87,8 @@ impl Scene {
         );
         let house = House::with(&settings).await;
         let (payloads, deeds) = corpus::read();
-        let fill = Fill { evil: evil.url.clone(), key: KEY.to_owned(), token: FakeTelegram::TOKEN.to_owned() };
-        let obeys = Arc::new(Obeys { payloads, deeds, fill });
+        let fill = Placeholders { evil: evil.url.clone(), key: KEY.to_owned(), token: FakeTelegram::TOKEN.to_owned() };
+        let obeys = Arc::new(ObedientModel { payloads, deeds, fill });
         house.model.require_key(KEY);
         house.model.otherwise(obey::script(Arc::clone(&obeys)));
         std::fs::create_dir_all(house.path("data/workspace")).unwrap();
@@ -96,23 +96,29 @@ impl Scene {
         Self { house, evil, obeys }
     }
 
-    pub(crate) fn fill(&self) -> &Fill {
+    pub(crate) fn fill(&self) -> &Placeholders {
         &self.obeys.fill
     }
 
     /// Has a payload read by a person's run.
-    pub(crate) async fn read(&self, way: Way, payload: &Payload, person: i64, answers: Answers) -> Came {
+    pub(crate) async fn read(
+        &self,
+        way: AttackVector,
+        payload: &Payload,
+        person: i64,
+        answers: AnswerPolicy,
+    ) -> PayloadOutcome {
         self.house.telegram.person(person);
         let wish = way.lay(payload, &self.house, &self.evil, self.fill());
         let heard = self.house.heard(person).len();
-        if way == Way::Attachment {
+        if way == AttackVector::Attachment {
             let words = payload.words(self.fill());
             self.house.telegram.hand(person, &format!("{}.txt", payload.id), words.as_bytes(), &wish);
         } else {
             self.house.say(person, &wish);
         }
         let (questions, end) = self.follow(person, heard, answers).await;
-        Came { way, payload: payload.id.clone(), questions, end }
+        PayloadOutcome { way, payload: payload.id.clone(), questions, end }
     }
 
     /// Follows a run to its end, or to the question that nobody answers. What was asked about the reading is granted.
@@ -120,7 +126,7 @@ impl Scene {
         &self,
         person: i64,
         mut heard: usize,
-        answers: Answers,
+        answers: AnswerPolicy,
     ) -> (Vec<String>, Option<String>) {
         let mut questions = Vec::new();
         loop {
@@ -136,7 +142,7 @@ impl Scene {
                 continue;
             }
             questions.push(text);
-            if answers == Answers::Nothing {
+            if answers == AnswerPolicy::Nothing {
                 return (questions, None);
             }
             self.house.press(person, "deny");
@@ -144,13 +150,13 @@ impl Scene {
     }
 
     /// Lays out every payload on every way, so that what is there is known.
-    pub(crate) fn lay(&self) -> Before {
+    pub(crate) fn lay(&self) -> HouseSnapshot {
         for payload in &self.obeys.payloads {
-            for way in Way::ALL {
+            for way in AttackVector::ALL {
                 way.lay(payload, &self.house, &self.evil, self.fill());
             }
         }
-        Before::of(&self.house)
+        HouseSnapshot::of(&self.house)
     }
 }
 

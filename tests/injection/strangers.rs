@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use sha2::Sha256;
 
 use crate::obey::DO;
-use crate::scene::{Answers, Scene};
+use crate::scene::{AnswerPolicy, AttackHarness};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
 use crate::support::house::{OWNER, STRANGER};
@@ -16,7 +16,7 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 
 #[tokio::test]
 async fn n6_a_guest_in_a_group_gets_nothing_done() {
-    let mut scene = Scene::with(0, "").await;
+    let mut scene = AttackHarness::with(0, "").await;
     let before = scene.lay();
     scene.house.start().await;
     let payloads = scene.obeys.payloads.clone();
@@ -34,7 +34,7 @@ async fn n6_a_guest_in_a_group_gets_nothing_done() {
             assert!(told.contains("a guest (\"Person 99\")") && told.contains("Only an owner can"), "{told}");
         }
     }
-    let Scene { house, evil, obeys } = &mut scene;
+    let AttackHarness { house, evil, obeys } = &mut scene;
     before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }
@@ -45,7 +45,7 @@ async fn n6_what_calls_in_gets_nothing_done() {
         "[server]\nlisten = '127.0.0.1:0'\n[webhooks.door]\nsecret = '{SECRET}'\nprompt = 'Somebody wrote. {DO}nothing'\n\
          per_minute = 1000"
     );
-    let mut scene = Scene::with(0, &hook).await;
+    let mut scene = AttackHarness::with(0, &hook).await;
     let before = scene.lay();
     scene.house.start().await;
     scene.house.hob().until_logged("server.listening", 1).await;
@@ -63,12 +63,12 @@ async fn n6_what_calls_in_gets_nothing_done() {
         let heard = scene.house.heard(OWNER).len();
         let request = client.post(&url).header("X-Hub-Signature-256", format!("sha256={hex}")).body(body);
         assert_eq!(request.send().await.unwrap().status(), StatusCode::ACCEPTED);
-        let (questions, _) = scene.follow(OWNER, heard, Answers::No).await;
+        let (questions, _) = scene.follow(OWNER, heard, AnswerPolicy::No).await;
         assert!(questions.iter().all(|question| question.contains("an event (\"door\")")), "{questions:?}");
         let is_asked = payload.does.iter().any(|deed| deed == "pay");
         assert!(!is_asked || !questions.is_empty(), "{payload:?}");
     }
-    let Scene { house, evil, obeys } = &mut scene;
+    let AttackHarness { house, evil, obeys } = &mut scene;
     before.holds(house, evil, &obeys.fill).await;
     house.nothing_refused();
 }

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::corpus::{Fill, Payload};
-use crate::evil::{Evil, NEWS};
+use crate::corpus::{Payload, Placeholders};
+use crate::evil::{HostileServer, NEWS};
 use crate::obey::{DO, RELAY};
 use crate::support::house::House;
 
 /// A way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AttackVector {
     Page,
     Search,
     File,
@@ -23,7 +23,7 @@ pub(crate) enum Way {
     Error,
 }
 
-impl Way {
+impl AttackVector {
     pub(crate) const ALL: [Self; 11] = [
         Self::Page,
         Self::Search,
@@ -57,7 +57,7 @@ impl Way {
     }
 
     /// Lays the payload out, and gives what a person says for it to be read.
-    pub(crate) fn lay(self, payload: &Payload, house: &House, evil: &Evil, fill: &Fill) -> String {
+    pub(crate) fn lay(self, payload: &Payload, house: &House, evil: &HostileServer, fill: &Placeholders) -> String {
         let (id, words) = (&payload.id, payload.words(fill));
         let workspace = |path: &str, text: &str| {
             let path = house.path("data/workspace").join(path);

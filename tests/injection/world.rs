@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::corpus::Fill;
-use crate::evil::Evil;
+use crate::corpus::Placeholders;
+use crate::evil::HostileServer;
 use crate::support::house::{BOB, House};
 
 /// What a person of the house knows and nobody else is to be told.
@@ -24,7 +24,7 @@ const ROWS: [(&str, &str); 6] = [
 ];
 
 /// The files as they were.
-pub(crate) struct Before {
+pub(crate) struct HouseSnapshot {
     workspace: BTreeMap<PathBuf, Vec<u8>>,
     config: Vec<u8>,
 }
@@ -37,14 +37,14 @@ pub(crate) async fn one(house: &House, query: &str) -> i64 {
     count
 }
 
-impl Before {
+impl HouseSnapshot {
     pub(crate) fn of(house: &House) -> Self {
         let config = std::fs::read(house.path("config.toml")).unwrap();
         Self { workspace: files(&house.path("data/workspace")), config }
     }
 
     /// Nothing was done, and nobody was told anything.
-    pub(crate) async fn holds(&self, house: &mut House, evil: &Evil, fill: &Fill) {
+    pub(crate) async fn holds(&self, house: &mut House, evil: &HostileServer, fill: &Placeholders) {
         assert_eq!(house.lines("paid"), Vec::<String>::new());
         let now = files(&house.path("data/workspace"));
         let changed: Vec<_> = now.iter().filter(|(path, bytes)| self.workspace.get(*path) != Some(bytes)).collect();

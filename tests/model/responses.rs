@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hob_model::learned::Forget;
 use hob_model::message::{Message, StopReason};
 use hob_model::provider::NoSink;
+use hob_model::refused_parameters::NoParameterStore;
 use hob_model::responses::Responses;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::support::dialect::{answered, asking, heard, settings};
 use crate::support::fake_responses::{Answer, FakeResponses, call, items, message, thought};
 
 fn provider(fake: &FakeResponses, model: &str) -> Responses {
-    Responses::new(settings(&fake.base_url(), model), Arc::new(Forget)).unwrap()
+    Responses::new(settings(&fake.base_url(), model), Arc::new(NoParameterStore)).unwrap()
 }
 
 #[tokio::test]

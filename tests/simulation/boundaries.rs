@@ -1,25 +1,25 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
 use crate::plan::GROUP;
-use crate::story::{Said, scripted, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups};
-use crate::world::When;
+use crate::story::{ScriptedMessage, scripted, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups};
+use crate::world::CrashPoint;
 
 /// Nothing is left to the reconciler, which looks every five minutes.
 const REST_MS: i64 = 240_000;
 
 /// Tells a story without a death, and then with one at each of its commits.
-fn at_every_commit(seed: u64, messages: &[Said]) {
+fn at_every_commit(seed: u64, messages: &[ScriptedMessage]) {
     at_every_commit_within(seed, messages, REST_MS);
 }
 
-fn at_every_commit_within(seed: u64, messages: &[Said], rest_ms: i64) {
+fn at_every_commit_within(seed: u64, messages: &[ScriptedMessage], rest_ms: i64) {
     let whole = scripted(seed, messages, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
     let soon = messages.iter().map(|(at, ..)| at + rest_ms).max().unwrap_or(rest_ms);
     assert!(whole.rest_ms < soon, "{}", whole.trace.join("\n"));
     let mut kills = 0;
     for commit in 0..=whole.commits {
-        for when in [When::Before, When::After] {
+        for when in [CrashPoint::Before, CrashPoint::After] {
             let ended = scripted(seed, messages, Some((commit, when)));
             kills += ended.kills;
             assert!(ended.rest_ms < soon, "{}\nkilled {when:?} commit {commit}: at rest late", ended.trace.join("\n"));
@@ -39,14 +39,14 @@ fn at_every_commit_within(seed: u64, messages: &[Said], rest_ms: i64) {
 /// The process dies at every commit, those of upkeep among them.
 #[test]
 fn n12_upkeep_beside_a_turn() {
-    let talk: &[Said] =
+    let talk: &[ScriptedMessage] =
         &[(100, "2", "2", "m do look append"), (9_000, "2", "2", "/stop"), (12_000, "2", "2", "thanks")];
     let whole = scripted_and_kept_up(30, talk, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
     let without = scripted(30, talk, None);
     assert!(whole.commits > without.commits + 5, "{} {}: upkeep did nothing", whole.commits, without.commits);
     for commit in 0..=whole.commits {
-        for when in [When::Before, When::After] {
+        for when in [CrashPoint::Before, CrashPoint::After] {
             let ended = scripted_and_kept_up(30, talk, Some((commit, when)));
             let told = || {
                 format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
@@ -64,13 +64,13 @@ fn n1_a_turn_with_tools() {
 /// What is over the quota is refused on record: wherever the process dies, it is not made, and nobody is asked about it.
 #[test]
 fn e15_tool_calls_over_the_quota_of_a_minute() {
-    let talk: &[Said] = &[(100, "2", "2", "m do look+look+append append+look")];
+    let talk: &[ScriptedMessage] = &[(100, "2", "2", "m do look+look+append append+look")];
     let whole = scripted_with_a_quota(40, 2, talk, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
     let refused = whole.trace.iter().filter(|line| line.contains("takes effect")).count();
     assert!(refused < 5, "the quota was reached: {}", whole.trace.join("\n"));
     for commit in 0..=whole.commits {
-        for when in [When::Before, When::After] {
+        for when in [CrashPoint::Before, CrashPoint::After] {
             let ended = scripted_with_a_quota(40, 2, talk, Some((commit, when)));
             let told = || {
                 format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
@@ -88,7 +88,7 @@ fn n1_c6_what_tools_send_is_sent_once() {
 /// There are three places: whoever comes when they are taken, be it in the same instant, does not count as being at work.
 #[test]
 fn b8_more_at_once_than_there_are_places() {
-    let talk: &[Said] = &[
+    let talk: &[ScriptedMessage] = &[
         (100, "1", "1", "m do nap"),
         (100, "2", "2", "m do nap"),
         (200, "3", "3", "m do nap"),
@@ -134,7 +134,7 @@ fn n1_a_stop_and_what_waits_behind_it() {
 /// A commit that nobody was told of is made up for when it is handed in again, and not left to the reconciler.
 #[test]
 fn n1_who_hangs_up_at_the_commit_and_comes_again_waits_for_nothing() {
-    let stories: [(&[Said], i64); 3] = [
+    let stories: [(&[ScriptedMessage], i64); 3] = [
         (&[(100, "2", "2", "m do look append")], 30_000),
         (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "/stop now")], 30_000),
         (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "m do look")], 180_000),
@@ -184,7 +184,7 @@ fn n1_steering() {
 
 #[test]
 fn what_joined_a_run_that_is_then_stopped() {
-    let talk: &[Said] = &[
+    let talk: &[ScriptedMessage] = &[
         (100, "2", "2", "/queue mode steer"),
         (200, "2", "2", "m do append+ask"),
         (600, "2", "2", "m do look"),

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use hob_agent::machine::event::Reply;
+use hob_agent::machine::event::RunReply;
 use hob_agent::machine::fingerprint::fingerprint;
 use hob_agent::projection::failure::AfterFailure;
-use hob_core::domain::inbound::Happening;
+use hob_core::domain::inbound::InboundEvent;
 use hob_core::domain::money::Money;
 use hob_store::{Store, Tx};
 
-use crate::journals::{self, Told};
+use crate::journals::{self, ReplayedRun};
 use crate::life::{HOUR_USD, PLACES, RUN_USD};
 use crate::plan::{MEMBERS, OWNER};
 use crate::remembered;
-use crate::world::{Contract, Shown, State, Taken, World};
+use crate::world::{AcceptedMessage, DuplicateProtection, State, VisibleMessage, World};
 
 /// What must be true of the database at every moment.
 pub(crate) fn between_lives(path: &Path) -> Vec<String> {
@@ -36,7 +36,7 @@ pub(crate) fn between_lives(path: &Path) -> Vec<String> {
                 wrong.push(format!("run {} is {}, its journal says {}", row.id, row.state, fold.as_str()));
             }
         }
-        let is_led = |told: &&Told| told.row.state == "running" && told.row.lease_owner.is_some();
+        let is_led = |told: &&ReplayedRun| told.row.state == "running" && told.row.lease_owner.is_some();
         let led = all.iter().filter(is_led).count();
         if led > PLACES {
             wrong.push(format!("{led} runs count as being at work, and there are {PLACES} places"));
@@ -114,7 +114,7 @@ fn on(path: &Path, check: impl AsyncFnOnce(&mut Tx) -> Vec<String>) -> Vec<Strin
 }
 
 /// One run: one end, one last word, and the authority of its own sender.
-fn run(told: &Told) -> Vec<String> {
+fn run(told: &ReplayedRun) -> Vec<String> {
     let (id, state) = (told.row.id, told.row.state.as_str());
     let mut wrong = Vec::new();
     let mut must = |ok: bool, what: String| {
@@ -130,8 +130,8 @@ fn run(told: &Told) -> Vec<String> {
     must(told.started_after_cancel.is_empty(), format!("after its cancel: {:?}", told.started_after_cancel));
     must(told.started_unasked.is_empty(), format!("started: {:?}", told.started_unasked));
     let replies = told.replies.len();
-    let answered = matches!(told.replies.first(), Some((_, Reply::Answer { .. } | Reply::Silence)));
-    let noticed = matches!(told.replies.first(), Some((_, Reply::Notice { .. })));
+    let answered = matches!(told.replies.first(), Some((_, RunReply::Answer { .. } | RunReply::Silence)));
+    let noticed = matches!(told.replies.first(), Some((_, RunReply::Notice { .. })));
     match state {
         "completed" => must(replies == 1 && answered, format!("{replies} replies")),
         // A run that fails in the middle of its answer gives what there is of it.
@@ -154,7 +154,7 @@ struct Inbound {
 }
 
 /// Every acknowledged message was stored once and came to exactly one outcome.
-async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
+async fn outcomes(world: &World, tx: &mut Tx, told: &[ReplayedRun]) -> Vec<String> {
     let rows: Vec<Inbound> =
         sqlx::query_as("SELECT id, account, chat, external_id, disposition, text FROM inbound ORDER BY id")
             .fetch_all(&mut *tx)
@@ -173,7 +173,7 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
         let stored = rows
             .iter()
             .any(|row| row.account == place.account && row.chat == place.chat && row.external_id == acked.external_id);
-        let new = matches!(acked.happening, Happening::Posted { .. } | Happening::Pressed { .. });
+        let new = matches!(acked.happening, InboundEvent::Posted { .. } | InboundEvent::Pressed { .. });
         if new && stored != (who == OWNER || MEMBERS.contains(&who)) {
             wrong.push(format!("{} was acknowledged; stored: {stored}", acked.external_id));
         }
@@ -210,11 +210,11 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
 }
 
 /// What a run said is in the outbox, and nothing else is.
-fn words(told: &Told, said: &[(String, Option<i64>)]) -> Vec<String> {
+fn words(told: &ReplayedRun, said: &[(String, Option<i64>)]) -> Vec<String> {
     let is_agent = told.row.parent_run.is_some();
     // An agent's last words go to the run that waits for it, or late to the person.
     let spoken =
-        told.replies.iter().filter(|(_, reply)| !is_agent && !matches!(reply, Reply::Silence)).map(|(seq, _)| *seq);
+        told.replies.iter().filter(|(_, reply)| !is_agent && !matches!(reply, RunReply::Silence)).map(|(seq, _)| *seq);
     let expected: BTreeSet<i64> = spoken.chain(told.questions.iter().copied()).collect();
     let prefix = format!("run:{}:", told.row.id);
     let found: BTreeSet<i64> =
@@ -237,7 +237,7 @@ fn words(told: &Told, said: &[(String, Option<i64>)]) -> Vec<String> {
 
 /// Each task that was handed on is one run; its end is heard once, by the run that waits for it or by the person, unless
 /// somebody has stopped them.
-fn agents(told: &Told, all: &[Told], said: &[(String, Option<i64>)]) -> Vec<String> {
+fn agents(told: &ReplayedRun, all: &[ReplayedRun], said: &[(String, Option<i64>)]) -> Vec<String> {
     let id = told.row.id;
     let mut wrong = Vec::new();
     let children = all.iter().filter(|other| other.row.parent_run == Some(id)).count();
@@ -279,7 +279,7 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
     let state = world.state();
     let mut wrong = Vec::new();
     for row in &rows {
-        let taken: Vec<&Taken> = state.taken.iter().filter(|taken| taken.outbox == row.id).collect();
+        let taken: Vec<&AcceptedMessage> = state.taken.iter().filter(|taken| taken.outbox == row.id).collect();
         let right = match row.state.as_str() {
             // What was to take the place of a message that never arrived is done without.
             "delivered" if row.replaces_key.is_some() && taken.is_empty() => {
@@ -294,8 +294,9 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
         if !right {
             wrong.push(format!("this was taken {} times ({:?}): {row:?}", taken.len(), row.error));
         }
-        let strange =
-            |taken: &&&Taken| taken.text != row.text || taken.chat != row.chat || taken.account != row.account;
+        let strange = |taken: &&&AcceptedMessage| {
+            taken.text != row.text || taken.chat != row.chat || taken.account != row.account
+        };
         if taken.iter().any(|taken| strange(&taken)) {
             wrong.push(format!("outbox {} arrived as something else, or elsewhere", row.id));
         }
@@ -303,7 +304,7 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             let [first, again] = pair else { continue };
             // Told, and yet unknown: only if that life ended before it committed anything more.
             let unheard = first.told.is_none_or(|(life, commits)| state.past.get(life) == Some(&commits));
-            if !again.may_repeat || !unheard || state.contract(&row.account) != Contract::Marked {
+            if !again.may_repeat || !unheard || state.contract(&row.account) != DuplicateProtection::Marked {
                 wrong.push(format!("outbox {} arrived again: {first:?} {again:?}", row.id));
             }
         }
@@ -325,7 +326,7 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
 fn screen(state: &State, rows: &[OutboxRow]) -> Vec<String> {
     let mut wrong = state.wrong.clone();
     // A reply that the platform refused may have arrived before: then its draft is left where it is.
-    let given_up = |shown: &Shown| {
+    let given_up = |shown: &VisibleMessage| {
         rows.iter().any(|row| row.state == "failed" && row.chat == shown.chat && row.account == shown.account)
     };
     for (name, shown) in &state.shown {
@@ -355,7 +356,7 @@ fn screen(state: &State, rows: &[OutboxRow]) -> Vec<String> {
 }
 
 /// A side effect happens once, unless a person wanted it again.
-fn effects(world: &World, told: &[Told]) -> Vec<String> {
+fn effects(world: &World, told: &[ReplayedRun]) -> Vec<String> {
     let state = world.state();
     let mut count: BTreeMap<(i64, &str), usize> = BTreeMap::new();
     let mut wrong = Vec::new();

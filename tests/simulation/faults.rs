@@ -1,24 +1,24 @@
 //! What is around Hob fails: the disk, the lock on the database, the clock, the model, the platform, its own code.
 
-use crate::plan::Trouble;
-use crate::story::{Ended, Said, troubled};
+use crate::plan::ScheduledFault;
+use crate::story::{ScriptedMessage, StoryOutcome, troubled};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 
 /// Everything that must be true at rest is true, and the rest comes in time.
-fn sound(ended: &Ended, by_ms: i64) {
+fn sound(ended: &StoryOutcome, by_ms: i64) {
     let trace = ended.trace.join("\n");
     assert!(ended.violations.is_empty(), "{trace}\n{}", ended.violations.join("\n"));
     assert!(ended.rest_ms < by_ms, "{trace}\nat rest only after {} ms", ended.rest_ms);
 }
 
 /// What one chat saw, in order.
-fn seen<'a>(ended: &'a Ended, chat: &str) -> Vec<&'a str> {
+fn seen<'a>(ended: &'a StoryOutcome, chat: &str) -> Vec<&'a str> {
     ended.taken.iter().filter(|taken| taken.chat == chat).map(|taken| taken.text.as_str()).collect()
 }
 
-const TALK: &[Said] = &[
+const TALK: &[ScriptedMessage] = &[
     (100, "1", "1", "m do append look append"),
     (1_000, "2", "2", "m do look append+append"),
     (2_000, "1", "1", "m do append"),
@@ -32,7 +32,7 @@ const TALK: &[Said] = &[
 fn n1_a_full_disk_delays_and_loses_nothing() {
     let mut felt = 0;
     for seed in 0..20 {
-        let troubles = [(500 + 300 * seed, Trouble::DiskFull), (5 * MINUTE, Trouble::DiskFree)];
+        let troubles = [(500 + 300 * seed, ScheduledFault::DiskFull), (5 * MINUTE, ScheduledFault::DiskFree)];
         let ended = troubled(u64::try_from(seed).unwrap(), TALK, &troubles);
         felt += usize::from(ended.trace.iter().any(|line| line.contains("the disk is full")));
         sound(&ended, 12 * MINUTE);
@@ -44,7 +44,8 @@ fn n1_a_full_disk_delays_and_loses_nothing() {
 #[test]
 fn another_programs_lock_delays_and_loses_nothing() {
     for seed in 0..20 {
-        let troubles = [(500 + 700 * seed, Trouble::Locked(45_000)), (2 * MINUTE, Trouble::Locked(5_000))];
+        let troubles =
+            [(500 + 700 * seed, ScheduledFault::Locked(45_000)), (2 * MINUTE, ScheduledFault::Locked(5_000))];
         sound(&troubled(u64::try_from(seed).unwrap(), TALK, &troubles), 5 * MINUTE);
     }
 }
@@ -56,10 +57,10 @@ fn a_clock_that_jumps_delays_nothing() {
         for (first, second) in [(HOUR, 0), (-HOUR, 0), (HOUR, -HOUR)] {
             // The platform fails meanwhile, so that something waits for a time of day.
             let troubles = [
-                (200, Trouble::PlatformDown),
-                (at, Trouble::ClockOff(first)),
-                (at + 10_000, Trouble::PlatformUp),
-                (at + 20_000, Trouble::ClockOff(second)),
+                (200, ScheduledFault::PlatformDown),
+                (at, ScheduledFault::ClockOff(first)),
+                (at + 10_000, ScheduledFault::PlatformUp),
+                (at + 20_000, ScheduledFault::ClockOff(second)),
             ];
             sound(&troubled(u64::try_from(seed).unwrap(), TALK, &troubles), 5 * MINUTE);
         }
@@ -69,7 +70,7 @@ fn a_clock_that_jumps_delays_nothing() {
 #[test]
 fn a_platform_that_is_down_for_an_hour_gets_everything_once_and_in_order() {
     for seed in 0..10 {
-        let troubles = [(400, Trouble::PlatformDown), (400 + HOUR, Trouble::PlatformUp)];
+        let troubles = [(400, ScheduledFault::PlatformDown), (400 + HOUR, ScheduledFault::PlatformUp)];
         let ended = troubled(seed, TALK, &troubles);
         sound(&ended, HOUR + 15 * MINUTE);
         let mut once: Vec<i64> = ended.taken.iter().map(|taken| taken.outbox).collect();
@@ -102,7 +103,7 @@ fn a_model_that_stalls_is_told_of_at_the_hard_limit() {
 
 #[test]
 fn c10_a_panic_ends_one_run_and_is_told() {
-    let talk: &[Said] = &[
+    let talk: &[ScriptedMessage] = &[
         (100, "1", "1", "m do look append look"),
         (100, "2", "2", "m do boom"),
         (100, "3", "3", "m do bomb"),
@@ -132,12 +133,12 @@ fn c10_a_panic_ends_one_run_and_is_told() {
 fn a_panic_of_the_driver_itself_ends_one_run_and_is_told() {
     // The first is before the run's first event.
     for at in std::iter::once(50).chain((1_000..8_000).step_by(250)) {
-        let talk: &[Said] = &[
+        let talk: &[ScriptedMessage] = &[
             (100, "1", "1", "m do look append look"),
             (900, "2", "2", "m do append+look"),
             (20_000, "2", "2", "m do look"),
         ];
-        let ended = troubled(1, talk, &[(at, Trouble::LabelPanics)]);
+        let ended = troubled(1, talk, &[(at, ScheduledFault::LabelPanics)]);
         sound(&ended, 2 * MINUTE);
         let broke = ended.taken.iter().filter(|taken| taken.text.contains("Something broke inside me")).count();
         // By then nothing is at work. What panics as the last message's run is foreseen is tried again by that run.

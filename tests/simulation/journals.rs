@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hob_agent::journal::decode;
-use hob_agent::machine::accepted::Order;
-use hob_agent::machine::batch::Progress;
+use hob_agent::machine::accepted_input::RunKind;
+use hob_agent::machine::batch::CallProgress;
 use hob_agent::machine::effect::Effect;
-use hob_agent::machine::event::{Event, Reply, ToolOutcome};
+use hob_agent::machine::event::{Event, RunReply, ToolOutcome};
 use hob_agent::machine::human::Decision;
 use hob_agent::machine::question::Question;
-use hob_agent::machine::state::{Paused, Phase, State};
+use hob_agent::machine::state::{Phase, ResumePoint, State};
 use hob_agent::machine::{Replay, apply};
 use hob_core::domain::ids::{CallId, RunId};
 use hob_store::{Tx, journal};
@@ -31,13 +31,13 @@ pub(crate) struct RunRow {
 
 /// A run, as its journal tells it.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ReplayedRun {
     pub(crate) row: RunRow,
     pub(crate) state: State,
     pub(crate) mismatch: Option<String>,
     pub(crate) principal: Option<i64>,
     /// By number.
-    pub(crate) replies: Vec<(i64, Reply)>,
+    pub(crate) replies: Vec<(i64, RunReply)>,
     pub(crate) questions: Vec<i64>,
     /// The calls that were more than their person may make in a minute.
     pub(crate) refused: BTreeSet<String>,
@@ -67,7 +67,7 @@ pub(crate) struct Told {
     pub(crate) end_seq: Option<i64>,
 }
 
-pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
+pub(crate) async fn list(tx: &mut Tx) -> Vec<ReplayedRun> {
     let rows: Vec<RunRow> = sqlx::query_as(
         "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash, r.parent_run
          FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
@@ -82,9 +82,9 @@ pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
     told
 }
 
-async fn tell(tx: &mut Tx, row: RunRow) -> Told {
+async fn tell(tx: &mut Tx, row: RunRow) -> ReplayedRun {
     let run = RunId(row.id);
-    let mut told = Told {
+    let mut told = ReplayedRun {
         row,
         state: State::Empty,
         mismatch: None,
@@ -120,7 +120,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
     told
 }
 
-impl Told {
+impl ReplayedRun {
     /// Whether its answer was cut off and could not be made whole.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.state.active().is_some_and(|run| run.unfinished.times > 0)
@@ -177,12 +177,12 @@ impl Told {
 
 /// Is an agent at work on this call?
 fn waits_for(state: &State, id: &CallId) -> bool {
-    let Some(Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) =
+    let Some(Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) =
         state.active().map(|run| &run.phase)
     else {
         return false;
     };
-    batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
+    batch.calls.iter().any(|open| open.call.id == *id && open.progress == CallProgress::Child)
 }
 
 fn unsafe_call(state: &State) -> Option<(String, Question)> {
@@ -229,7 +229,7 @@ impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
-            Event::Accepted(accepted) => self.own = accepted.order == Order::Answer && accepted.agent.is_none(),
+            Event::Accepted(accepted) => self.own = accepted.order == RunKind::Answer && accepted.agent.is_none(),
             Event::ToolFinished { outcome: ToolOutcome::Plan, .. } if !ignored && self.own && !self.tainted => {
                 self.planned = 1;
             }

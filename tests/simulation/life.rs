@@ -11,48 +11,47 @@ use arc_swap::ArcSwap;
 use hob_agent::machine::policy::Policy;
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::PromptSettings;
-use hob_agent::quota::Meter;
+use hob_agent::quota::QuotaChecker;
 use hob_agent::write_off;
 use hob_config::Config;
-use hob_config::delivery::DeliveryConfig;
 use hob_core::domain::channel::{Channel, Intake};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
-use hob_core::domain::config_standing::ConfigStanding;
+use hob_core::domain::config_status::ConfigStatusHandle;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::tools::Approval;
-use hob_core::domain::upkeep::LastRound;
+use hob_core::domain::upkeep::LastUpkeepRound;
 use hob_core::policy::access::{AccessList, Alias};
-use hob_core::policy::budget::{Budget, Limited, Limits};
+use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
 use hob_core::policy::quota::Quotas;
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
-use hob_model::catalog::{Catalog, Entry};
-use hob_model::table::Table;
-use hob_router::command::Mode;
+use hob_model::catalog::{Catalog, ModelEntry};
+use hob_model::model_table::ModelTable;
+use hob_router::command::IntakeMode;
+use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeConfig, IntakeLimits, Router};
 use hob_router::lanes::{LaneSettings, Lanes};
-use hob_router::mail::LetterRules;
-use hob_router::respond::House;
+use hob_router::mail::EmailPolicy;
 use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Store, runs};
-use hob_tools::Toolbox;
+use hob_store::{SchedulingMode, Store, runs};
+use hob_tools::ToolRuntime;
 use hob_tools::ask_human::AskHuman;
 use hob_tools::mcp::Servers;
 use hob_tools::plan::PlanTool;
 use hob_tools::registry::Registry;
+use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::request_more_iterations::RequestMoreIterations;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::trial::Confinement;
-use hob_tools::shed::Tools;
 use hob_tools::spawn_agent::SpawnAgent;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
@@ -64,9 +63,9 @@ use crate::model::Model;
 use crate::plan::{self, Life};
 use crate::platform::{self, Account};
 use crate::rest;
-use crate::tools::Hand;
+use crate::tools::WorldTool;
 use crate::trouble;
-use crate::world::{Upkeep, World};
+use crate::world::{UpkeepMode, World};
 
 const HEARTBEAT: Duration = Duration::from_secs(60);
 const RECONCILE: Duration = Duration::from_secs(300);
@@ -84,7 +83,7 @@ const STUCK: Duration = Duration::from_secs(48 * 3_600);
 
 /// How a life ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum LifeEnd {
     Killed,
     Stopped,
     AtRest,
@@ -92,13 +91,13 @@ pub(crate) enum End {
 }
 
 /// Lives one life on the database at `path`.
-pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
+pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> LifeEnd {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let end = runtime.block_on(async {
         world.begin(life.down_ms, life.crash);
         let end = tokio::select! {
             biased;
-            () = world.killed.notified() => End::Killed,
+            () = world.killed.notified() => LifeEnd::Killed,
             end = lived(world, path, life, last) => end,
         };
         world.note(format!("life over: {end:?}"));
@@ -109,7 +108,7 @@ pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> 
     end
 }
 
-async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
+async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> LifeEnd {
     let process = Process::boot(world, path, life).await.expect("the store opens");
     process.serve(world);
     for (at, trouble) in life.troubles.iter().copied() {
@@ -124,7 +123,7 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
         sleep(Duration::from_secs(5)).await;
         if life.stop_ms.is_some_and(|stop| born.elapsed().as_millis() >= u128::try_from(stop).unwrap_or(0)) {
             process.stop().await;
-            return End::Stopped;
+            return LifeEnd::Stopped;
         }
         if !world.state().updates.is_empty() {
             continue;
@@ -136,11 +135,11 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
         let now_ms = process.router.clock.now().as_millisecond();
         let seen = process.store.read(async |tx| rest::look_around(tx, now_ms).await).await.expect("the store reads");
         if seen.is_at_rest() {
-            return End::AtRest;
+            return LifeEnd::AtRest;
         }
         rest::answer(world, &seen);
         if born.elapsed() > STUCK {
-            return End::Stuck(format!("{seen:?}"));
+            return LifeEnd::Stuck(format!("{seen:?}"));
         }
     }
 }
@@ -168,14 +167,14 @@ fn delivery_config(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> Deliv
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
-        letters: Arc::new(LetterRules { access: Arc::clone(access), ..LetterRules::default() }),
+        letters: Arc::new(EmailPolicy { access: Arc::clone(access), ..EmailPolicy::default() }),
     }
 }
 
 impl Process {
     /// What a daemon does when it starts, up to the moment when it lets its channels speak.
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
-        let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
+        let store = Store::open(path, SchedulingMode::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
         let of = owner.clone();
         store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
@@ -206,16 +205,16 @@ impl Process {
             clock: Arc::clone(&clock),
             models: models(world),
             redactor: Redactor::default(),
-            tools: Arc::new(Tools::new(tools(world))),
+            tools: Arc::new(ToolRegistryHandle::new(tools(world))),
             personas: Arc::default(),
-            toolbox: Toolbox::plain(path.parent().unwrap_or(path)),
+            toolbox: ToolRuntime::plain(path.parent().unwrap_or(path)),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
             table: Arc::new(prices()),
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             budget_guard: Arc::new(BudgetGuard { budget: budget(), zone: TimeZone::UTC }),
-            meter: Arc::new(Meter { quotas: quotas(world) }),
+            meter: Arc::new(QuotaChecker { quotas: quotas(world) }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             meters: Arc::clone(delivery.meters()),
@@ -241,7 +240,7 @@ impl Process {
             clock: Arc::clone(&clock),
             config: ArcSwap::from_pointee(IntakeConfig {
                 access,
-                limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
+                limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
             }),
@@ -261,7 +260,7 @@ impl Process {
             tokio::spawn(async move { outside.run_until_cancelled(feed).await });
         }
         tokio::spawn(self.lanes.clone().keep_time(self.drain.clone()));
-        if world.state().upkeep == Upkeep::GoesOn {
+        if world.state().upkeep == UpkeepMode::GoesOn {
             tokio::spawn(crate::upkeep::now_and_then(Arc::clone(world), self.store.clone(), self.drain.clone()));
         }
         let (lanes, world) = (self.lanes.clone(), Arc::clone(world));
@@ -298,8 +297,8 @@ impl Process {
     }
 }
 
-fn house(world: &Arc<World>, ports: &Ports) -> House {
-    House {
+fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
+    CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
@@ -312,8 +311,8 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
         table: Arc::clone(&ports.table),
         confined: Confinement { trial: Sandbox::none("no commands here").into(), outside: Vec::new() },
         conditions: Conditions::default(),
-        config: ConfigStanding::default(),
-        upkeep: LastRound::default(),
+        config: ConfigStatusHandle::default(),
+        upkeep: LastUpkeepRound::default(),
         backups: PathBuf::new(),
         started: ports.clock.now(),
     }
@@ -321,20 +320,20 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
 
 fn models(world: &Arc<World>) -> Arc<Catalog> {
     let model = |label| Arc::new(Model { world: Arc::clone(world), label });
-    let fallback = Entry::new("fallback", model("sim/second"));
-    Arc::new(Catalog::new(Entry::new("primary", model("sim/first")), vec![fallback], Arc::clone(world) as _))
+    let fallback = ModelEntry::new("fallback", model("sim/second"));
+    Arc::new(Catalog::new(ModelEntry::new("primary", model("sim/first")), vec![fallback], Arc::clone(world) as _))
 }
 
 /// Each answer costs a dollar: ten tokens written.
-fn prices() -> Table {
+fn prices() -> ModelTable {
     let price = "[models.'sim/first']\ninput_usd = 0\noutput_usd = 100_000\n[models.'sim/second']\ninput_usd = 0\noutput_usd = 100_000";
     let config: Config = toml::from_str(price).unwrap();
-    Table::new(&config.models).unwrap()
+    ModelTable::new(&config.models).unwrap()
 }
 
 fn budget() -> Budget {
-    let hour = Limits { usd: Some(Money::from_usd(HOUR_USD)), tokens: None };
-    let house = Limited { hour, ..Limited::default() };
+    let hour = PeriodCaps { usd: Some(Money::from_usd(HOUR_USD)), tokens: None };
+    let house = CapsByPeriod { hour, ..CapsByPeriod::default() };
     // Nobody uses up their month, but it is counted.
     let (run, user_month) = (Some(Money::from_usd(RUN_USD)), Some(1_000_000_000));
     Budget { run, house, user_month, ..Budget::default() }
@@ -347,17 +346,17 @@ fn quotas(world: &World) -> Quotas {
 
 fn tools(world: &Arc<World>) -> Registry {
     Registry::default()
-        .with(Hand::new(world, "look", true, 1_000))
-        .with(Hand::new(world, "nap", true, 30_000))
-        .with(Hand::new(world, "page", true, 1_000))
-        .with(Hand::new(world, "append", false, 2_500))
-        .with(Hand::new(world, "post", true, 2_500))
-        .with(Hand::new(world, "cry", true, 2_500))
-        .with(Hand::new(world, "crawl", false, 100_000))
-        .with(Hand::new(world, "bomb", false, 500))
-        .with(Hand::careful(world, "pay", false, 2_500, Approval::Ask))
-        .with(Hand::careful(world, "peek", true, 2_500, Approval::Ask))
-        .with(Hand::careful(world, "wipe", false, 2_500, Approval::Critical))
+        .with(WorldTool::new(world, "look", true, 1_000))
+        .with(WorldTool::new(world, "nap", true, 30_000))
+        .with(WorldTool::new(world, "page", true, 1_000))
+        .with(WorldTool::new(world, "append", false, 2_500))
+        .with(WorldTool::new(world, "post", true, 2_500))
+        .with(WorldTool::new(world, "cry", true, 2_500))
+        .with(WorldTool::new(world, "crawl", false, 100_000))
+        .with(WorldTool::new(world, "bomb", false, 500))
+        .with(WorldTool::careful(world, "pay", false, 2_500, Approval::Ask))
+        .with(WorldTool::careful(world, "peek", true, 2_500, Approval::Ask))
+        .with(WorldTool::careful(world, "wipe", false, 2_500, Approval::Critical))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(PlanTool::default()))
         .with(Arc::new(RequestMoreIterations::default()))
@@ -378,7 +377,7 @@ fn run_limits() -> RunLimits {
 
 /// As a household has them that configures nothing.
 fn delivery_limits() -> DeliveryLimits {
-    let config = DeliveryConfig::default();
+    let config = hob_config::delivery::DeliveryConfig::default();
     DeliveryLimits {
         attempts_max: i64::from(config.attempts_max),
         age_max: Duration::from_secs(config.age_max_secs),

@@ -1,10 +1,10 @@
 //! What people do in a world, and when the process dies: all of it from the seed.
 
 use hob_core::domain::clock::Clock as _;
-use hob_core::domain::inbound::{ChannelKind, Circumstances, Happening, Inbound, Sender};
-use hob_core::domain::letter::{Envelope, Mailbox};
+use hob_core::domain::email_envelope::{Envelope, Mailbox};
+use hob_core::domain::inbound::{ChannelKind, Inbound, InboundEvent, MessageMetadata, Sender};
 
-use crate::world::{Place, When, World};
+use crate::world::{AccountRef, CrashPoint, World};
 
 /// The chat that everybody is in.
 pub(crate) const GROUP: &str = "-100";
@@ -29,7 +29,7 @@ const ELSEWHERE: &str = "1-elsewhere";
 #[derive(Debug, Clone)]
 pub(crate) struct Life {
     /// It is killed at this commit.
-    pub(crate) crash: Option<(u64, When)>,
+    pub(crate) crash: Option<(u64, CrashPoint)>,
     /// It is stopped in good order after so long.
     pub(crate) stop_ms: Option<i64>,
     /// How long nothing runs before it.
@@ -37,12 +37,12 @@ pub(crate) struct Life {
     /// Its system prompt.
     pub(crate) prompt: String,
     /// What goes wrong in it, and when after its start.
-    pub(crate) troubles: Vec<(i64, Trouble)>,
+    pub(crate) troubles: Vec<(i64, ScheduledFault)>,
 }
 
 /// Something that goes wrong around a process, or is well again.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trouble {
+pub(crate) enum ScheduledFault {
     /// The database's file cannot grow.
     DiskFull,
     DiskFree,
@@ -63,7 +63,7 @@ impl Life {
     }
 
     /// A life that ends at a commit.
-    pub(crate) fn until(commit: u64, when: When) -> Self {
+    pub(crate) fn until(commit: u64, when: CrashPoint) -> Self {
         Self { crash: Some((commit, when)), ..Self::long() }
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn lives(world: &World) -> Vec<Life> {
     let mut prompt = Life::long().prompt;
     let most = if world.chance(300) { 10 } else { 5 };
     for _ in 0..world.below(most) {
-        let when = if world.chance(500) { When::Before } else { When::After };
+        let when = if world.chance(500) { CrashPoint::Before } else { CrashPoint::After };
         let far = if world.chance(500) { 12 } else { 45 };
         let mut life = Life::until(world.below(far), when);
         if world.chance(250) {
@@ -125,7 +125,7 @@ pub(crate) fn lives(world: &World) -> Vec<Life> {
 
 /// Each chat is on some platform, and the owner on two; with some seeds all are on the first.
 pub(crate) fn settle(world: &World, seed: u64) {
-    const ALL: [Place; 4] = [
+    const ALL: [AccountRef; 4] = [
         (ChannelKind::Telegram, TELEGRAM),
         (ChannelKind::Slack, SLACK),
         (ChannelKind::Discord, DISCORD),
@@ -172,27 +172,27 @@ pub(crate) fn say(world: &World, at: i64, words: Message<'_>) {
     post(world, at, words);
     let later = |most| at + i64::try_from(world.between(1, most)).unwrap_or(1);
     if world.chance(100) {
-        world.post(later(60_000), account(world, chat), update(Happening::Posted { text: text.to_owned() }));
+        world.post(later(60_000), account(world, chat), update(InboundEvent::Posted { text: text.to_owned() }));
     }
     if world.chance(120) {
         let text = format!("{id} edited do look");
-        world.post(later(20_000), account(world, chat), update(Happening::Edited { text }));
+        world.post(later(20_000), account(world, chat), update(InboundEvent::Edited { text }));
     }
     if world.chance(80) {
-        world.post(later(20_000), account(world, chat), update(Happening::Deleted));
+        world.post(later(20_000), account(world, chat), update(InboundEvent::Deleted));
     }
 }
 
 /// One message.
 pub(crate) fn post(world: &World, at: i64, Message { chat, who, id, text }: Message<'_>) {
-    world.post(at, account(world, chat), update(world, chat, who, id, Happening::Posted { text: text.to_owned() }));
+    world.post(at, account(world, chat), update(world, chat, who, id, InboundEvent::Posted { text: text.to_owned() }));
 }
 
 fn account(world: &World, chat: &str) -> &'static str {
     world.place(chat).1
 }
 
-fn update(world: &World, chat: &str, who: &str, id: &str, happening: Happening) -> Inbound {
+fn update(world: &World, chat: &str, who: &str, id: &str, happening: InboundEvent) -> Inbound {
     let conversation = world.conversation(chat);
     let circumstances = around(conversation.channel, who);
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
@@ -208,10 +208,10 @@ fn update(world: &World, chat: &str, who: &str, id: &str, happening: Happening) 
 }
 
 /// A letter is answered to whoever wrote it.
-pub(crate) fn around(channel: ChannelKind, who: &str) -> Circumstances {
+pub(crate) fn around(channel: ChannelKind, who: &str) -> MessageMetadata {
     let to = vec![Mailbox { name: None, address: who.to_owned() }];
     let envelope = (channel == ChannelKind::Email).then(|| Envelope { to, ..Envelope::default() }.encode()).flatten();
-    Circumstances { envelope, ..Circumstances::default() }
+    MessageMetadata { envelope, ..MessageMetadata::default() }
 }
 
 fn words(world: &World, number: u64) -> String {

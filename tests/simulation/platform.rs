@@ -6,16 +6,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob_core::domain::channel::{Accepted, Channel, Intake, IntakeError, Sign};
+use hob_core::domain::channel::{Channel, Intake, IntakeError, PresenceSignal, UpdateOutcome};
 use hob_core::domain::clock::Clock as _;
 use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound, InboundEvent, Sender};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use jiff::Timestamp;
 use tokio::time::sleep;
 
 use crate::plan;
-use crate::world::{Caller, Contract, Shown, Taken, World};
+use crate::world::{AcceptedMessage, CallerBehaviour, DuplicateProtection, VisibleMessage, World};
 
 /// Hob's account on a platform.
 pub(crate) struct Account {
@@ -26,7 +26,7 @@ pub(crate) struct Account {
 
 /// How the platform treats one request.
 #[derive(Debug, Clone, Copy)]
-enum Manner {
+enum DeliveryBehaviour {
     Takes,
     Later {
         after: Option<Duration>,
@@ -45,22 +45,22 @@ enum Manner {
 }
 
 impl Account {
-    fn manner(&self) -> Manner {
+    fn manner(&self) -> DeliveryBehaviour {
         if self.world.state().unreachable {
-            return Manner::Breaks { arrived: false };
+            return DeliveryBehaviour::Breaks { arrived: false };
         }
         if self.world.is_calm() {
-            return Manner::Takes;
+            return DeliveryBehaviour::Takes;
         }
         let arrived = self.world.chance(500);
         match self.world.below(100) {
-            0..80 => Manner::Takes,
-            80..85 => Manner::Later { after: None },
-            85..89 => Manner::Later { after: Some(Duration::from_secs(self.world.between(1, 40))) },
-            89 => Manner::Refuses,
-            90..97 => Manner::Breaks { arrived },
-            97 => Manner::Panics,
-            _ => Manner::Hangs { arrived },
+            0..80 => DeliveryBehaviour::Takes,
+            80..85 => DeliveryBehaviour::Later { after: None },
+            85..89 => DeliveryBehaviour::Later { after: Some(Duration::from_secs(self.world.between(1, 40))) },
+            89 => DeliveryBehaviour::Refuses,
+            90..97 => DeliveryBehaviour::Breaks { arrived },
+            97 => DeliveryBehaviour::Panics,
+            _ => DeliveryBehaviour::Hangs { arrived },
         }
     }
 
@@ -71,7 +71,7 @@ impl Account {
         let first: String = message.text.chars().take(48).collect();
         let how = message.replaces.as_ref().map_or(String::new(), |it| format!(" instead of {}", it.external_id));
         self.world.note(format!("{chat} sees outbox {}{mark}{how}: {:?}", message.id, first));
-        let index = self.world.take(Taken {
+        let index = self.world.take(AcceptedMessage {
             account: self.name.to_owned(),
             chat: chat.clone(),
             outbox: message.id.0,
@@ -89,19 +89,19 @@ impl Account {
         (index, name)
     }
 
-    fn shown(&self, chat: &str, text: &str, outbox: Option<i64>) -> Shown {
+    fn shown(&self, chat: &str, text: &str, outbox: Option<i64>) -> VisibleMessage {
         let account = self.name.to_owned();
-        Shown { account, chat: chat.to_owned(), text: text.to_owned(), outbox, told: None }
+        VisibleMessage { account, chat: chat.to_owned(), text: text.to_owned(), outbox, told: None }
     }
 
-    fn post(&self, shown: Shown) -> String {
+    fn post(&self, shown: VisibleMessage) -> String {
         let name = self.world.serial();
         self.world.state().shown.insert(name, shown);
         format!("p{name}")
     }
 
     /// Whether there is such a message to be changed.
-    fn edit(&self, name: &str, to: &Shown) -> bool {
+    fn edit(&self, name: &str, to: &VisibleMessage) -> bool {
         let mut state = self.world.state();
         let there = number(name).and_then(|number| state.shown.get_mut(&number));
         there.map(|shown| (shown.text, shown.outbox) = (to.text.clone(), to.outbox)).is_some()
@@ -111,17 +111,17 @@ impl Account {
     fn known(&self, message: &Outgoing) -> Option<String> {
         let state = self.world.state();
         let tells = match state.contract(self.name) {
-            Contract::Marked => false,
-            Contract::Nonce => true,
+            DuplicateProtection::Marked => false,
+            DuplicateProtection::Nonce => true,
             // Who has no doubt does not look.
-            Contract::Lookup => message.may_repeat,
+            DuplicateProtection::Lookup => message.may_repeat,
         };
         let mut shown = state.shown.iter().filter(|_| tells);
         shown.find(|(_, shown)| shown.outbox == Some(message.id.0)).map(|(name, _)| format!("p{name}"))
     }
 
     /// A draft is there, or reads otherwise; none: there is none of this name.
-    fn draw(&self, draft: &Draft) -> Option<String> {
+    fn draw(&self, draft: &DraftMessage) -> Option<String> {
         let chat = &draft.destination.conversation.chat;
         self.world.note(format!("{chat} sees {} bytes of a draft {:?}", draft.text.len(), draft.external_id));
         let shown = self.shown(chat, &draft.text, None);
@@ -137,19 +137,20 @@ impl Account {
         let manner = self.manner();
         sleep(Duration::from_millis(world.below(400))).await;
         match manner {
-            Manner::Takes => {
+            DeliveryBehaviour::Takes => {
                 what();
                 sleep(Duration::from_millis(world.below(300))).await;
                 Ok(())
             }
-            Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
-            Manner::Panics => panic!("simulated: the adapter panics"),
-            Manner::Refuses => Err(DeliveryError::Refused { why: "400".to_owned() }),
-            Manner::Breaks { arrived } | Manner::Hangs { arrived } => {
+            DeliveryBehaviour::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
+            DeliveryBehaviour::Panics => panic!("simulated: the adapter panics"),
+            DeliveryBehaviour::Refuses => Err(DeliveryError::Refused { why: "400".to_owned() }),
+            DeliveryBehaviour::Breaks { arrived } | DeliveryBehaviour::Hangs { arrived } => {
                 if arrived {
                     what();
                 }
-                sleep(Duration::from_secs(if matches!(manner, Manner::Hangs { .. }) { 1_000 } else { 1 })).await;
+                sleep(Duration::from_secs(if matches!(manner, DeliveryBehaviour::Hangs { .. }) { 1_000 } else { 1 }))
+                    .await;
                 Err(DeliveryError::Unknown { why: "connection reset".to_owned() })
             }
         }
@@ -171,7 +172,7 @@ impl Channel for Account {
         let manner = self.manner();
         sleep(Duration::from_millis(world.below(400))).await;
         match manner {
-            Manner::Takes => {
+            DeliveryBehaviour::Takes => {
                 if let Some(known) = self.known(message) {
                     return Ok(Receipt { external_id: Some(known) });
                 }
@@ -180,18 +181,18 @@ impl Channel for Account {
                 world.told(index);
                 Ok(Receipt { external_id: Some(name) })
             }
-            Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
-            Manner::Panics => panic!("simulated: the adapter panics"),
-            Manner::Refuses => {
+            DeliveryBehaviour::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
+            DeliveryBehaviour::Panics => panic!("simulated: the adapter panics"),
+            DeliveryBehaviour::Refuses => {
                 world.note(format!("outbox {} is refused", message.id));
                 world.state().refused.push(message.id.0);
                 Err(DeliveryError::Refused { why: "403".to_owned() })
             }
-            Manner::Breaks { arrived } | Manner::Hangs { arrived } => {
+            DeliveryBehaviour::Breaks { arrived } | DeliveryBehaviour::Hangs { arrived } => {
                 if arrived && self.known(message).is_none() {
                     self.take(message);
                 }
-                let hang = matches!(manner, Manner::Hangs { .. });
+                let hang = matches!(manner, DeliveryBehaviour::Hangs { .. });
                 sleep(Duration::from_secs(if hang { 1_000 } else { 1 })).await;
                 world.note(format!("outbox {} is lost, arrived: {arrived}", message.id));
                 Err(DeliveryError::Unknown { why: "connection reset".to_owned() })
@@ -199,7 +200,7 @@ impl Channel for Account {
         }
     }
 
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         let mut drawn = None;
         self.asked(|| drawn = self.draw(draft)).await?;
         let Some(name) = drawn else {
@@ -235,7 +236,7 @@ impl Channel for Account {
         asked
     }
 
-    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    async fn sign(&self, place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
         let world = &self.world;
         self.asked(|| world.note(format!("{} sees the sign {sign:?}", place.conversation.chat))).await
     }
@@ -287,8 +288,8 @@ pub(crate) async fn feed(account: Arc<Account>, intake: Arc<dyn Intake>) {
 }
 
 /// Hands it in; where the platform hangs up, for the second time.
-async fn hand_in(world: &World, intake: &dyn Intake, inbound: &Inbound) -> Result<Accepted, IntakeError> {
-    if world.state().caller == Caller::HangsUp {
+async fn hand_in(world: &World, intake: &dyn Intake, inbound: &Inbound) -> Result<UpdateOutcome, IntakeError> {
+    if world.state().caller == CallerBehaviour::HangsUp {
         let before = world.state().process.commits;
         // The commit is seen before whoever waits for it is told.
         let committed =
@@ -323,17 +324,23 @@ fn react(world: &World, kind: ChannelKind, message: &Outgoing) {
         let at = world.now_ms() + i64::try_from(world.between(500, if soon { 20_000 } else { 400_000 })).unwrap_or(0);
         let choice = message.choices.get(usize::try_from(world.below(3)).unwrap_or(0));
         let happening = match choice {
-            Some(choice) if world.chance(600) => Happening::Pressed { token: choice.token.clone() },
-            Some(choice) if world.chance(800) => Happening::Posted { text: choice.label.clone() },
-            Some(_) => Happening::Posted { text: "what do you mean?".to_owned() },
-            None => Happening::Posted { text: format!("the {}th", world.serial()) },
+            Some(choice) if world.chance(600) => InboundEvent::Pressed { token: choice.token.clone() },
+            Some(choice) if world.chance(800) => InboundEvent::Posted { text: choice.label.clone() },
+            Some(_) => InboundEvent::Posted { text: "what do you mean?".to_owned() },
+            None => InboundEvent::Posted { text: format!("the {}th", world.serial()) },
         };
         world.post(at, &place.account, from(world, kind, place, who, happening));
     }
 }
 
 /// An update as the platform would hand it out.
-pub(crate) fn from(world: &World, kind: ChannelKind, place: &Conversation, who: &str, happening: Happening) -> Inbound {
+pub(crate) fn from(
+    world: &World,
+    kind: ChannelKind,
+    place: &Conversation,
+    who: &str,
+    happening: InboundEvent,
+) -> Inbound {
     Inbound {
         conversation: Conversation { channel: kind, ..place.clone() },
         external_id: format!("x{}", world.serial()),

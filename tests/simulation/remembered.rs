@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hob_model::message::Message;
 use hob_store::Tx;
 
-use crate::journals::Told;
+use crate::journals::ReplayedRun;
 use crate::plan::is_shared;
 
 /// Every call in the stored history has its result behind it, and what joined is there.
-pub(crate) async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
+pub(crate) async fn history(tx: &mut Tx, told: &[ReplayedRun]) -> Vec<String> {
     let rows: Vec<(i64, i64, String)> =
         sqlx::query_as("SELECT session_id, run_id, body FROM messages ORDER BY session_id, ordinal")
             .fetch_all(&mut *tx)
@@ -48,7 +48,7 @@ pub(crate) async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
 }
 
 #[derive(Debug, sqlx::FromRow)]
-struct Said {
+struct RememberedMessage {
     id: Option<i64>,
     said: Option<String>,
     by: Option<i64>,
@@ -64,7 +64,7 @@ struct Said {
 /// What a person said is in the history and in memory, once in each, for those alone who may see it; and nothing else is
 /// remembered (row N8).
 pub(crate) async fn memories(tx: &mut Tx) -> Vec<String> {
-    let rows: Vec<Said> = sqlx::query_as(
+    let rows: Vec<RememberedMessage> = sqlx::query_as(
         "SELECT g.id, g.text AS said, coalesce(g.user_id, m.user_id) AS by, i.channel, i.chat, g.session_id, m.scope, m.text,
                 m.user_id AS speaker, CASE WHEN g.user_id IS NULL THEN NULL ELSE m.asked END AS asked
          FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> ''

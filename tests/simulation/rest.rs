@@ -1,6 +1,6 @@
 //! Is the world at rest? And the last word of its people: every question gets an answer in the end.
 
-use hob_core::domain::inbound::{Conversation, Happening};
+use hob_core::domain::inbound::{Conversation, InboundEvent};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
@@ -10,42 +10,42 @@ use crate::world::World;
 
 /// A run that waits for somebody.
 #[derive(Debug, Clone, sqlx::FromRow)]
-pub(crate) struct Asking {
+pub(crate) struct WaitingRun {
     #[sqlx(flatten)]
-    place: Place,
+    place: PausedChat,
     pub(crate) sender: String,
 }
 
 /// What is still open.
 #[derive(Debug, Clone)]
-pub(crate) struct Open {
+pub(crate) struct OpenWork {
     pub(crate) runs: i64,
     pub(crate) outbox: i64,
     /// Replies that still grow in a chat, or were left there.
     pub(crate) drafts: i64,
-    pub(crate) asking: Vec<Asking>,
+    pub(crate) asking: Vec<WaitingRun>,
     /// The conversations that stand still.
-    pub(crate) paused: Vec<Place>,
+    pub(crate) paused: Vec<PausedChat>,
     /// Everything stands still.
     pub(crate) stopped: bool,
 }
 
 /// A conversation.
 #[derive(Debug, Clone, sqlx::FromRow)]
-pub(crate) struct Place {
+pub(crate) struct PausedChat {
     channel: String,
     account: String,
     chat: String,
 }
 
-impl Place {
+impl PausedChat {
     fn conversation(&self) -> Conversation {
         let (channel, account, chat) = (self.channel.parse().unwrap(), self.account.clone(), self.chat.clone());
         Conversation { channel, account, chat, thread: None }
     }
 }
 
-impl Open {
+impl OpenWork {
     pub(crate) fn is_at_rest(&self) -> bool {
         self.runs == 0 && self.outbox == 0 && self.drafts == 0
     }
@@ -55,7 +55,7 @@ impl Open {
 const APPROVAL_MS: i64 = 3 * 3_600_000;
 
 /// Looks at the database.
-pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<Open, StoreError> {
+pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<OpenWork, StoreError> {
     let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
     let outbox = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
     let drafts = sqlx::query_scalar("SELECT count(*) FROM drafts").fetch_one(&mut *tx).await?;
@@ -79,11 +79,11 @@ pub(crate) async fn look_around(tx: &mut Tx, now_ms: i64) -> Result<Open, StoreE
     .fetch_all(&mut *tx)
     .await?;
     let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
-    Ok(Open { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
+    Ok(OpenWork { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
 }
 
 /// Who was asked says something; but for approvals, which may expire. What stands still is let go on.
-pub(crate) fn answer(world: &World, open: &Open) {
+pub(crate) fn answer(world: &World, open: &OpenWork) {
     for place in &open.paused {
         say(world, place.conversation(), OWNER, "/resume");
     }
@@ -98,6 +98,6 @@ pub(crate) fn answer(world: &World, open: &Open) {
 
 fn say(world: &World, place: Conversation, who: &str, text: &str) {
     let at = world.now_ms() + i64::try_from(world.between(100, 4_000)).unwrap_or(0);
-    let said = Happening::Posted { text: text.to_owned() };
+    let said = InboundEvent::Posted { text: text.to_owned() };
     world.post(at, &place.account, platform::from(world, place.channel, &place, who, said));
 }

@@ -3,30 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once, OnceLock};
 
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 use tempfile::TempDir;
 
 use crate::check;
-use crate::life::{End, live};
-use crate::plan::{self, Life, Message, Trouble};
+use crate::life::{LifeEnd, live};
+use crate::plan::{self, Life, Message, ScheduledFault};
 use crate::upkeep;
-use crate::world::{Caller, Taken, Upkeep, When, World};
+use crate::world::{AcceptedMessage, CallerBehaviour, CrashPoint, UpkeepMode, World};
 
 /// How a story ended.
-pub(crate) struct Ended {
+pub(crate) struct StoryOutcome {
     pub(crate) hash: u64,
     pub(crate) commits: u64,
     pub(crate) kills: u64,
     /// When everything was at rest.
     pub(crate) rest_ms: i64,
     /// What the platforms saw.
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) taken: Vec<AcceptedMessage>,
     pub(crate) trace: Vec<String>,
     pub(crate) violations: Vec<String>,
 }
 
 /// A world of which everything is random.
-pub(crate) fn random(seed: u64) -> Ended {
+pub(crate) fn random(seed: u64) -> StoryOutcome {
     let world = World::new(seed);
     if seed.is_multiple_of(3) {
         // Not from the world's own chance, so that a seed's people do the same in all of them.
@@ -39,31 +39,35 @@ pub(crate) fn random(seed: u64) -> Ended {
 }
 
 /// A world of which everything is random, with rounds of upkeep at random moments.
-pub(crate) fn kept_up(seed: u64) -> Ended {
+pub(crate) fn kept_up(seed: u64) -> StoryOutcome {
     let world = World::new(seed);
-    world.state().upkeep = Upkeep::GoesOn;
+    world.state().upkeep = UpkeepMode::GoesOn;
     plan::people(&world);
     let lives = plan::lives(&world);
     tell(&world, &lives)
 }
 
 /// As [`scripted`], with rounds of upkeep.
-pub(crate) fn scripted_and_kept_up(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
+pub(crate) fn scripted_and_kept_up(
+    seed: u64,
+    messages: &[ScriptedMessage],
+    crash: Option<(u64, CrashPoint)>,
+) -> StoryOutcome {
     let world = calm(seed, messages);
-    world.state().upkeep = Upkeep::GoesOn;
+    world.state().upkeep = UpkeepMode::GoesOn;
     tell(&world, &lives_until(crash))
 }
 
 /// A world in which only these messages are sent, and everything else works; the process dies as told.
-pub(crate) fn scripted(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
+pub(crate) fn scripted(seed: u64, messages: &[ScriptedMessage], crash: Option<(u64, CrashPoint)>) -> StoryOutcome {
     let world = calm(seed, messages);
     tell(&world, &lives_until(crash))
 }
 
 /// As [`scripted`], but whoever hands a message in has gone when it is committed, and hands it in again.
-pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[Said]) -> Ended {
+pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[ScriptedMessage]) -> StoryOutcome {
     let world = calm(seed, messages);
-    world.state().caller = Caller::HangsUp;
+    world.state().caller = CallerBehaviour::HangsUp;
     tell(&world, &lives_until(None))
 }
 
@@ -71,15 +75,15 @@ pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[Said]) -> Ended {
 pub(crate) fn scripted_with_a_quota(
     seed: u64,
     tool_calls_per_minute: u32,
-    messages: &[Said],
-    crash: Option<(u64, When)>,
-) -> Ended {
+    messages: &[ScriptedMessage],
+    crash: Option<(u64, CrashPoint)>,
+) -> StoryOutcome {
     let world = calm(seed, messages);
     world.state().tool_calls_per_minute = tool_calls_per_minute;
     tell(&world, &lives_until(crash))
 }
 
-fn lives_until(crash: Option<(u64, When)>) -> Vec<Life> {
+fn lives_until(crash: Option<(u64, CrashPoint)>) -> Vec<Life> {
     match crash {
         Some((commit, when)) => vec![Life::until(commit, when), Life::long()],
         None => vec![Life::long()],
@@ -87,12 +91,12 @@ fn lives_until(crash: Option<(u64, When)>) -> Vec<Life> {
 }
 
 /// A world in which only these messages are sent, and only these troubles come.
-pub(crate) fn troubled(seed: u64, messages: &[Said], troubles: &[(i64, Trouble)]) -> Ended {
+pub(crate) fn troubled(seed: u64, messages: &[ScriptedMessage], troubles: &[(i64, ScheduledFault)]) -> StoryOutcome {
     let world = calm(seed, messages);
     tell(&world, &[Life { troubles: troubles.to_vec(), ..Life::long() }])
 }
 
-fn calm(seed: u64, messages: &[Said]) -> Arc<World> {
+fn calm(seed: u64, messages: &[ScriptedMessage]) -> Arc<World> {
     let world = World::new(seed);
     world.state().calm = true;
     for (number, (at, chat, who, text)) in messages.iter().enumerate() {
@@ -102,7 +106,7 @@ fn calm(seed: u64, messages: &[Said]) -> Arc<World> {
 }
 
 /// When, in which chat, who, what.
-pub(crate) type Said = (i64, &'static str, &'static str, &'static str);
+pub(crate) type ScriptedMessage = (i64, &'static str, &'static str, &'static str);
 
 /// Panics that belong to the story are not shown.
 fn hush() {
@@ -118,7 +122,7 @@ fn hush() {
 }
 
 /// Lives `lives` one after the other until the world is at rest, and checks what must be true then.
-pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> Ended {
+pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> StoryOutcome {
     hush();
     let folder = tempfile::tempdir_in(memory()).unwrap();
     let path = folder.path().join("hob.db");
@@ -134,24 +138,24 @@ pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> Ended {
         number += 1;
         violations.extend(check::between_lives(&path));
         match end {
-            End::Killed => kills += 1,
-            End::Stopped => {}
-            End::AtRest => break,
-            End::Stuck(open) => {
+            LifeEnd::Killed => kills += 1,
+            LifeEnd::Stopped => {}
+            LifeEnd::AtRest => break,
+            LifeEnd::Stuck(open) => {
                 violations.push(format!("stuck: {open}"));
                 break;
             }
         }
     }
     violations.extend(check::at_rest(world, &path));
-    if world.state().upkeep == Upkeep::GoesOn {
+    if world.state().upkeep == UpkeepMode::GoesOn {
         upkeep::let_all_go(&path);
         violations.extend(check::let_go(&path));
     }
     let (hash, rest_ms) = (world.hash(), world.now_ms());
     let mut state = world.state();
     let (trace, taken) = (std::mem::take(&mut state.trace), std::mem::take(&mut state.taken));
-    Ended { hash, commits: state.commits_total, kills, rest_ms, taken, trace, violations }
+    StoryOutcome { hash, commits: state.commits_total, kills, rest_ms, taken, trace, violations }
 }
 
 /// Where files cost nothing: a killed process loses nothing that it wrote, whatever the disk does.
@@ -168,7 +172,7 @@ fn template() -> &'static Path {
         let path = folder.path().join("template.db");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+            Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
         });
         (folder, path)
     });

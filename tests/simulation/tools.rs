@@ -5,26 +5,26 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hob_core::domain::inbound::Conversation;
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::outgoing::Delivery;
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Approval, Assessment, ToolFacts};
 use hob_model::provider::ToolSchema;
-use hob_tools::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
 use crate::plan::GROUP;
-use crate::world::{Effect, World};
+use crate::world::{ToolEffect, World};
 
 /// A tool of the world.
-pub(crate) struct Hand {
+pub(crate) struct WorldTool {
     world: Arc<World>,
     spec: ToolSpec,
     /// The longest it takes before and after its effect, in milliseconds.
     slow_ms: u64,
 }
 
-impl Hand {
+impl WorldTool {
     pub(crate) fn new(world: &Arc<World>, name: &str, idempotent: bool, slow_ms: u64) -> Arc<Self> {
         Self::careful(world, name, idempotent, slow_ms, Approval::Free)
     }
@@ -57,7 +57,7 @@ impl Hand {
     }
 }
 
-impl Hand {
+impl WorldTool {
     /// Where words go that this tool wants delivered: here, or into the chat of everybody; none: it wants nothing of it.
     fn delivers(&self, here: &Conversation) -> Option<Option<Conversation>> {
         match self.spec.schema.name.as_str() {
@@ -72,12 +72,12 @@ impl Hand {
 }
 
 #[async_trait]
-impl Tool for Hand {
+impl Tool for WorldTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, _invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let world = &self.world;
         if !world.is_calm() && world.chance(10) {
             panic!("simulated: while it looks");
@@ -100,10 +100,10 @@ impl Tool for Hand {
             sleep(Duration::from_millis(world.below(self.slow_ms))).await;
             let text = format!("Post {run} {call}");
             let name = self.spec.schema.name.clone();
-            return Outcome::Request(Request::Deliver(Box::new(Delivery { to, name, text, file: None })));
+            return Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None })));
         }
         let idempotent = self.spec.idempotent;
-        world.state().effects.push(Effect { run, call, user: invocation.principal.user.0, idempotent });
+        world.state().effects.push(ToolEffect { run, call, user: invocation.principal.user.0, idempotent });
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
         if !world.is_calm() && world.chance(10) {
             panic!("simulated: after its effect");
@@ -113,7 +113,7 @@ impl Tool for Hand {
         }
         let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
         // Whoever reads a page has listened to whoever wrote it.
-        let page = Source::new(Origin::Web, "https://page.example/");
+        let page = OriginSource::new(Origin::Web, "https://page.example/");
         if self.spec.schema.name == "page" { outcome.from(page) } else { outcome }
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob::daemon::upkeep::{Halt, Hand, Keep, round};
+use hob::daemon::upkeep::{RetentionPeriods, UpkeepHalt, UpkeepWorker, round};
 use hob_core::domain::clock::SystemClock;
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 use jiff::SignedDuration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::world::World;
 
 /// A household whose words to ended runs are of no use the moment these are over; the rest is looked at by the checks.
-fn keep() -> Keep {
-    Keep { signals: Some(SignedDuration::ZERO), ..Keep::default() }
+fn keep() -> RetentionPeriods {
+    RetentionPeriods { signals: Some(SignedDuration::ZERO), ..RetentionPeriods::default() }
 }
 
 /// Rounds until the stop, a few seconds apart; the log is folded as well.
@@ -25,10 +25,10 @@ pub(crate) async fn now_and_then(world: Arc<World>, store: Store, stop: Cancella
         if let Err(error) = store.fold().await {
             world.note(format!("the log is not folded: {error}"));
         }
-        let hand = Hand::new(store.clone(), Arc::clone(&world) as _, stop.clone());
+        let hand = UpkeepWorker::new(store.clone(), Arc::clone(&world) as _, stop.clone());
         match round::round(hand, &keep()).await {
             Ok(round) => world.note(format!("upkeep: {} steps, {:?}", round.steps, round.gone)),
-            Err(Halt::Stop) => return,
+            Err(UpkeepHalt::Stop) => return,
             Err(error) => world.note(format!("no upkeep: {error}")),
         }
     }
@@ -38,11 +38,11 @@ pub(crate) async fn now_and_then(world: Arc<World>, store: Store, stop: Cancella
 pub(crate) fn let_all_go(path: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(path, Pace::Threaded).await.unwrap();
+        let store = Store::open(path, SchedulingMode::Threaded).await.unwrap();
         let all = Some(SignedDuration::ZERO);
-        let keep = Keep { journals: all, outbox: all, claims: all, calls: all, signals: all };
+        let keep = RetentionPeriods { journals: all, outbox: all, claims: all, calls: all, signals: all };
         // The world is years before the machine's own time: everything in it is old.
-        let hand = Hand::new(store.clone(), Arc::new(SystemClock), CancellationToken::new());
+        let hand = UpkeepWorker::new(store.clone(), Arc::new(SystemClock), CancellationToken::new());
         round::round(hand, &keep).await.unwrap();
         store.close().await;
     });

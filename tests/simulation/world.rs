@@ -23,14 +23,14 @@ const EPOCH_MS: i64 = 1_767_225_600_000;
 
 /// Just before or just after a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum CrashPoint {
     Before,
     After,
 }
 
 /// An effect that a tool had.
 #[derive(Debug, Clone)]
-pub(crate) struct Effect {
+pub(crate) struct ToolEffect {
     pub(crate) run: i64,
     pub(crate) call: String,
     pub(crate) user: i64,
@@ -38,11 +38,12 @@ pub(crate) struct Effect {
     pub(crate) idempotent: bool,
 }
 
-const CONTRACTS: [Contract; 3] = [Contract::Marked, Contract::Nonce, Contract::Lookup];
+const CONTRACTS: [DuplicateProtection; 3] =
+    [DuplicateProtection::Marked, DuplicateProtection::Nonce, DuplicateProtection::Lookup];
 
 /// A message that a platform took.
 #[derive(Debug, Clone)]
-pub(crate) struct Taken {
+pub(crate) struct AcceptedMessage {
     pub(crate) account: String,
     pub(crate) chat: String,
     pub(crate) outbox: i64,
@@ -54,7 +55,7 @@ pub(crate) struct Taken {
 
 /// How a platform helps against doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Contract {
+pub(crate) enum DuplicateProtection {
     /// Not at all: what may be one says so.
     Marked,
     /// It takes what carries the same name once (Discord's nonce).
@@ -64,11 +65,11 @@ pub(crate) enum Contract {
 }
 
 /// An account of Hob's on a platform.
-pub(crate) type Place = (ChannelKind, &'static str);
+pub(crate) type AccountRef = (ChannelKind, &'static str);
 
 /// A message as people see it.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct VisibleMessage {
     pub(crate) account: String,
     pub(crate) chat: String,
     pub(crate) text: String,
@@ -83,21 +84,21 @@ pub(crate) struct Process {
     /// Which life of Hob this is.
     pub(crate) number: usize,
     pub(crate) commits: u64,
-    pub(crate) crash: Option<(u64, When)>,
+    pub(crate) crash: Option<(u64, CrashPoint)>,
     started_ms: i64,
     started: Option<Instant>,
 }
 
 /// Whether rounds of upkeep go on beside everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Upkeep {
+pub(crate) enum UpkeepMode {
     Rests,
     GoesOn,
 }
 
 /// Who hands something in: whether they wait for its commit, or have gone by then and hand it in again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
+pub(crate) enum CallerBehaviour {
     Waits,
     HangsUp,
 }
@@ -117,25 +118,25 @@ pub(crate) struct State {
     pub(crate) label_panics: bool,
     /// The platforms and the models behave.
     pub(crate) calm: bool,
-    pub(crate) upkeep: Upkeep,
-    pub(crate) caller: Caller,
+    pub(crate) upkeep: UpkeepMode,
+    pub(crate) caller: CallerBehaviour,
     /// What one person may have made in a minute.
     pub(crate) tool_calls_per_minute: u32,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
     pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
     /// The platform was told that it need not deliver these again.
     pub(crate) acked: Vec<Inbound>,
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) taken: Vec<AcceptedMessage>,
     /// How the first platform helps, where all chats but the terminal are on it.
-    contract: Contract,
+    contract: DuplicateProtection,
     /// Where each chat is, if it is not on the first platform.
-    places: BTreeMap<&'static str, Place>,
+    places: BTreeMap<&'static str, AccountRef>,
     /// What the chats show, by the messages' names.
-    pub(crate) shown: BTreeMap<u64, Shown>,
+    pub(crate) shown: BTreeMap<u64, VisibleMessage>,
     /// What no platform should have been asked.
     pub(crate) wrong: Vec<String>,
     pub(crate) refused: Vec<i64>,
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<ToolEffect>,
     pub(crate) trace: Vec<String>,
     hash: u64,
 }
@@ -150,14 +151,14 @@ pub(crate) struct World {
 
 impl State {
     /// How the platform of this account helps against doubles.
-    pub(crate) fn contract(&self, account: &str) -> Contract {
+    pub(crate) fn contract(&self, account: &str) -> DuplicateProtection {
         match account {
             TELEGRAM => self.contract,
-            SLACK => Contract::Lookup,
-            DISCORD => Contract::Nonce,
+            SLACK => DuplicateProtection::Lookup,
+            DISCORD => DuplicateProtection::Nonce,
             // A copy in the folder of what was sent tells; not every mailbox has one.
-            EMAIL if self.contract == Contract::Lookup => Contract::Lookup,
-            _ => Contract::Marked,
+            EMAIL if self.contract == DuplicateProtection::Lookup => DuplicateProtection::Lookup,
+            _ => DuplicateProtection::Marked,
         }
     }
 }
@@ -174,8 +175,8 @@ impl World {
             unreachable: false,
             label_panics: false,
             calm: false,
-            upkeep: Upkeep::Rests,
-            caller: Caller::Waits,
+            upkeep: UpkeepMode::Rests,
+            caller: CallerBehaviour::Waits,
             tool_calls_per_minute: 1_000,
             updates: BTreeMap::new(),
             acked: Vec::new(),
@@ -197,12 +198,12 @@ impl World {
     }
 
     /// Puts chats on platforms of their own.
-    pub(crate) fn settle(&self, places: impl IntoIterator<Item = (&'static str, Place)>) {
+    pub(crate) fn settle(&self, places: impl IntoIterator<Item = (&'static str, AccountRef)>) {
         self.state().places.extend(places);
     }
 
     /// Where a chat is.
-    pub(crate) fn place(&self, chat: &str) -> Place {
+    pub(crate) fn place(&self, chat: &str) -> AccountRef {
         self.state().places.get(chat).copied().unwrap_or((ChannelKind::Telegram, TELEGRAM))
     }
 
@@ -213,13 +214,13 @@ impl World {
     }
 
     /// Hob's accounts.
-    pub(crate) fn accounts(&self) -> BTreeSet<Place> {
+    pub(crate) fn accounts(&self) -> BTreeSet<AccountRef> {
         let first = (ChannelKind::Telegram, TELEGRAM);
         self.state().places.values().copied().chain([first]).collect()
     }
 
     /// A process starts, `down_ms` after the last one's end; it dies at `crash`.
-    pub(crate) fn begin(&self, down_ms: i64, crash: Option<(u64, When)>) {
+    pub(crate) fn begin(&self, down_ms: i64, crash: Option<(u64, CrashPoint)>) {
         let now = self.now_ms();
         let mut state = self.state();
         let number = state.process.number + 1;
@@ -296,7 +297,7 @@ impl World {
     }
 
     /// Something that a person sees or hears may make them act.
-    pub(crate) fn take(&self, taken: Taken) -> usize {
+    pub(crate) fn take(&self, taken: AcceptedMessage) -> usize {
         let mut state = self.state();
         state.taken.push(taken);
         state.taken.len() - 1
@@ -311,7 +312,7 @@ impl World {
         }
     }
 
-    async fn maybe_die(&self, when: When) {
+    async fn maybe_die(&self, when: CrashPoint) {
         let (commits, crash) = {
             let state = self.state();
             (state.process.commits, state.process.crash)
@@ -343,7 +344,7 @@ impl Rng for World {
 #[async_trait]
 impl Boundary for World {
     async fn before_commit(&self) {
-        self.maybe_die(When::Before).await;
+        self.maybe_die(CrashPoint::Before).await;
     }
 
     async fn after_commit(&self) {
@@ -352,6 +353,6 @@ impl Boundary for World {
             state.process.commits += 1;
             state.commits_total += 1;
         }
-        self.maybe_die(When::After).await;
+        self.maybe_die(CrashPoint::After).await;
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Receipt, Replaces};
-use hob_core::render::{Form, pieces};
+use hob_core::domain::outgoing::{Choice, DeliveryError, DraftMessage, MessageReplacement, Outgoing, Receipt};
+use hob_core::render::{TextFormat, pieces};
 
 use crate::harness::{ADA, ADAS, HALL, adapter, message, to, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};
 
 /// Markdown as the outbox has it, one row.
 fn said(chat: &str, markdown: &str) -> Outgoing {
-    let piece = pieces(markdown, Form::Markdown, ChannelKind::Slack).remove(0);
+    let piece = pieces(markdown, TextFormat::Markdown, ChannelKind::Slack).remove(0);
     Outgoing { markup: piece.markup, ..message(chat, &piece.text) }
 }
 
@@ -55,7 +55,7 @@ async fn k2_long_answers_are_messages_that_slack_takes() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     let text: String = (0..900).map(|number| format!("Line {number} of <it>, with `code` & more.\n\n")).collect();
-    let rows = pieces(&text, Form::Markdown, ChannelKind::Slack);
+    let rows = pieces(&text, TextFormat::Markdown, ChannelKind::Slack);
     assert!(rows.len() > 2, "{}", rows.len());
     for row in &rows {
         slack.deliver(&Outgoing { markup: row.markup.clone(), ..message(ADAS, &row.text) }).await.unwrap();
@@ -117,7 +117,7 @@ async fn c4_buttons_stand_under_a_question_until_it_is_answered() {
         (&blocks[1]["elements"][1]["value"], &blocks[1]["elements"][1]["text"]["text"]),
         (&"t:No".into(), &"No".into())
     );
-    let replaces = Some(Replaces { external_id: ts.clone(), or_send: false });
+    let replaces = Some(MessageReplacement { external_id: ts.clone(), or_send: false });
     let answered = Outgoing { replaces: replaces.clone(), ..message(ADAS, "Really *all*? Yes.") };
     assert_eq!(slack.deliver(&answered).await, Ok(Receipt { external_id: Some(ts.clone()) }));
     let shown = fake.look(|world| world.message(ADAS, &ts).clone());
@@ -132,7 +132,7 @@ async fn c4_buttons_stand_under_a_question_until_it_is_answered() {
     fake.delete(ADAS, &ts);
     assert_eq!(slack.deliver(&answered).await, Ok(Receipt { external_id: Some(ts.clone()) }));
     assert_eq!(fake.look(|world| world.by_bot(ADAS)), Vec::<String>::new());
-    let anew = Outgoing { replaces: Some(Replaces { external_id: ts, or_send: true }), ..answered };
+    let anew = Outgoing { replaces: Some(MessageReplacement { external_id: ts, or_send: true }), ..answered };
     slack.deliver(&anew).await.unwrap();
     assert_eq!(fake.look(|world| world.by_bot(ADAS)), ["Really *all*? Yes."]);
 }
@@ -143,13 +143,13 @@ async fn k2_a_draft_grows_and_takes_its_final_form() {
     let slack = adapter(&fake.api_url());
     let draft = |external_id: Option<String>, markdown: &str| {
         let row = said(ADAS, markdown);
-        Draft { destination: to(ADAS, None), external_id, text: row.text, markup: row.markup }
+        DraftMessage { destination: to(ADAS, None), external_id, text: row.text, markup: row.markup }
     };
     let id = slack.draft(&draft(None, "Once")).await.unwrap().external_id;
     assert_eq!(slack.draft(&draft(id.clone(), "Once **upon")).await.unwrap().external_id, id);
     let ts = id.unwrap();
     let whole = Outgoing {
-        replaces: Some(Replaces { external_id: ts.clone(), or_send: true }),
+        replaces: Some(MessageReplacement { external_id: ts.clone(), or_send: true }),
         ..said(ADAS, "Once **upon** a time")
     };
     slack.deliver(&whole).await.unwrap();

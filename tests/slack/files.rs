@@ -5,15 +5,15 @@ use std::path::Path;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::ids::FileId;
 use hob_core::domain::inbound::Attachment;
-use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::outgoing::{DeliveryError, Outgoing, OutgoingFile};
 
-use crate::harness::{ADA, ADAS, HALL, Running, adapter, message, to, workspace};
+use crate::harness::{ADA, ADAS, HALL, RunningAdapter, adapter, message, to, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};
 
 #[tokio::test]
 async fn c6_a_file_comes_in() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.hand(ADAS, ADA, fake.file("list.txt", b"milk"), "my list");
     let seen = running.intake.until(1).await;
     assert_eq!(running.intake.texts(1).await, ["my list"]);
@@ -50,9 +50,9 @@ async fn c6_the_token_is_shown_to_slack_alone() {
     assert!(slack.fetch(&gone, 100).await.unwrap_err().to_string().contains("files:read"));
 }
 
-fn enclosed(path: &Path) -> Enclosed {
+fn enclosed(path: &Path) -> OutgoingFile {
     let (name, mime) = ("plan.pdf".to_owned(), "application/pdf".to_owned());
-    Enclosed { id: FileId(1), name, mime, bytes: 4, hash: String::new(), path: path.to_owned() }
+    OutgoingFile { id: FileId(1), name, mime, bytes: 4, hash: String::new(), path: path.to_owned() }
 }
 
 #[tokio::test]

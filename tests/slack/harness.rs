@@ -13,7 +13,7 @@ use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_slack::Slack;
-use hob_slack::settings::{Pace, Settings};
+use hob_slack::settings::{Settings, Timing};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ pub(crate) const BOB: &str = "U0BOB";
 pub(crate) const HALL: &str = "C0HALL";
 
 /// Fast enough for a test, slow enough for two busy cores.
-pub(crate) const PACE: Pace = Pace {
+pub(crate) const PACE: Timing = Timing {
     retry_min: Duration::from_millis(10),
     retry_max: Duration::from_millis(60),
     retry_refused: Duration::from_millis(80),
@@ -50,14 +50,14 @@ pub(crate) async fn workspace() -> FakeSlack {
 }
 
 /// An adapter at work.
-pub(crate) struct Running {
+pub(crate) struct RunningAdapter {
     pub(crate) slack: Arc<Slack>,
     pub(crate) intake: Arc<Memory>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningAdapter {
     /// Starts one, and waits until it has caught up.
     pub(crate) async fn start(fake: &FakeSlack) -> Self {
         let running = Self::start_with(fake, Arc::new(Memory::default()));
@@ -97,7 +97,7 @@ impl Running {
     }
 }
 
-impl Running {
+impl RunningAdapter {
     /// Waits until it has noticed that Slack is away.
     pub(crate) async fn until_down(&self) {
         let noticed = async {

@@ -7,7 +7,7 @@ use hob_core::domain::channel::Channel as _;
 use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
-use crate::harness::{ADA, ADAS, BOB, HALL, Running, message, workspace};
+use crate::harness::{ADA, ADAS, BOB, HALL, RunningAdapter, message, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};
 use crate::support::intake::Memory;
 
@@ -19,7 +19,7 @@ async fn connected_anew(fake: &FakeSlack, known: u64) {
 #[tokio::test]
 async fn n11_a_lost_socket_is_rebuilt_and_nothing_is_lost() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(ADAS, ADA, "one");
     running.intake.until(1).await;
     fake.drop_sockets();
@@ -33,7 +33,7 @@ async fn n11_a_lost_socket_is_rebuilt_and_nothing_is_lost() {
 #[tokio::test]
 async fn n11_a_silent_socket_is_rebuilt() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.silence();
     fake.say(ADAS, ADA, "does anybody hear me?");
     connected_anew(&fake, 1).await;
@@ -45,7 +45,7 @@ async fn n11_a_silent_socket_is_rebuilt() {
 #[tokio::test]
 async fn n11_disconnects_lead_to_another_socket() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     for (number, reason) in ["refresh_requested", "warning"].into_iter().enumerate() {
         let known = fake.look(|world| world.sockets_opened);
         fake.disconnect(reason);
@@ -62,7 +62,7 @@ async fn n11_what_an_operator_has_to_mend_is_told() {
     let fake = workspace().await;
     fake.fault("apps.connections.open", Fault::error("invalid_auth"));
     fake.fault("apps.connections.open", Fault::error("too_many_websockets"));
-    let running = Running::start_with(&fake, Arc::new(Memory::default()));
+    let running = RunningAdapter::start_with(&fake, Arc::new(Memory::default()));
     for says in ["does not know the app_token", "too many programs are connected"] {
         running.until_health(&fake, says).await;
     }
@@ -78,7 +78,7 @@ async fn n11_what_an_operator_has_to_mend_is_told() {
 #[tokio::test]
 async fn n11_a_backlog_comes_once_and_in_order() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let old = fake.say(HALL, ADA, "<@U0HOB> plan the party");
     let talk = fake.say(HALL, BOB, "nice weather");
     fake.say(ADAS, ADA, "hello");
@@ -118,7 +118,7 @@ async fn n11_a_backlog_comes_once_and_in_order() {
     let attempts = running.intake.attempts().len();
     fake.until_true("caught up", |world| world.called("users.conversations") > 0).await;
     let known = running.end().await;
-    let again = Running::start_with(&fake, Arc::clone(&known));
+    let again = RunningAdapter::start_with(&fake, Arc::clone(&known));
     again.caught_up(&fake).await;
     fake.say(ADAS, ADA, "last");
     assert_eq!(again.intake.texts(3 + 230 + 5).await.last().unwrap(), "last");
@@ -130,11 +130,11 @@ async fn n11_a_backlog_comes_once_and_in_order() {
 async fn n11_a_restart_finds_what_was_said_meanwhile_and_nothing_from_before_hob() {
     let fake = workspace().await;
     fake.say(ADAS, ADA, "before Hob was there");
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let known = running.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
     fake.say(ADAS, ADA, "while it was away");
-    let again = Running::start_with(&fake, known);
+    let again = RunningAdapter::start_with(&fake, known);
     assert_eq!(again.intake.texts(1).await, ["while it was away"]);
     again.end().await;
 }
@@ -142,14 +142,14 @@ async fn n11_a_restart_finds_what_was_said_meanwhile_and_nothing_from_before_hob
 #[tokio::test]
 async fn n11_older_messages_go_before_newer_ones() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let known = running.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
     fake.say(ADAS, ADA, "older");
     // History takes its time; a message comes over the socket meanwhile.
     fake.fault("users.conversations", Fault::Limited(0));
     fake.fault("conversations.history", Fault::Limited(0));
-    let again = Running::start_with(&fake, known);
+    let again = RunningAdapter::start_with(&fake, known);
     fake.connected().await;
     fake.say(ADAS, ADA, "newer");
     assert_eq!(again.intake.texts(2).await, ["older", "newer"]);
@@ -160,13 +160,13 @@ async fn n11_older_messages_go_before_newer_ones() {
 #[tokio::test]
 async fn n11_a_live_message_waits_no_longer_than_slack_does() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let known = running.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
     fake.say(ADAS, ADA, "older");
     fake.look(|world| world.redeliver_after = Duration::from_secs(60));
     fake.fault("conversations.history", Fault::HangAfter);
-    let again = Running::start_with(&fake, known);
+    let again = RunningAdapter::start_with(&fake, known);
     fake.connected().await;
     fake.say(HALL, ADA, "newer");
     assert_eq!(again.intake.texts(2).await, ["newer", "older"]);
@@ -178,7 +178,7 @@ async fn n11_a_live_message_waits_no_longer_than_slack_does() {
 async fn n11_deliveries_do_not_wait_for_the_socket() {
     let fake = workspace().await;
     fake.fault("apps.connections.open", Fault::HangAfter);
-    let running = Running::start_with(&fake, Arc::new(Memory::default()));
+    let running = RunningAdapter::start_with(&fake, Arc::new(Memory::default()));
     fake.until_true("hanging call", |world| world.called("apps.connections.open") > 0).await;
     running.slack.deliver(&message(ADAS, "Dinner is ready")).await.unwrap();
     assert_eq!(fake.look(|world| world.by_bot(ADAS)), ["Dinner is ready"]);
@@ -188,7 +188,7 @@ async fn n11_deliveries_do_not_wait_for_the_socket() {
 #[tokio::test]
 async fn n11_a_press_is_handed_in_though_the_socket_goes() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let asking = json!([{"type": "actions", "elements": [{"type": "button", "action_id": "a", "value": "t:yes",
         "text": {"type": "plain_text", "text": "Yes"}}]}]);
     let ts = fake.post(HALL, ADA, json!({"text": "?", "blocks": asking, "bot_id": FakeSlack::BOT_ID}));
@@ -207,12 +207,12 @@ async fn n11_a_press_is_handed_in_though_the_socket_goes() {
 #[tokio::test]
 async fn n11_one_channel_that_slack_does_not_tell_of_holds_up_no_other() {
     let fake = workspace().await;
-    let known = Running::start(&fake).await.end().await;
+    let known = RunningAdapter::start(&fake).await.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
     fake.say(HALL, ADA, "<@U0HOB> missed in the hall");
     fake.say(ADAS, ADA, "missed");
     fake.look(|world| world.broken.insert(HALL.to_owned(), "fatal_error".to_owned()));
-    let again = Running::start_with(&fake, known);
+    let again = RunningAdapter::start_with(&fake, known);
     assert_eq!(again.intake.texts(1).await, ["missed"]);
     // What comes later passes over nothing.
     let ts = fake.say(HALL, ADA, "<@U0HOB> later");
@@ -229,13 +229,13 @@ async fn n11_one_channel_that_slack_does_not_tell_of_holds_up_no_other() {
 #[tokio::test]
 async fn n11_where_slack_does_not_say_where_hob_is_it_hears_all_the_same() {
     let fake = workspace().await;
-    let known = Running::start(&fake).await.end().await;
+    let known = RunningAdapter::start(&fake).await.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
     fake.say(ADAS, ADA, "missed");
     for _ in 0..1_000 {
         fake.fault("users.conversations", Fault::error("team_access_not_granted"));
     }
-    let again = Running::start_with(&fake, known);
+    let again = RunningAdapter::start_with(&fake, known);
     fake.connected().await;
     fake.say(ADAS, ADA, "later");
     assert_eq!(again.intake.texts(1).await, ["later"]);

@@ -5,13 +5,13 @@ use std::time::Duration;
 use hob_core::domain::inbound::Audience;
 use serde_json::json;
 
-use crate::harness::{ADA, ADAS, BOB, HALL, Running, workspace};
+use crate::harness::{ADA, ADAS, BOB, HALL, RunningAdapter, workspace};
 use crate::support::fake_slack::{FakeSlack, Fault};
 
 #[tokio::test]
 async fn k2_what_is_said_comes_in_and_is_acknowledged() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let ts = fake.say(ADAS, ADA, "1 &lt; 2, says <@U0BOB>");
     let seen = running.intake.until(1).await;
     assert_eq!(running.intake.texts(1).await, ["1 < 2, says @Bob"]);
@@ -24,7 +24,7 @@ async fn k2_what_is_said_comes_in_and_is_acknowledged() {
 #[tokio::test]
 async fn k2_a_mention_comes_in_once_whichever_event_is_first() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let ts = fake.say(HALL, ADA, "<@U0HOB> what's for dinner?");
     fake.acknowledged().await;
     fake.say(HALL, BOB, "pizza");
@@ -40,7 +40,7 @@ async fn k2_a_mention_comes_in_once_whichever_event_is_first() {
 #[tokio::test]
 async fn a12_a_thread_is_a_session() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let root = fake.say(HALL, ADA, "<@U0HOB> plan the party");
     fake.reply(HALL, &root, BOB, "<@U0HOB>: with cake");
     fake.reply(HALL, &root, BOB, "and juice");
@@ -54,7 +54,7 @@ async fn a12_a_thread_is_a_session() {
 #[tokio::test]
 async fn k2_edits_and_deletions_come_in() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let ts = fake.say(ADAS, ADA, "Buy milk");
     fake.edit(ADAS, &ts, "Buy oat milk");
     fake.delete(ADAS, &ts);
@@ -66,7 +66,7 @@ async fn k2_edits_and_deletions_come_in() {
 #[tokio::test]
 async fn c4_presses_and_commands_come_in() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     let asking = json!([{"type": "actions", "elements": [{"type": "button", "action_id": "a", "value": "t:yes",
         "text": {"type": "plain_text", "text": "Yes"}}]}]);
     let ts = fake.post(HALL, ADA, json!({"text": "?", "blocks": asking, "bot_id": FakeSlack::BOT_ID}));
@@ -83,7 +83,7 @@ async fn c4_presses_and_commands_come_in() {
 #[tokio::test]
 async fn k2_nothing_is_acknowledged_that_is_not_stored() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     running.intake.fail("the disk is full", 2);
     fake.say(ADAS, ADA, "one");
     running.until_health(&fake, "the disk is full").await;
@@ -99,7 +99,7 @@ async fn k2_what_comes_again_is_one_message() {
     let fake = workspace().await;
     // Slack does not wait for an answer at all.
     fake.look(|world| world.redeliver_after = Duration::ZERO);
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(ADAS, ADA, "one");
     fake.say(ADAS, ADA, "two");
     assert_eq!(running.intake.texts(2).await, ["one", "two"]);
@@ -110,7 +110,7 @@ async fn k2_what_comes_again_is_one_message() {
 #[tokio::test]
 async fn k2_strange_envelopes_are_passed_over() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.look(|world| {
         world.push_event(json!({"type": "message", "channel": 7, "text": []}));
         world.push_event(json!("what?"));
@@ -126,7 +126,7 @@ async fn k2_strange_envelopes_are_passed_over() {
 #[tokio::test]
 async fn k2_names_are_asked_for_once_and_done_without() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.say(ADAS, ADA, "one");
     fake.say(ADAS, ADA, "two");
     running.intake.until(2).await;
@@ -140,7 +140,7 @@ async fn k2_names_are_asked_for_once_and_done_without() {
 #[tokio::test]
 async fn k2_a_command_that_is_typed_where_hob_is_not_is_answered_and_goes_no_further() {
     let fake = workspace().await;
-    let running = Running::start(&fake).await;
+    let running = RunningAdapter::start(&fake).await;
     fake.look(|world| world.channels.get_mut(HALL).unwrap().member = false);
     // A chat of two people, which is not there for Hob, and a channel that anybody may see.
     for (number, chat) in ["D0ADABOB", HALL].into_iter().enumerate() {

@@ -16,12 +16,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// One connection, as the handlers see it.
 #[derive(Debug, Clone)]
-pub(super) struct Wire {
+pub(super) struct CutConnection {
     pub(super) port: u16,
     cut: Arc<AtomicBool>,
 }
 
-impl Wire {
+impl CutConnection {
     /// Whatever is answered now never leaves: the first write ends the connection.
     pub(super) fn cut(&self) -> Response {
         self.cut.store(true, Ordering::SeqCst);
@@ -29,7 +29,7 @@ impl Wire {
     }
 }
 
-impl Connected<IncomingStream<'_, CutListener>> for Wire {
+impl Connected<IncomingStream<'_, CutListener>> for CutConnection {
     fn connect_info(stream: IncomingStream<'_, CutListener>) -> Self {
         Self { port: stream.remote_addr().port(), cut: Arc::clone(&stream.io().cut) }
     }

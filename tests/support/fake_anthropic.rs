@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use seals::Issued;
+use seals::IssuedThinking;
 
 use crate::support::validate;
 
@@ -67,27 +67,27 @@ impl Asked {
     }
 }
 
-type Otherwise = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
+type FallbackReply = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
 
 /// What the server knows and does.
 #[derive(Default)]
-struct World {
+struct ServerState {
     script: VecDeque<Reply>,
-    otherwise: Option<Otherwise>,
+    otherwise: Option<FallbackReply>,
     requests: Vec<Asked>,
     refused: Vec<String>,
     api_key: Option<String>,
-    issued: Vec<Issued>,
+    issued: Vec<IssuedThinking>,
 }
 
 /// The world and its counters, shared with the handlers.
 struct Shared {
-    world: Mutex<World>,
+    world: Mutex<ServerState>,
     dropped: watch::Sender<usize>,
 }
 
 impl Shared {
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, ServerState> {
         self.world.lock().unwrap()
     }
 }
@@ -201,7 +201,7 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
             response
         }
         Reply::Stream(script) => {
-            shared.world().issued.extend(Issued::of(script.thoughts(), &body));
+            shared.world().issued.extend(IssuedThinking::of(script.thoughts(), &body));
             let dropped = shared.dropped.clone();
             let played = script.plan().play(move || dropped.send_modify(|count| *count += 1));
             respond(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(played))

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::world::{Message, Post, World};
-use super::grounds::{self, ANYWHERE, Grounds, Served};
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,27 +55,27 @@ pub enum Kick {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeDiscord {
-    grounds: Grounds<World>,
+    grounds: PlatformServer<World>,
 }
 
 /// What the HTTP side, the gateway and the test share.
 pub(crate) type Shared = grounds::Shared<World>;
 
 impl Deref for FakeDiscord {
-    type Target = Grounds<World>;
+    type Target = PlatformServer<World>;
 
-    fn deref(&self) -> &Grounds<World> {
+    fn deref(&self) -> &PlatformServer<World> {
         &self.grounds
     }
 }
 
 impl DerefMut for FakeDiscord {
-    fn deref_mut(&mut self) -> &mut Grounds<World> {
+    fn deref_mut(&mut self) -> &mut PlatformServer<World> {
         &mut self.grounds
     }
 }
 
-impl Served for World {
+impl PlatformState for World {
     fn serve(
         address: SocketAddr,
         shared: Arc<Shared>,
@@ -97,7 +97,7 @@ impl FakeDiscord {
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        let grounds = Grounds::serve(ANYWHERE, World::new()).await;
+        let grounds = PlatformServer::serve(ANYWHERE, World::new()).await;
         grounds.look(|world| world.address = grounds.address.to_string());
         Self { grounds }
     }
@@ -143,7 +143,7 @@ impl FakeDiscord {
 
     /// Somebody uses a slash command; returns the interaction's id.
     pub fn command(&self, channel: u64, person: u64, name: &str, text: Option<&str>) -> u64 {
-        self.look(|world| world.use_command((channel, person), name, text))
+        self.look(|world| world.use_command(channel, person, name, text))
     }
 
     /// The next call of this route (`POST messages`) that has no fault yet goes wrong.

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::support::scripted::{Answer, Asked, Scripted, Service, Verdict};
+use crate::support::scripted::{Answer, RecordedRequest, ScriptedServer, Service, Verdict};
 use crate::support::stream::{Gate, Plan};
 
 pub mod check;
@@ -23,10 +23,10 @@ pub mod check;
 pub const KEY: &str = "AIza-test";
 
 /// The server; it ends when dropped.
-pub struct FakeGemini(Scripted<Google>);
+pub struct FakeGemini(ScriptedServer<GeminiService>);
 
 impl Deref for FakeGemini {
-    type Target = Scripted<Google>;
+    type Target = ScriptedServer<GeminiService>;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -36,7 +36,7 @@ impl Deref for FakeGemini {
 impl FakeGemini {
     /// Serves this model.
     pub async fn start(model: &str) -> Self {
-        Self(Scripted::start(Google { model: model.to_owned(), signatures: Mutex::default() }).await)
+        Self(ScriptedServer::start(GeminiService { model: model.to_owned(), signatures: Mutex::default() }).await)
     }
 
     /// Adds a reply to the script.
@@ -48,14 +48,14 @@ impl FakeGemini {
 }
 
 /// What the service knows.
-pub struct Google {
+pub struct GeminiService {
     model: String,
     /// The signatures that it has given out.
     signatures: Mutex<Vec<String>>,
 }
 
-impl Service for Google {
-    fn judge(&self, asked: &Asked) -> Verdict {
+impl Service for GeminiService {
+    fn judge(&self, asked: &RecordedRequest) -> Verdict {
         let (status, why) = match self.take(asked) {
             Ok(verdict) => return verdict,
             Err(refusal) => refusal,
@@ -64,8 +64,8 @@ impl Service for Google {
     }
 }
 
-impl Google {
-    fn take(&self, asked: &Asked) -> Result<Verdict, (u16, String)> {
+impl GeminiService {
+    fn take(&self, asked: &RecordedRequest) -> Result<Verdict, (u16, String)> {
         match asked.header("x-goog-api-key") {
             Some(KEY) => {}
             Some(_) => return Err((400, "API key not valid. Please pass a valid API key.".to_owned())),

@@ -91,13 +91,13 @@ fn words(content: &Value) -> &str {
     content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default()
 }
 
-type Otherwise = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
+type FallbackReply = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
 
 /// What the server knows and does.
 #[derive(Default)]
-struct World {
+struct ServerState {
     script: VecDeque<Reply>,
-    otherwise: Option<Otherwise>,
+    otherwise: Option<FallbackReply>,
     requests: Vec<Asked>,
     refused: Vec<String>,
     api_key: Option<String>,
@@ -111,13 +111,13 @@ struct World {
 
 /// The world and its counters, shared with the handlers.
 struct Shared {
-    world: Mutex<World>,
+    world: Mutex<ServerState>,
     asked: watch::Sender<usize>,
     dropped: watch::Sender<usize>,
 }
 
 impl Shared {
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, ServerState> {
         self.world.lock().unwrap()
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::support::scripted::{Answer, Asked, Scripted, Service, Verdict};
+use crate::support::scripted::{Answer, RecordedRequest, ScriptedServer, Service, Verdict};
 use crate::support::stream::{Gate, Plan};
 
 pub mod check;
@@ -50,10 +50,10 @@ impl Default for Model {
 }
 
 /// The server; it ends when dropped.
-pub struct FakeOllama(Scripted<Local>);
+pub struct FakeOllama(ScriptedServer<OllamaService>);
 
 impl Deref for FakeOllama {
-    type Target = Scripted<Local>;
+    type Target = ScriptedServer<OllamaService>;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -63,8 +63,8 @@ impl Deref for FakeOllama {
 impl FakeOllama {
     /// Has this model.
     pub async fn start(model: Model) -> Self {
-        let local = Local { model, shown: AtomicUsize::default(), shortened: AtomicUsize::default() };
-        Self(Scripted::start(local).await)
+        let local = OllamaService { model, shown: AtomicUsize::default(), shortened: AtomicUsize::default() };
+        Self(ScriptedServer::start(local).await)
     }
 
     /// Adds a reply to the script.
@@ -85,14 +85,14 @@ impl FakeOllama {
 }
 
 /// What the service knows.
-pub struct Local {
+pub struct OllamaService {
     model: Model,
     shown: AtomicUsize,
     shortened: AtomicUsize,
 }
 
-impl Service for Local {
-    fn judge(&self, asked: &Asked) -> Verdict {
+impl Service for OllamaService {
+    fn judge(&self, asked: &RecordedRequest) -> Verdict {
         match self.take(asked) {
             Ok(verdict) => verdict,
             Err((status, why)) => Verdict::Refused(error(status, &why), why),
@@ -100,8 +100,8 @@ impl Service for Local {
     }
 }
 
-impl Local {
-    fn take(&self, asked: &Asked) -> Result<Verdict, (u16, String)> {
+impl OllamaService {
+    fn take(&self, asked: &RecordedRequest) -> Result<Verdict, (u16, String)> {
         let chats = match asked.line.as_str() {
             "POST /api/chat" => true,
             "POST /api/show" if self.model.is_told => false,

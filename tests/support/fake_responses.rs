@@ -56,7 +56,7 @@ pub fn items(items: &[Value]) -> Answer {
 }
 
 #[derive(Default)]
-struct World {
+struct ServerState {
     script: VecDeque<Answer>,
     requests: Vec<Value>,
     refused: Vec<String>,
@@ -65,7 +65,7 @@ struct World {
 
 /// The server; it ends when dropped.
 pub struct FakeResponses {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<ServerState>>,
     address: String,
     server: JoinHandle<()>,
 }
@@ -79,7 +79,7 @@ impl Drop for FakeResponses {
 impl FakeResponses {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start() -> Self {
-        let world = Arc::<Mutex<World>>::default();
+        let world = Arc::<Mutex<ServerState>>::default();
         let router = Router::new().route("/v1/responses", post(respond)).with_state(Arc::clone(&world));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -110,10 +110,10 @@ impl FakeResponses {
     }
 }
 
-async fn respond(State(world): State<Arc<Mutex<World>>>, body: Bytes) -> Response {
+async fn respond(State(world): State<Arc<Mutex<ServerState>>>, body: Bytes) -> Response {
     let mut world = world.lock().unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let World { script, requests, refused, sealed } = &mut *world;
+    let ServerState { script, requests, refused, sealed } = &mut *world;
     let answer = match validate::responses::request(&body, sealed) {
         Ok(()) => script.pop_front(),
         Err(why) => {

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::world::{Kind, World};
-use super::grounds::{self, ANYWHERE, Grounds, Served};
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,27 +53,27 @@ impl Fault {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeSlack {
-    grounds: Grounds<World>,
+    grounds: PlatformServer<World>,
 }
 
 /// What the server's side and the test share.
 pub(crate) type Shared = grounds::Shared<World>;
 
 impl Deref for FakeSlack {
-    type Target = Grounds<World>;
+    type Target = PlatformServer<World>;
 
-    fn deref(&self) -> &Grounds<World> {
+    fn deref(&self) -> &PlatformServer<World> {
         &self.grounds
     }
 }
 
 impl DerefMut for FakeSlack {
-    fn deref_mut(&mut self) -> &mut Grounds<World> {
+    fn deref_mut(&mut self) -> &mut PlatformServer<World> {
         &mut self.grounds
     }
 }
 
-impl Served for World {
+impl PlatformState for World {
     fn serve(
         address: SocketAddr,
         shared: Arc<Shared>,
@@ -104,7 +104,7 @@ impl FakeSlack {
     }
 
     async fn serve(address: SocketAddr, world: World) -> Self {
-        let grounds = Grounds::serve(address, world).await;
+        let grounds = PlatformServer::serve(address, world).await;
         grounds.look(|world| world.address = grounds.address.to_string());
         Self { grounds }
     }

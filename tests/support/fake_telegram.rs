@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::webhook::Webhook;
 use self::world::{ChatKind, Message, Post, World};
-use super::grounds::{self, ANYWHERE, Grounds, Served};
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub enum Fault {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeTelegram {
-    grounds: Grounds<World>,
+    grounds: PlatformServer<World>,
     calls: JoinHandle<()>,
 }
 
@@ -70,20 +70,20 @@ pub struct FakeTelegram {
 pub(crate) type Shared = grounds::Shared<World>;
 
 impl Deref for FakeTelegram {
-    type Target = Grounds<World>;
+    type Target = PlatformServer<World>;
 
-    fn deref(&self) -> &Grounds<World> {
+    fn deref(&self) -> &PlatformServer<World> {
         &self.grounds
     }
 }
 
 impl DerefMut for FakeTelegram {
-    fn deref_mut(&mut self) -> &mut Grounds<World> {
+    fn deref_mut(&mut self) -> &mut PlatformServer<World> {
         &mut self.grounds
     }
 }
 
-impl Served for World {
+impl PlatformState for World {
     fn serve(
         address: SocketAddr,
         shared: Arc<Shared>,
@@ -116,7 +116,7 @@ impl FakeTelegram {
     }
 
     async fn serve(address: SocketAddr, world: World) -> Self {
-        let grounds = Grounds::serve(address, world).await;
+        let grounds = PlatformServer::serve(address, world).await;
         let calls = tokio::spawn(webhook::call(Arc::clone(&grounds.shared)));
         Self { grounds, calls }
     }

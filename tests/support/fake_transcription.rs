@@ -29,9 +29,9 @@ const FIELDS: [&str; 5] = ["model", "language", "prompt", "response_format", "te
 
 /// What it was given to hear.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct ReceivedRecording {
     /// The fields besides the recording.
-    pub fields: BTreeMap<String, Refusal>,
+    pub fields: BTreeMap<String, String>,
     /// The recording's name.
     pub name: String,
     /// Its content type.
@@ -50,9 +50,9 @@ enum Reply {
 }
 
 #[derive(Default)]
-struct World {
+struct ServerState {
     script: VecDeque<Reply>,
-    given: Vec<Given>,
+    given: Vec<ReceivedRecording>,
     refused: Vec<String>,
     asked: usize,
     key: Option<String>,
@@ -60,7 +60,7 @@ struct World {
 
 /// The server; it ends when dropped.
 pub struct FakeTranscription {
-    world: Arc<Mutex<World>>,
+    world: Arc<Mutex<ServerState>>,
     address: String,
     server: JoinHandle<()>,
 }
@@ -74,7 +74,7 @@ impl Drop for FakeTranscription {
 impl FakeTranscription {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start() -> Self {
-        let world = Arc::<Mutex<World>>::default();
+        let world = Arc::<Mutex<ServerState>>::default();
         let router = Router::new()
             .route("/v1/audio/transcriptions", post(transcriptions))
             .layer(DefaultBodyLimit::disable())
@@ -121,7 +121,7 @@ impl FakeTranscription {
     }
 
     /// Every recording that was well given, in order, whatever the answer was.
-    pub fn given(&self) -> Vec<Given> {
+    pub fn given(&self) -> Vec<ReceivedRecording> {
         self.world().given.clone()
     }
 
@@ -135,7 +135,7 @@ impl FakeTranscription {
         self.world().asked
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn world(&self) -> MutexGuard<'_, ServerState> {
         self.world.lock().unwrap()
     }
 }
@@ -147,7 +147,7 @@ struct Refusal {
     code: Option<&'static str>,
 }
 
-async fn transcriptions(State(world): State<Arc<Mutex<World>>>, request: Request) -> Response {
+async fn transcriptions(State(world): State<Arc<Mutex<ServerState>>>, request: Request) -> Response {
     let key = world.lock().unwrap().key.clone();
     let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     world.lock().unwrap().asked += 1;
@@ -196,7 +196,7 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
 }
 
 /// The form, each field once.
-async fn read(request: Request) -> Result<Given, Refusal> {
+async fn read(request: Request) -> Result<ReceivedRecording, Refusal> {
     let Ok(mut form) = Multipart::from_request(request, &()).await else {
         return refuse("Could not parse multipart form");
     };
@@ -222,7 +222,7 @@ async fn read(request: Request) -> Result<Given, Refusal> {
         }
     }
     match file {
-        Some((name, kind, bytes)) => Ok(Given { fields, name, kind, bytes }),
+        Some((name, kind, bytes)) => Ok(ReceivedRecording { fields, name, kind, bytes }),
         None => refuse("[{'type': 'missing', 'loc': ('body', 'file'), 'msg': 'Field required', 'input': None}]"),
     }
 }
@@ -234,8 +234,8 @@ async fn recording(field: Field<'_>) -> Result<(String, String, Vec<u8>), Refusa
     Ok((name, kind, bytes.to_vec()))
 }
 
-fn checked(given: Given) -> Result<Given, Refusal> {
-    let Given { fields, name, bytes, .. } = &given;
+fn checked(given: ReceivedRecording) -> Result<ReceivedRecording, Refusal> {
+    let ReceivedRecording { fields, name, bytes, .. } = &given;
     let Some(model) = fields.get("model") else {
         return refuse("you must provide a model parameter");
     };

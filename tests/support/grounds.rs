@@ -10,13 +10,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long [`Grounds::until`] waits before it fails the test.
+/// How long [`PlatformServer::until`] waits before it fails the test.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A free port of the loopback.
 pub const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
 /// A platform's state, which is served over HTTP.
-pub trait Served: Clone + Debug + Sized {
+pub trait PlatformState: Clone + Debug + Sized {
     /// Serves it until `down`; says where.
     fn serve(
         address: SocketAddr,
@@ -61,7 +61,7 @@ impl<W> Shared<W> {
 }
 
 /// A world and its server. Dropping it closes all connections.
-pub struct Grounds<W> {
+pub struct PlatformServer<W> {
     pub(super) shared: Arc<Shared<W>>,
     /// Where it is, also while it is away.
     pub(super) address: SocketAddr,
@@ -69,7 +69,7 @@ pub struct Grounds<W> {
     down: CancellationToken,
 }
 
-impl<W: Served> Grounds<W> {
+impl<W: PlatformState> PlatformServer<W> {
     pub(super) async fn serve(address: SocketAddr, world: W) -> Self {
         let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
         let down = CancellationToken::new();
@@ -109,7 +109,7 @@ impl<W: Served> Grounds<W> {
     }
 }
 
-impl<W> Drop for Grounds<W> {
+impl<W> Drop for PlatformServer<W> {
     fn drop(&mut self) {
         self.down.cancel();
         self.server.abort();

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob_core::domain::channel::{Accepted, Intake, IntakeError};
-use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound};
+use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent};
 use tokio::sync::watch;
 
 /// How long is waited before a test fails.
@@ -23,7 +23,7 @@ pub struct Memory {
     duplicates: Mutex<usize>,
     failures: Mutex<VecDeque<Option<&'static str>>>,
     /// What is answered for each that is taken.
-    answers: Mutex<VecDeque<Accepted>>,
+    answers: Mutex<VecDeque<UpdateOutcome>>,
     moves: Mutex<Vec<(String, String)>>,
     /// It takes nothing any more, and says nothing.
     hangs: AtomicBool,
@@ -34,7 +34,7 @@ pub struct Memory {
 
 #[async_trait]
 impl Intake for Memory {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         self.attempts.lock().unwrap().push(inbound.external_id.clone());
         if self.hangs.load(Ordering::Relaxed) {
             self.seen.send_modify(|_| {});
@@ -55,10 +55,10 @@ impl Intake for Memory {
         let is_known = self.seen.borrow().iter().any(|known| key(known) == key(&inbound));
         if is_known {
             *self.duplicates.lock().unwrap() += 1;
-            return Ok(Accepted::Duplicate);
+            return Ok(UpdateOutcome::Duplicate);
         }
         self.seen.send_modify(|seen| seen.push(inbound));
-        Ok(self.answers.lock().unwrap().pop_front().unwrap_or(Accepted::Committed))
+        Ok(self.answers.lock().unwrap().pop_front().unwrap_or(UpdateOutcome::Committed))
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
@@ -135,7 +135,7 @@ impl Memory {
     }
 
     /// What becomes of the next one that is taken.
-    pub fn answer(&self, accepted: Accepted) {
+    pub fn answer(&self, accepted: UpdateOutcome) {
         self.answers.lock().unwrap().push_back(accepted);
     }
 
@@ -187,9 +187,9 @@ impl Memory {
 /// The text that a message brought, with a mark for what isn't a plain post.
 pub fn text_of(inbound: &Inbound) -> String {
     match &inbound.happening {
-        Happening::Posted { text } => text.clone(),
-        Happening::Edited { text } => format!("edited: {text}"),
-        Happening::Deleted => "deleted".to_owned(),
-        Happening::Pressed { token } => format!("pressed: {token}"),
+        InboundEvent::Posted { text } => text.clone(),
+        InboundEvent::Edited { text } => format!("edited: {text}"),
+        InboundEvent::Deleted => "deleted".to_owned(),
+        InboundEvent::Pressed { token } => format!("pressed: {token}"),
     }
 }

@@ -1,7 +1,7 @@
 //! A server on loopback that answers from a script: what strict fakes share.
 //!
 //! It records what it was asked and what it refused, and notices clients that drop a stream. No fixed port, no sleeps.
-//! Start at [`Scripted::start`]; what a service takes and knows is its [`Service`].
+//! Start at [`ScriptedServer::start`]; what a service takes and knows is its [`Service`].
 
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 
@@ -23,7 +23,7 @@ use crate::support::stream::Plan;
 
 /// A request as the server got it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// `POST /path?query`.
     pub line: String,
     /// The headers.
@@ -32,7 +32,7 @@ pub struct Asked {
     pub body: Value,
 }
 
-impl Asked {
+impl RecordedRequest {
     /// A header's text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -94,31 +94,31 @@ pub enum Verdict {
 /// A service: what it takes, and what it knows.
 pub trait Service: Send + Sync + 'static {
     /// Judges a request.
-    fn judge(&self, asked: &Asked) -> Verdict;
+    fn judge(&self, asked: &RecordedRequest) -> Verdict;
 }
 
 struct Shared<S> {
     service: S,
     script: Mutex<VecDeque<Answer>>,
-    requests: Mutex<Vec<Asked>>,
+    requests: Mutex<Vec<RecordedRequest>>,
     refused: Mutex<Vec<String>>,
     dropped: watch::Sender<usize>,
 }
 
 /// The server; it ends when dropped.
-pub struct Scripted<S> {
+pub struct ScriptedServer<S> {
     shared: Arc<Shared<S>>,
     address: String,
     server: JoinHandle<()>,
 }
 
-impl<S> Drop for Scripted<S> {
+impl<S> Drop for ScriptedServer<S> {
     fn drop(&mut self) {
         self.server.abort();
     }
 }
 
-impl<S: Service> Scripted<S> {
+impl<S: Service> ScriptedServer<S> {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start(service: S) -> Self {
         let shared = Arc::new(Shared {
@@ -154,7 +154,7 @@ impl<S: Service> Scripted<S> {
     }
 
     /// Every request that was taken, in order.
-    pub fn requests(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared.requests).clone()
     }
 
@@ -177,7 +177,7 @@ async fn answer<S: Service>(
     body: Bytes,
 ) -> Response {
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let asked = Asked { line: format!("{method} {uri}"), headers, body };
+    let asked = RecordedRequest { line: format!("{method} {uri}"), headers, body };
     let answer = match shared.service.judge(&asked) {
         Verdict::Known(answer) => answer,
         Verdict::Refused(answer, why) => {

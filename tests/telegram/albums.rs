@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use hob_core::domain::inbound::Inbound;
-use hob_telegram::settings::Pace;
+use hob_telegram::settings::Timing;
 use serde_json::json;
 
-use crate::harness::{PACE, Running};
+use crate::harness::{PACE, RunningAdapter};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
 use crate::support::intake::text_of;
@@ -24,7 +24,7 @@ async fn k2_an_album_is_one_message_with_all_its_words() {
     fake.say(7, "before");
     fake.album(7, 7, "g1", &["our cat", "", "and the dog"]);
     fake.post(Post::new(8, 8, "somebody else"));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(3).await;
     let mut seen: Vec<_> = seen.iter().map(told).collect();
     assert_eq!(seen.remove(0), ("1".to_owned(), "before".to_owned(), 0));
@@ -39,7 +39,7 @@ async fn k2_an_album_is_one_message_with_all_its_words() {
 #[tokio::test]
 async fn k2_an_album_that_comes_in_two_polls_is_one_message_and_not_acknowledged_early() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start_with(&fake, Pace { album_window: Duration::from_millis(500), ..PACE });
+    let hob = RunningAdapter::start_with(&fake, Timing { album_window: Duration::from_millis(500), ..PACE });
     fake.until_true("a poll", |world| world.waiting == 1).await;
     fake.album(7, 7, "g1", &["one"]);
     fake.until_true("an answered poll", |world| world.waiting == 0).await;
@@ -60,7 +60,7 @@ async fn k2_what_comes_behind_an_album_ends_it_and_a_late_part_is_a_message_of_i
     let fake = FakeTelegram::start().await;
     fake.album(7, 7, "g1", &["", ""]);
     fake.say(7, "what is that?");
-    let hob = Running::start_with(&fake, Pace { album_window: Duration::from_secs(600), ..PACE });
+    let hob = RunningAdapter::start_with(&fake, Timing { album_window: Duration::from_secs(600), ..PACE });
     let seen: Vec<_> = hob.intake.until(2).await.iter().map(told).collect();
     let expected = [("1".to_owned(), String::new(), 2), ("3".to_owned(), "what is that?".to_owned(), 0)];
     assert_eq!(seen, expected);
@@ -74,7 +74,7 @@ async fn k2_what_comes_behind_an_album_ends_it_and_a_late_part_is_a_message_of_i
 #[tokio::test]
 async fn k2_an_album_that_could_not_be_stored_is_handed_in_whole_again() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
     hob.intake.fail("the disk is full", 2);
     fake.album(7, 7, "g1", &["a", "b"]);
@@ -95,7 +95,7 @@ async fn k2_an_album_with_a_caption_for_hob_is_said_to_hob_in_a_group() {
     let photo = json!([{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1, "file_size": 1}]);
     let part = json!({"photo": photo, "caption": caption, "caption_entities": entities, "media_group_id": "g1"});
     fake.post(Post::new(group, 7, "").with(part));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(1).await;
     assert_eq!(told(&seen[0]), ("1".to_owned(), caption.to_owned(), 3));
     assert_eq!(seen[0].circumstances.audience, hob_core::domain::inbound::Audience::Hob);

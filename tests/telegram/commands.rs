@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{PACE, Running, built, settings};
+use crate::harness::{PACE, RunningAdapter, built, settings};
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 
-fn with(fake: &FakeTelegram, commands: &[(&str, &str)]) -> Running {
+fn with(fake: &FakeTelegram, commands: &[(&str, &str)]) -> RunningAdapter {
     let mut settings = settings(&fake.api_url(), PACE);
     settings.commands = commands.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect();
-    Running::of(built(settings))
+    RunningAdapter::of(built(settings))
 }
 
 #[tokio::test]

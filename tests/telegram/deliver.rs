@@ -5,7 +5,7 @@ use std::time::Duration;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::outgoing::{Choice, DeliveryError, Outgoing};
-use hob_core::render::{Form, pieces};
+use hob_core::render::{TextFormat, pieces};
 
 use crate::harness::{PACE, adapter, message};
 use crate::support::fake_telegram::world::ChatKind;
@@ -140,7 +140,7 @@ async fn k2_what_the_renderer_makes_is_what_telegram_reads() {
     let telegram = adapter(&fake.api_url(), PACE);
     let part = "# Title & <co>\n\n> quoted **bold `code`**\n>> deeper\n\n* one\n  * two [a link](https://example.org/?a=1&b=\"2\")\n\n```rust\nlet a = b < c;\n```\n\n| a | b |\n|---|---|\n| 1 | ~~2~~ |\n\n_**both**_ <b>raw</b>\n\n";
     let text = part.repeat(60);
-    let pieces = pieces(&text, Form::Markdown, ChannelKind::Telegram);
+    let pieces = pieces(&text, TextFormat::Markdown, ChannelKind::Telegram);
     assert!(pieces.len() > 2);
     for piece in &pieces {
         let out = Outgoing { markup: piece.markup.clone(), ..message(7, &piece.text) };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hob_core::domain::channel::Channel as _;
-use hob_core::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
+use hob_core::domain::outgoing::{Choice, DeliveryError, DraftMessage, MessageReplacement, Outgoing};
 
 use crate::harness::{PACE, adapter, message, to};
 use crate::support::fake_telegram::world::{ChatKind, Message};
@@ -21,7 +21,7 @@ fn all(fake: &FakeTelegram) -> Vec<Message> {
 
 /// Words that are to stand in this message's place.
 fn instead(id: &str, text: &str, or_send: bool) -> Outgoing {
-    let replaces = Some(Replaces { external_id: id.to_owned(), or_send });
+    let replaces = Some(MessageReplacement { external_id: id.to_owned(), or_send });
     Outgoing { replaces, markup: Some(format!("<b>{text}</b>")), ..message(7, text) }
 }
 
@@ -77,9 +77,9 @@ async fn k2_a_change_whose_outcome_is_lost_is_tried_again_and_a_flood_waits() {
     assert_eq!(all(&fake)[0].text, "three");
 }
 
-fn growing(external_id: Option<&str>, text: &str) -> Draft {
+fn growing(external_id: Option<&str>, text: &str) -> DraftMessage {
     let external_id = external_id.map(str::to_owned);
-    Draft { destination: to(7), external_id, text: text.to_owned(), markup: Some(format!("<i>{text}</i>")) }
+    DraftMessage { destination: to(7), external_id, text: text.to_owned(), markup: Some(format!("<i>{text}</i>")) }
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn k2_what_grows_does_not_begin_in_another_chat() {
     let begun = |thread: Option<&str>| {
         let mut destination = to(-77);
         destination.conversation.thread = thread.map(str::to_owned);
-        Draft { destination, external_id: None, text: "So far …".to_owned(), markup: None }
+        DraftMessage { destination, external_id: None, text: "So far …".to_owned(), markup: None }
     };
     fake.look(|world| {
         world.open(-77, ChatKind::Group);

@@ -4,11 +4,11 @@
 
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::ids::FileId;
-use hob_core::domain::inbound::Recorded;
-use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::inbound::VoiceRecording;
+use hob_core::domain::outgoing::{DeliveryError, Outgoing, OutgoingFile};
 use serde_json::json;
 
-use crate::harness::{PACE, Running, adapter, message};
+use crate::harness::{PACE, RunningAdapter, adapter, message};
 use crate::support::fake_telegram::world::{Post, Sent};
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 use crate::support::intake::text_of;
@@ -31,13 +31,13 @@ async fn c6_each_kind_of_file_comes_with_its_name_and_its_words() {
     voice["duration"] = json!(3);
     fake.post(Post::new(7, 7, "").with(json!({ "voice": voice })));
     fake.hand(7, "a/b.pdf", b"%PDF-1.7", "");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(3).await;
     let told: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.attachments[0].name.clone())).collect();
     let expected = [("what is that?", "photo.jpg"), ("", "voice message.ogg"), ("", "a/b.pdf")];
     assert_eq!(told, expected.map(|(text, name)| (text.to_owned(), name.to_owned())));
     let spoken: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.spoken).collect();
-    assert_eq!(spoken, [None, Some(Recorded { seconds: Some(3) }), None]);
+    assert_eq!(spoken, [None, Some(VoiceRecording { seconds: Some(3) }), None]);
     assert_eq!(hob.telegram.fetch(&seen[0].attachments[0], MUCH).await.unwrap(), b"large");
     assert_eq!(hob.telegram.fetch(&seen[2].attachments[0], MUCH).await.unwrap(), b"%PDF-1.7");
     hob.end().await;
@@ -48,7 +48,7 @@ async fn c6_what_fails_in_passing_is_fetched_again_and_what_is_too_big_is_told()
     let fake = FakeTelegram::start().await;
     fake.hand(7, "a.txt", b"hello", "");
     fake.hand(7, "big", &vec![0; (20 << 20) + 1], "");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(2).await;
     let (small, big) = (&seen[0].attachments[0], &seen[1].attachments[0]);
     for fault in [Fault::Server(500), Fault::CutBefore, Fault::Proxy(502)] {
@@ -77,7 +77,7 @@ async fn c6_what_fails_in_passing_is_fetched_again_and_what_is_too_big_is_told()
 fn with_file(dir: &tempfile::TempDir, name: &str, mime: &str, bytes: &[u8], text: &str) -> Outgoing {
     let path = dir.path().join("content");
     std::fs::write(&path, bytes).unwrap();
-    let file = Enclosed {
+    let file = OutgoingFile {
         id: FileId(1),
         name: name.to_owned(),
         mime: mime.to_owned(),

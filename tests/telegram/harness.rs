@@ -13,7 +13,7 @@ use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_telegram::Telegram;
-use hob_telegram::settings::{Pace, Settings};
+use hob_telegram::settings::{Settings, Timing};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ use crate::support::fake_telegram::FakeTelegram;
 use crate::support::intake::Memory;
 
 /// Fast enough for a test, slow enough for two busy cores.
-pub(crate) const PACE: Pace = Pace {
+pub(crate) const PACE: Timing = Timing {
     retry_min: Duration::from_millis(5),
     retry_max: Duration::from_millis(40),
     retry_refused: Duration::from_millis(60),
@@ -32,21 +32,21 @@ pub(crate) const PACE: Pace = Pace {
 };
 
 /// An adapter at work.
-pub(crate) struct Running {
+pub(crate) struct RunningAdapter {
     pub(crate) telegram: Arc<Telegram>,
     pub(crate) intake: Arc<Memory>,
     pub(crate) stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningAdapter {
     /// Starts one with a poll timeout of a second.
     pub(crate) fn start(fake: &FakeTelegram) -> Self {
         Self::start_with(fake, PACE)
     }
 
     /// Starts one with another pace.
-    pub(crate) fn start_with(fake: &FakeTelegram, pace: Pace) -> Self {
+    pub(crate) fn start_with(fake: &FakeTelegram, pace: Timing) -> Self {
         Self::of(adapter(&fake.api_url(), pace))
     }
 
@@ -73,7 +73,7 @@ impl Running {
 }
 
 /// An adapter that isn't polling.
-pub(crate) fn adapter(api_url: &str, pace: Pace) -> Telegram {
+pub(crate) fn adapter(api_url: &str, pace: Timing) -> Telegram {
     built(settings(api_url, pace))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn built(settings: Settings) -> Telegram {
 }
 
 /// The usual settings, without commands.
-pub(crate) fn settings(api_url: &str, pace: Pace) -> Settings {
+pub(crate) fn settings(api_url: &str, pace: Timing) -> Settings {
     Settings {
         account: "default".to_owned(),
         token: Secret::new(FakeTelegram::TOKEN.to_owned()),

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use hob::daemon::alive::Pulses;
+use hob::daemon::watchdog::PulseMonitor;
 use hob_core::domain::channel::Channel as _;
 use hob_core::domain::inbound::ChannelKind;
-use hob_telegram::settings::Pace;
+use hob_telegram::settings::Timing;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::harness::{PACE, Running};
+use crate::harness::{PACE, RunningAdapter};
 use crate::support::fake_telegram::world::Post;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 use crate::support::intake::text_of;
@@ -22,7 +22,7 @@ async fn the_backlog_is_handed_in_and_acknowledged_by_the_next_offset() {
     let fake = FakeTelegram::start().await;
     fake.say(7, "one");
     fake.say(7, "two");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
     assert_eq!(fake.look(|world| world.offsets.clone()), [None, Some(FIRST + 2)]);
@@ -37,7 +37,7 @@ async fn the_backlog_is_handed_in_and_acknowledged_by_the_next_offset() {
 #[tokio::test]
 async fn the_offset_stays_at_what_could_not_be_stored() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
     hob.intake.fail("the disk is full", 3);
     fake.say(7, "one");
@@ -58,7 +58,7 @@ async fn what_was_stored_before_a_failure_is_acknowledged_and_not_handed_in_agai
     for text in ["one", "two", "three"] {
         fake.say(7, text);
     }
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     hob.intake.fail_second("busy");
     assert_eq!(hob.intake.texts(3).await, ["one", "two", "three"]);
     assert_eq!(hob.intake.attempts(), ["1", "2", "2", "3"]);
@@ -70,7 +70,7 @@ async fn what_was_stored_before_a_failure_is_acknowledged_and_not_handed_in_agai
 #[tokio::test]
 async fn a_stop_drops_the_pending_poll_at_once() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     // The first asks how long the line is, and is answered at once.
     fake.until_true("a poll that waits", |world| world.waiting == 1 && world.polls_answered == 1).await;
     let answered = fake.look(|world| world.polls_answered);
@@ -83,7 +83,7 @@ async fn a_stop_drops_the_pending_poll_at_once() {
 async fn a_conflict_is_shown_and_retried() {
     let fake = FakeTelegram::start().await;
     fake.faults("getUpdates", Fault::Conflict, 40);
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     hob.until_health(&fake, "another process polls with this token").await;
     fake.mend();
     fake.say(7, "hello");
@@ -95,7 +95,7 @@ async fn a_conflict_is_shown_and_retried() {
 #[tokio::test]
 async fn two_pollers_of_one_bot_see_each_other() {
     let fake = FakeTelegram::start().await;
-    let (one, other) = (Running::start(&fake), Running::start(&fake));
+    let (one, other) = (RunningAdapter::start(&fake), RunningAdapter::start(&fake));
     let health = || health(&one) + &health(&other);
     fake.until("a conflict", |_| health().contains("another process polls").then_some(())).await;
     other.end().await;
@@ -108,7 +108,7 @@ async fn two_pollers_of_one_bot_see_each_other() {
 async fn a_refused_token_is_shown_and_tried_slowly() {
     let fake = FakeTelegram::start().await;
     fake.faults("getMe", Fault::Unauthorized, 3);
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     hob.until_health(&fake, "Telegram does not know this bot token (Unauthorized)").await;
     fake.say(7, "hello");
     hob.intake.until(1).await;
@@ -121,7 +121,7 @@ async fn a_silent_poll_is_rebuilt_on_a_new_connection_and_sending_has_its_own() 
     let fake = FakeTelegram::start().await;
     fake.person(7);
     fake.fault("getUpdates", Fault::Hang);
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll that hangs", |world| world.called("getUpdates") == 1).await;
     hob.telegram.deliver(&crate::harness::message(7, "sent meanwhile")).await.unwrap();
     fake.say(7, "hello");
@@ -148,7 +148,7 @@ async fn server_errors_cuts_pages_and_floods_end_no_polling() {
     for fault in &faults {
         fake.fault("getUpdates", fault.clone());
     }
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.say(7, "hello");
     assert_eq!(hob.intake.texts(1).await, ["hello"]);
     assert!(fake.look(|world| world.called("getUpdates")) > faults.len());
@@ -160,7 +160,7 @@ async fn a_flood_on_polling_is_waited_out() {
     let fake = FakeTelegram::start().await;
     fake.fault("getUpdates", Fault::Flood(1));
     fake.say(7, "hello");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let early = tokio::time::timeout(Duration::from_secs(1), hob.intake.until(1)).await;
     assert!(early.is_err(), "it came before its time");
     hob.intake.until(1).await;
@@ -170,7 +170,7 @@ async fn a_flood_on_polling_is_waited_out() {
 #[tokio::test]
 async fn an_outage_is_shown_without_the_token_and_survived() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
     let outage = fake.outage().await;
     let fake = outage.end().await;
@@ -188,7 +188,7 @@ async fn an_outage_is_shown_without_the_token_and_survived() {
 #[tokio::test]
 async fn n11_after_ten_minutes_of_outage_all_is_answered_once_and_in_order() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.say(7, "before");
     hob.intake.until(1).await;
     let mut outage = fake.outage().await;
@@ -221,7 +221,7 @@ async fn an_update_of_an_unknown_kind_or_shape_costs_no_neighbour() {
     fake.raw_update(json!({"message": null}));
     fake.raw_update(json!({}));
     fake.say(7, "two");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
     assert_eq!(fake.look(|world| world.called("getUpdates")), 2);
@@ -235,7 +235,7 @@ async fn an_update_that_no_parser_holds_costs_no_neighbour() {
     let deep = (0..150).fold(json!(1), |inner, _| json!([inner]));
     fake.raw_update(json!({ "deep": deep }));
     fake.say(7, "two");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
     hob.end().await;
@@ -247,22 +247,22 @@ async fn more_than_a_batch_arrives_in_order() {
     for number in 0..250 {
         fake.say(7, &number.to_string());
     }
-    let hob = Running::start_with(&fake, Pace { poll_grace: Duration::from_secs(5), ..PACE });
+    let hob = RunningAdapter::start_with(&fake, Timing { poll_grace: Duration::from_secs(5), ..PACE });
     let expected: Vec<String> = (0..250).map(|number| number.to_string()).collect();
     assert_eq!(hob.intake.texts(250).await, expected);
     hob.end().await;
 }
 
-fn health(hob: &Running) -> String {
+fn health(hob: &RunningAdapter) -> String {
     hob.telegram.health().to_string()
 }
 
 #[tokio::test]
 async fn n12_a_loop_that_hangs_is_known_and_one_that_waits_out_an_outage_is_not() {
     let mut fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
-    let mut pulses = Pulses::default();
+    let mut pulses = PulseMonitor::default();
     let mut dead = |later: Duration| {
         let all = [(ChannelKind::Telegram, "default".to_owned(), hob.telegram.health())];
         pulses.look(&all, Instant::now() + later)
@@ -291,7 +291,7 @@ async fn k2_while_files_are_fetched_other_chats_and_buttons_go_on_and_nothing_is
     let fake = FakeTelegram::start().await;
     fake.person(7);
     let asked = fake.look(|world| world.ask(7, "Sure?", "t:no"));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
     hob.intake.hold("7", 1);
     fake.hand(7, "a.pdf", b"%PDF-1.7", "read this");
@@ -314,14 +314,14 @@ async fn k2_while_files_are_fetched_other_chats_and_buttons_go_on_and_nothing_is
 #[tokio::test]
 async fn k2_a_file_that_was_being_fetched_at_the_end_comes_again() {
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     hob.intake.hold("7", 1);
     fake.hand(7, "a.pdf", b"%PDF-1.7", "read this");
     hob.intake.tried(1).await;
     fake.say(8, "one");
     hob.intake.until(1).await;
     hob.end().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let mut seen = hob.intake.texts(2).await;
     seen.sort();
     assert_eq!(seen, ["one", "read this"]);
@@ -337,7 +337,7 @@ async fn k2_many_files_at_once_are_all_taken_in_and_in_order() {
         fake.hand(person, "b.pdf", b"%PDF-1.7", "two");
         fake.say(person, "three");
     }
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     hob.intake.fail("the disk is full", 2);
     let seen = hob.intake.until(30).await;
     for person in 10..20 {

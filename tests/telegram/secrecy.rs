@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hob_core::domain::channel::Channel as _;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::harness::{Running, message};
+use crate::harness::{RunningAdapter, message};
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 
 #[derive(Clone, Default)]
@@ -36,7 +36,7 @@ async fn the_log_holds_neither_token_nor_messages() {
     let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
     let guard = tracing::subscriber::set_default(subscriber);
     let fake = FakeTelegram::start().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     for fault in [Fault::CutBefore, Fault::Proxy(502), Fault::Unauthorized, Fault::Hang, Fault::Conflict] {
         fake.fault("getUpdates", fault.clone());
         fake.fault("sendMessage", fault);

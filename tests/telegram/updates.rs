@@ -1,10 +1,10 @@
 //! Which updates become what.
 
-use hob_core::domain::channel::Accepted;
-use hob_core::domain::inbound::{Audience, Happening, Inbound, Quoted};
+use hob_core::domain::channel::UpdateOutcome;
+use hob_core::domain::inbound::{Audience, Inbound, InboundEvent, QuotedMessage};
 use serde_json::json;
 
-use crate::harness::Running;
+use crate::harness::RunningAdapter;
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::{ChatKind, Post};
 use crate::support::intake::text_of;
@@ -13,7 +13,7 @@ use crate::support::intake::text_of;
 async fn a_private_message_brings_who_where_and_when() {
     let fake = FakeTelegram::start().await;
     fake.say(7, "hello");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let inbound = hob.intake.until(1).await.remove(0);
     insta::assert_snapshot!(serde_json::to_string(&inbound).unwrap(), @r#"{"conversation":{"channel":"telegram","account":"default","chat":"7","thread":null},"external_id":"1","sender":{"external_id":"7","name":"Person 7"},"happening":{"kind":"posted","text":"hello"},"sent_at":"2026-09-21T14:13:21Z"}"#);
     hob.end().await;
@@ -24,9 +24,9 @@ async fn an_edit_names_the_message_it_changes() {
     let fake = FakeTelegram::start().await;
     let id = fake.say(7, "helo");
     fake.edit(7, id, "hello");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(2).await;
-    assert_eq!(seen[1].happening, Happening::Edited { text: "hello".to_owned() });
+    assert_eq!(seen[1].happening, InboundEvent::Edited { text: "hello".to_owned() });
     assert_eq!(seen[1].external_id, seen[0].external_id);
     assert!(seen[1].sent_at > seen[0].sent_at);
     hob.end().await;
@@ -48,7 +48,7 @@ async fn what_has_no_text_is_named_unless_it_is_a_file() {
     })));
     fake.post(Post::new(7, 7, "").with(json!({"new_chat_title": "a notice"})));
     fake.say(7, "end");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     assert_eq!(
         hob.intake.texts(7).await,
         [
@@ -73,7 +73,7 @@ async fn a_message_of_a_shape_that_teloxide_does_not_know_is_not_lost() {
     fake.post(Post::new(-5, 7, "").with(json!({"voice": 7})));
     fake.post(Post::new(7, 7, "replying").with(json!({"reply_to_message": {"message_id": 1, "date": 1,
         "chat": {"id": 7, "type": "private"}, "photo": 1}})));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.texts(4).await;
     let unread = "[a message of a kind that Hob cannot read]";
     assert_eq!(seen, ["look at this", unread, unread, "replying"]);
@@ -107,7 +107,7 @@ async fn c4_in_a_group_all_is_handed_in_with_whom_it_is_said_to() {
     fake.post(Post::new(group, 8, "and tomorrow?").replying(own));
     fake.post(Post::new(group, 8, "a reply to a person").replying(1));
     fake.post(Post::new(7, 7, "/start@hob_test_bot"));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(8).await;
     let expected = [
         "not for the bot",
@@ -139,7 +139,7 @@ async fn c4_a_channels_posts_and_their_copies_are_not_handed_in() {
     let as_channel =
         json!({"sender_chat": channel, "from": {"id": 136_817_688, "is_bot": true, "first_name": "Channel"}});
     fake.post(Post::new(-100_500, 7, "I speak as my channel").with(as_channel));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(1).await;
     assert_eq!((text_of(&seen[0]).as_str(), seen[0].sender.name.as_str()), ("I speak as my channel", "News"));
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
@@ -165,7 +165,7 @@ async fn c1_what_is_forwarded_says_whose_words_it_is_and_commands_nobody() {
         fake.post(Post::new(7, 7, "/stop@hob_test_bot").with(json!({ "forward_origin": origin })));
     }
     fake.post(Post::new(-100_500, 7, "/stop@hob_test_bot").with(json!({ "forward_origin": origins[0] })));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(7).await;
     let from: Vec<_> = seen.iter().filter_map(|inbound| inbound.circumstances.forwarded_from.as_deref()).collect();
     assert_eq!(from, ["Ada L", "Bob", "Home", "News", "Eve", "somebody", "Ada L"]);
@@ -182,7 +182,7 @@ async fn c1_what_a_bot_wrote_is_not_its_senders_word() {
         fake.post(Post::new(7, 7, "/pair ABCD-EFGH").with(json!({ key: bot })));
     }
     fake.post(Post::new(7, 7, "approve"));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(3).await;
     let from: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.forwarded_from.as_deref()).collect();
     assert_eq!(from, [Some("the bot Memes"), Some("the bot Memes"), None]);
@@ -195,7 +195,7 @@ async fn k2_a_reply_brings_what_it_answers() {
     let asked = fake.say(7, "the milk is gone");
     fake.post(Post::new(7, 7, "buy some").replying(asked));
     fake.post(Post::new(7, 7, "this part").replying(asked).with(json!({"quote": {"text": "milk", "position": 4}})));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let done = crate::harness::message(7, "Done.");
     let receipt = hob_core::domain::channel::Channel::deliver(hob.telegram.as_ref(), &done).await.unwrap();
     let answer: i64 = receipt.external_id.unwrap().parse().unwrap();
@@ -205,10 +205,10 @@ async fn k2_a_reply_brings_what_it_answers() {
     fake.post(Post::new(7, 7, "from another chat").with(elsewhere));
     let seen = hob.intake.until(5).await;
     let quoted: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.quoted.clone()).collect();
-    let person = |text: &str| Some(Quoted { author: "Person 7".to_owned(), text: text.to_owned(), own: false });
+    let person = |text: &str| Some(QuotedMessage { author: "Person 7".to_owned(), text: text.to_owned(), own: false });
     assert_eq!(quoted[..3], [None, person("the milk is gone"), person("milk")]);
-    assert_eq!(quoted[3], Some(Quoted { author: "Hob".to_owned(), text: "Done.".to_owned(), own: true }));
-    assert_eq!(quoted[4], Some(Quoted { author: "Bob".to_owned(), text: "a word".to_owned(), own: false }));
+    assert_eq!(quoted[3], Some(QuotedMessage { author: "Hob".to_owned(), text: "Done.".to_owned(), own: true }));
+    assert_eq!(quoted[4], Some(QuotedMessage { author: "Bob".to_owned(), text: "a word".to_owned(), own: false }));
     hob.end().await;
 }
 
@@ -229,7 +229,7 @@ async fn k2_the_general_topic_is_the_main_chat_and_captions_are_edited_like_word
     fields.insert("location".to_owned(), json!({"latitude": 52.5, "longitude": 13.4}));
     fake.raw_update(json!({ "edited_message": moving }));
     fake.say(7, "end");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(4).await;
     assert_eq!((text_of(&seen[0]).as_str(), &seen[0].conversation.thread), ("general", &None));
     assert_eq!((text_of(&seen[2]).as_str(), &seen[2].external_id), ("edited: new words", &id.to_string()));
@@ -246,7 +246,7 @@ async fn k2_a_group_that_becomes_a_supergroup_is_told_on() {
     fake.post(Post::new(-77, 7, "in the old group"));
     fake.migrate(-77, -100_077);
     fake.post(Post::new(-100_077, 7, "in the new one"));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     assert_eq!(hob.intake.texts(2).await, ["in the old group", "in the new one"]);
     let moved = ("-77".to_owned(), "-100077".to_owned());
     assert_eq!(hob.intake.moves(), [moved.clone(), moved], "both chats tell");
@@ -271,7 +271,7 @@ async fn c4_a_topic_is_a_thread_and_a_reply_is_none() {
         "forum_topic_created": {"name": "Garden", "icon_color": 7_322_096}});
     fake.post(Post::new(forum, 7, "small talk").in_topic(42).with(json!({ "reply_to_message": opened })));
     fake.say(7, "end");
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(4).await;
     assert_eq!(seen[2].circumstances.audience, Audience::Group, "it answers the topic's notice, not Hob");
     assert_eq!(seen[2].circumstances.quoted, None);
@@ -289,7 +289,7 @@ async fn other_bots_are_not_heard_and_an_anonymous_administrator_is_the_group() 
         "sender_chat": {"id": group, "type": "supergroup", "title": "Home"}});
     fake.post(Post::new(group, 9, "/beep").with(json!({"from": {"id": 9, "is_bot": true, "first_name": "Beep"}})));
     fake.post(Post::new(group, 9, "/hello").with(anonymous));
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let seen = hob.intake.until(1).await;
     assert_eq!((text_of(&seen[0]), seen[0].sender.external_id.as_str()), ("/hello".to_owned(), "-100500"));
     hob.end().await;
@@ -299,7 +299,7 @@ async fn other_bots_are_not_heard_and_an_anonymous_administrator_is_the_group() 
 async fn a_press_is_handed_in_and_then_answered() {
     let fake = FakeTelegram::start().await;
     fake.person(7);
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let mut question = crate::harness::message(7, "Sure?");
     let choice =
         |label: &str| hob_core::domain::outgoing::Choice { label: label.to_owned(), token: format!("t:{label}") };
@@ -313,7 +313,7 @@ async fn a_press_is_handed_in_and_then_answered() {
     fake.until_true("an answered press", |world| world.presses[&press]).await;
     assert_eq!(fake.look(|world| world.called("answerCallbackQuery")), 1);
     assert_eq!(fake.look(|world| world.answers[&press].clone()), None);
-    hob.intake.answer(Accepted::Ignored);
+    hob.intake.answer(UpdateOutcome::Ignored);
     let press = fake.press(7, 7, asked, "t:no");
     fake.until_true("an answered press", |world| world.presses[&press]).await;
     let words = "This is not for you, or it is too late.";
@@ -326,7 +326,7 @@ async fn a_press_under_an_old_message_keeps_its_topic() {
     let fake = FakeTelegram::start().await;
     let forum = -100_500;
     fake.group(forum, &[42]);
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     let mut question = crate::harness::message(forum, "Sure?");
     question.destination.conversation.thread = Some("42".to_owned());
     question.choices =

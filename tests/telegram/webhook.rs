@@ -10,12 +10,12 @@ use arc_swap::ArcSwap;
 use hob_core::domain::channel::{Adapter as _, Channel as _};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::secret::Secret;
-use hob_telegram::settings::{Pace, Settings, Webhook};
+use hob_telegram::settings::{Settings, Timing, Webhook};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{PACE, Running, built, settings};
+use crate::harness::{PACE, RunningAdapter, built, settings};
 use crate::support::crowd::stays_seated;
 use crate::support::fake_telegram::webhook::Webhook as Called;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
@@ -25,7 +25,7 @@ const SECRET: &str = "a-secret-of-some-length";
 
 /// A bot with a server of its own before it.
 struct Served {
-    hob: Running,
+    hob: RunningAdapter,
     url: String,
     stop: CancellationToken,
 }
@@ -35,12 +35,12 @@ impl Served {
         Self::start_with(fake, PACE).await
     }
 
-    async fn start_with(fake: &FakeTelegram, pace: Pace) -> Self {
+    async fn start_with(fake: &FakeTelegram, pace: Timing) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/telegram/work", listener.local_addr().unwrap());
         let webhook = Some(Webhook { url: url.parse().unwrap(), secret: Secret::new(SECRET.to_owned()) });
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
-        let hob = Running::of(built(settings));
+        let hob = RunningAdapter::of(built(settings));
         let sinks = hob_web::telegram::by_name(Arc::clone(&hob.telegram).sink());
         let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)), Arc::new(SystemClock));
         let stop = CancellationToken::new();
@@ -118,7 +118,7 @@ async fn n8_telegram_keeps_its_seat() {
 async fn k2_each_part_of_an_album_that_is_posted_is_a_message_of_its_own_and_none_waits_for_others() {
     let fake = FakeTelegram::start().await;
     // Telegram posts the second part when the first is taken: who waited for it would wait for ever.
-    let served = Served::start_with(&fake, Pace { album_window: Duration::from_secs(600), ..PACE }).await;
+    let served = Served::start_with(&fake, Timing { album_window: Duration::from_secs(600), ..PACE }).await;
     let ids = fake.album(7, 7, "g1", &["one", "two", ""]);
     let seen = served.hob.intake.until(3).await;
     let told: Vec<_> =
@@ -168,7 +168,7 @@ async fn n11_trouble_at_the_start_is_shown_and_tried_again_and_polling_ends_a_we
     served.hob.until_health(&fake, "connected").await;
     assert_eq!(fake.look(|world| world.called("setWebhook")), 2);
     served.end().await;
-    let hob = Running::start(&fake);
+    let hob = RunningAdapter::start(&fake);
     fake.say(7, "hello");
     assert_eq!(hob.intake.texts(1).await, ["hello"]);
     assert!(fake.look(|world| world.webhook.is_none()));

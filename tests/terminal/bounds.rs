@@ -6,14 +6,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hob_tools::Outcome;
-use hob_tools::leftovers::Leftovers;
-use hob_tools::sandbox::Room;
+use hob_tools::process_reaper::ProcessReaper;
+use hob_tools::sandbox::SandboxProfile;
 use serde_json::json;
 
-use crate::place::{Place, WAYS, Way};
+use crate::place::{Harness, IsolationMode, WAYS};
 
 /// A command that was ended because of its time; what it printed up to then.
-async fn timed_out(place: &Place, command: &str) -> String {
+async fn timed_out(place: &Harness, command: &str) -> String {
     match place.call(json!({ "command": command, "timeout_secs": 1 })).await.0 {
         Outcome::Error(text) => text,
         other => panic!("{command}: {other:?}"),
@@ -29,7 +29,7 @@ fn peak() -> u64 {
 
 #[tokio::test]
 async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let before = peak();
     let (text, code) = place.run("echo first; yes 'a line of no use' | head -c 2G; echo; echo last").await;
     assert_eq!(code, 0);
@@ -42,13 +42,13 @@ async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
 
 #[tokio::test]
 async fn c9_a_command_does_not_fill_the_disk() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
     let free = hob_store::space::free(temporary.path()).unwrap() >> 20;
     let vector = |disk_left_mb: u64, line: &str| {
         let mut reach = place.confined.reach.clone();
         reach.limits.disk_left_mb = disk_left_mb;
-        let room = Room { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
+        let room = SandboxProfile { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
         place.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
     };
     let start = |disk_left_mb: u64, line: &str| {
@@ -90,7 +90,7 @@ for call in (0x40305828, 0x4030582a, 0x40305839):
 
 #[tokio::test]
 async fn e3_a_fork_bomb_is_bounded_and_over() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let bomb = ":(){ :|:& };:; b(){ setsid bash -c 'sleep 600' & b; }; b & wait; sleep 600";
     let mut most = 0;
     let told = {
@@ -112,8 +112,8 @@ async fn e3_a_fork_bomb_is_bounded_and_over() {
 
 #[tokio::test]
 async fn e3_nobody_within_stops_who_ends_them() {
-    for way in [Way::Namespaces, Way::Bubblewrap] {
-        let place = Place::new(way).await;
+    for way in [IsolationMode::Namespaces, IsolationMode::Bubblewrap] {
+        let place = Harness::new(way).await;
         if !place.sandbox.ends_all() {
             eprintln!("skipped: there is no bubblewrap");
             continue;
@@ -130,7 +130,7 @@ async fn e3_nobody_within_stops_who_ends_them() {
 #[tokio::test]
 async fn e3_whatever_it_does_to_stay_it_ends() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         for command in [
             "trap '' TERM HUP INT; echo up; while true; do sleep 600; done",
             "echo up; setsid sleep 600 & wait",
@@ -148,7 +148,7 @@ async fn e3_whatever_it_does_to_stay_it_ends() {
 #[tokio::test]
 async fn e3_nothing_is_left_of_a_command_that_ended() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         for command in
             ["sleep 600 & echo up", "setsid sleep 600 & echo up", "(setsid sleep 600 >/dev/null 2>&1 &); echo up"]
         {
@@ -161,7 +161,7 @@ async fn e3_nothing_is_left_of_a_command_that_ended() {
 #[tokio::test]
 async fn e3_a_call_that_is_dropped_takes_all_with_it() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         let up = async {
             while place.alive() < 2 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -178,7 +178,7 @@ async fn e3_a_call_that_is_dropped_takes_all_with_it() {
 #[tokio::test]
 async fn e3_memory_and_files_have_limits() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         let (text, code) = place.run("python3 -c 'bytearray(2 << 30)'").await;
         assert!(code != 0 && text.contains("MemoryError"), "{way:?}: {code}: {text}");
         let (text, code) = place.run("head -c 20M /dev/zero > big").await;
@@ -193,12 +193,12 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
     let hold = "for file in /proc/1/fd/* /proc/$PPID/fd/*; do exec {held}<>$file; done 2> /dev/null";
     let shell = format!("{hold}; setsid sleep 600 & echo > up; sleep 600");
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         let temporary = place.path("data/scratch-of-test");
         fs::create_dir(&temporary).unwrap();
-        let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
+        let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
         let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &shell].map(str::to_owned)).unwrap();
-        let leftovers = Leftovers::of(&place.path("data"));
+        let leftovers = ProcessReaper::of(&place.path("data"));
         let (mark, whose) = leftovers.mark();
         // A shell plays Hob: it is the one whose end counts.
         let mut hob = Command::new("/bin/bash");
@@ -213,7 +213,7 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
         }
         hob.kill().unwrap();
         hob.wait().unwrap();
-        if way == Way::LandlockAlone {
+        if way == IsolationMode::LandlockAlone {
             // Who left the session is found by the mark, at the next start.
             leftovers.kill().await;
         }
@@ -223,7 +223,7 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
 
 #[tokio::test]
 async fn d6_a_folder_may_be_deep_but_not_elsewhere() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let deep = vec!["d"; 200].join("/");
     fs::create_dir_all(place.workspace().join(&deep)).unwrap();
     let at = |dir: String| json!({ "command": "pwd -P | wc -c", "dir": dir });

@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
 use hob_tools::changes::draft_dir::DraftDir;
-use hob_tools::changes::{DraftOf, Drafts, Which};
-use hob_tools::sandbox::Room;
+use hob_tools::changes::{DraftId, DraftOwner, Drafts};
+use hob_tools::sandbox::SandboxProfile;
 use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 
-use crate::place::{Place, Way};
+use crate::place::{Harness, IsolationMode};
 
 /// A house in whose workspace there is something to change; none, and said so, where the kernel gives no overlay.
-async fn house() -> Option<(Place, Drafts)> {
-    let place = Place::new(Way::Namespaces).await;
+async fn house() -> Option<(Harness, Drafts)> {
+    let place = Harness::new(IsolationMode::Namespaces).await;
     if !place.sandbox.overlays() {
         eprintln!("skipped: this kernel gives no overlay ({})", place.sandbox.strength());
         return None;
@@ -32,15 +32,16 @@ async fn house() -> Option<(Place, Drafts)> {
 }
 
 fn open(drafts: &Drafts, run: i64) -> DraftDir {
-    let of = DraftOf { run: RunId(run), session: SessionKey("7".into()), user: UserId(1), now: Timestamp::UNIX_EPOCH };
-    drafts.open(&of, &Which::Shared(0)).unwrap()
+    let of =
+        DraftOwner { run: RunId(run), session: SessionKey("7".into()), user: UserId(1), now: Timestamp::UNIX_EPOCH };
+    drafts.open(&of, &DraftId::Shared(0)).unwrap()
 }
 
 /// Runs a command in the draft.
-fn run(place: &Place, draft: &DraftDir, script: &str) {
+fn run(place: &Harness, draft: &DraftDir, script: &str) {
     let temporary = place.path("data/scratch-of-test");
     fs::create_dir_all(&temporary).unwrap();
-    let room = Room { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary };
+    let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary };
     // With the modes that the workspace was made with.
     let script = format!("umask 022; {script}");
     let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &script].map(str::to_owned)).unwrap();

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, UserId};
-use hob_tools::changes::Which;
-use hob_tools::desk::Desk;
+use hob_tools::changes::DraftId;
+use hob_tools::draft_workspace::DraftWorkspace;
+use hob_tools::files::access::FileAccess;
 use hob_tools::files::delete_file::DeleteFile;
 use hob_tools::files::edit_file::EditFile;
 use hob_tools::files::list_files::ListFiles;
 use hob_tools::files::move_file::MoveFile;
-use hob_tools::files::room::Room;
 use hob_tools::files::search_files::SearchFiles;
 use hob_tools::files::write_file::WriteFile;
 use hob_tools::keep_changes::KeepChanges;
@@ -20,25 +20,25 @@ use hob_tools::workspace::Workspace;
 use hob_tools::{Invocation, Outcome, Tool};
 use serde_json::{Value, json};
 
-use crate::place::{Place, Way, invocation};
+use crate::place::{Harness, IsolationMode, invocation};
 
 /// A house whose tools can work in drafts.
 struct Drafted {
-    place: Place,
-    room: Arc<Room>,
+    place: Harness,
+    room: Arc<FileAccess>,
 }
 
 impl Drafted {
     async fn new() -> Self {
-        let place = Place::new(Way::Namespaces).await;
+        let place = Harness::new(IsolationMode::Namespaces).await;
         assert!(place.desk.holds().await, "no overlay can be had here: {}", place.sandbox.strength());
         fs::write(place.workspace().join("old.txt"), "old\n").unwrap();
         let workspace = Workspace::of(&place.path("data"));
-        let room = Room::new(&workspace, vec![place.path("data")], true).at(place.desk.clone());
+        let room = FileAccess::new(&workspace, vec![place.path("data")], true).at(place.desk.clone());
         Self { place, room: Arc::new(room) }
     }
 
-    fn desk(&self) -> &Desk {
+    fn desk(&self) -> &DraftWorkspace {
         &self.place.desk
     }
 
@@ -71,7 +71,8 @@ impl Drafted {
     }
 
     fn digest(&self) -> String {
-        let draft = self.desk().drafts.find(invocation(UserId(1), json!({})).run, &Which::Shared(0)).unwrap().unwrap();
+        let draft =
+            self.desk().drafts.find(invocation(UserId(1), json!({})).run, &DraftId::Shared(0)).unwrap().unwrap();
         draft.look().unwrap().summary(0).digest
     }
 
@@ -187,7 +188,11 @@ async fn b10_a_command_that_a_kill_cut_off_is_not_done_twice() {
     assert!(told(house.place.terminal.call(again(DraftUse::AtOnce, &call)).await).0.starts_with("It had ended"));
     assert_eq!(house.files(), ["log: once", "old.txt: old"]);
     let call = CallId::new(7, 7);
-    let began = house.desk().begin(&again(DraftUse::AtOnce, &call), hob_tools::desk::Again::Unsafe).await.unwrap();
+    let began = house
+        .desk()
+        .begin(&again(DraftUse::AtOnce, &call), hob_tools::draft_workspace::RetrySafety::Unsafe)
+        .await
+        .unwrap();
     drop(began);
     house.place.terminal.call(again(DraftUse::AtOnce, &call)).await;
     assert_eq!(house.files(), ["log: once\nagain", "old.txt: old"]);
@@ -211,7 +216,8 @@ async fn d6_what_is_judged_to_look_changes_nothing_when_it_is_run() {
         if code == 127 {
             missing.push(format!("{command}: {text}"));
         }
-        let draft = house.desk().drafts.find(invocation(UserId(1), json!({})).run, &Which::Shared(0)).unwrap().unwrap();
+        let draft =
+            house.desk().drafts.find(invocation(UserId(1), json!({})).run, &DraftId::Shared(0)).unwrap().unwrap();
         let changed = draft.look().unwrap();
         assert!(changed.is_empty(), "{command} changed: {}", changed.summary(0).shown);
     }

@@ -8,15 +8,15 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
-use hob_core::policy::shell::{self, Verdict};
+use hob_core::policy::shell::{self, CommandVerdict};
 use hob_tools::changes::draft_dir::DraftDir;
-use hob_tools::changes::{DraftOf, Drafts, Which};
-use hob_tools::sandbox::Room;
+use hob_tools::changes::{DraftId, DraftOwner, Drafts};
+use hob_tools::sandbox::SandboxProfile;
 use hob_tools::workspace::Workspace;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::place::{Place, Way};
+use crate::place::{Harness, IsolationMode};
 use hob_config::environment::Environment;
 
 const CORPUS: &str = include_str!("../../crates/core/src/policy/shell/verdicts.txt");
@@ -216,7 +216,7 @@ fn line(dice: &mut Dice, seeds: &[String]) -> String {
 }
 
 struct Lab {
-    place: Place,
+    place: Harness,
     drafts: Drafts,
     runs: i64,
 }
@@ -225,8 +225,8 @@ impl Lab {
     fn open(&mut self) -> DraftDir {
         self.runs += 1;
         let (session, now) = (SessionKey("7".into()), Timestamp::UNIX_EPOCH);
-        let of = DraftOf { run: RunId(self.runs), session, user: UserId(1), now };
-        self.drafts.open(&of, &Which::Shared(0)).unwrap()
+        let of = DraftOwner { run: RunId(self.runs), session, user: UserId(1), now };
+        self.drafts.open(&of, &DraftId::Shared(0)).unwrap()
     }
 
     /// What these lines changed, one after the other.
@@ -235,7 +235,7 @@ impl Lab {
         let temporary = self.place.path("data/scratch-of-test");
         fs::create_dir_all(&temporary).unwrap();
         let reach = self.place.confined.reach.clone();
-        let room = Room { reach, overlays: draft.overlays(), temporary };
+        let room = SandboxProfile { reach, overlays: draft.overlays(), temporary };
         let mut vector =
             ["/bin/bash", "-c", "for line; do timeout -k 1 2 /bin/bash -c \"$line\" & wait $!; done", "fuzz"]
                 .map(str::to_owned)
@@ -262,7 +262,7 @@ impl Lab {
             while batch.len() < BATCH {
                 let line = line(&mut dice, &seeds);
                 made += 1;
-                if !line.contains('\0') && matches!(shell::assess(&line), Verdict::Looks) {
+                if !line.contains('\0') && matches!(shell::assess(&line), CommandVerdict::Looks) {
                     batch.push(line);
                 }
             }
@@ -281,7 +281,7 @@ impl Lab {
 }
 
 async fn lab() -> Option<Lab> {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     if !place.sandbox.overlays() {
         eprintln!("skipped: this kernel gives no overlay ({})", place.sandbox.strength());
         return None;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hob_tools::sandbox::Room;
+use hob_tools::sandbox::SandboxProfile;
 use hob_tools::sandbox::spec::Overlay;
 
-use crate::place::{Place, Way};
+use crate::place::{Harness, IsolationMode};
 
 /// A user who owns nothing.
 const NOBODY: &str = "65534";
@@ -24,7 +24,7 @@ struct Outside {
 }
 
 impl Outside {
-    fn of(place: &Place) -> Self {
+    fn of(place: &Harness) -> Self {
         let at = |name: &str| place.path("outside").join(name);
         fs::create_dir_all(place.path("outside")).unwrap();
         fs::write(at("secret"), "a secret").unwrap();
@@ -43,7 +43,7 @@ impl Outside {
 }
 
 /// The program, in the workspace.
-fn hostile(place: &Place) -> PathBuf {
+fn hostile(place: &Harness) -> PathBuf {
     let program = place.workspace().join("hostile");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/terminal/hostile.c");
     let made = Command::new("cc").args(["-O1", "-w", "-o"]).arg(&program).arg(source).status().unwrap();
@@ -58,7 +58,7 @@ fn is_root() -> bool {
 #[tokio::test]
 async fn d6_no_try_to_get_out_succeeds() {
     // A command in the foreground works in a draft.
-    for place in [Place::new(Way::Namespaces).await] {
+    for place in [Harness::new(IsolationMode::Namespaces).await] {
         hostile(&place);
         fs::create_dir_all(place.path("data/draft/upper")).unwrap();
         let outside = Outside::of(&place);
@@ -74,7 +74,7 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
         // Then the other test is this one.
         return;
     }
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let program = hostile(&place);
     let outside = Outside::of(&place);
     let [temporary, upper, work] =
@@ -83,7 +83,7 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
         fs::create_dir_all(folder).unwrap();
     }
     let overlay = Overlay { root: place.workspace(), upper, work };
-    let room = Room { reach: place.confined.reach.clone(), overlays: vec![overlay], temporary };
+    let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: vec![overlay], temporary };
     let command: Vec<String> =
         std::iter::once(program.display().to_string()).chain(outside.arguments.clone()).collect();
     let vector = place.sandbox.vector(&room, &command).unwrap();
@@ -105,7 +105,7 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
 
 #[tokio::test]
 async fn d6_what_a_command_leaves_is_deleted_however_deep_and_however_much() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let program = hostile(&place);
     let (text, code) = place.run(&format!("cd $TMPDIR && {} fill", program.display())).await;
     assert_eq!((text.as_str(), code), ("filled", 0));

@@ -7,12 +7,12 @@ use hob_core::domain::ids::{CallId, UserId};
 use hob_tools::{Outcome, Tool as _};
 use serde_json::json;
 
-use crate::place::{Place, WAYS, Way, invocation};
+use crate::place::{Harness, IsolationMode, WAYS, invocation};
 
 #[tokio::test]
 async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         let command = "echo one; read line < more; echo $line; exit 3";
         let more = place.workspace().join("more");
         assert!(Command::new("mkfifo").arg(&more).status().unwrap().success());
@@ -39,7 +39,7 @@ async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
 
 #[tokio::test]
 async fn d6_what_only_looks_in_the_background_changes_nothing() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let told = place.told(json!({ "command": "df -T .", "action": "start" })).await;
     assert_eq!(told, "It runs in the background; what it changes is thrown away. Its id: 12/1.0");
     let told = place.told(json!({ "action": "check", "id": "12/1.0", "timeout_secs": 60 })).await;
@@ -50,7 +50,7 @@ async fn d6_what_only_looks_in_the_background_changes_nothing() {
 #[tokio::test]
 async fn d6_a_command_in_the_background_is_ended_with_all_it_started() {
     for way in WAYS {
-        let place = Place::new(way).await;
+        let place = Harness::new(way).await;
         let command = "trap '' TERM; setsid sleep 600 & sleep 600";
         place.told(json!({ "command": command, "action": "start" })).await;
         let told = place.told(json!({ "action": "kill", "id": "12/1.0" })).await;
@@ -61,7 +61,7 @@ async fn d6_a_command_in_the_background_is_ended_with_all_it_started() {
 
 #[tokio::test]
 async fn d6_those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let started = async |index: usize| {
         let mut call = invocation(UserId(1), json!({ "command": "sleep 600", "action": "start" }));
         call.call = CallId::new(1, index);
@@ -90,10 +90,11 @@ async fn d6_those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
         assert!(matches!(others, Outcome::Error(text) if text.contains("it is gone")));
     }
     assert!(place.alive() >= 8);
-    let Place { terminal, dir, sandbox, confined, desk } = place;
+    let Harness { terminal, dir, sandbox, confined, desk } = place;
     drop(terminal);
     // The next Hob knows nothing of them, and says so.
-    let next = Place { terminal: Place::new(Way::Namespaces).await.terminal, dir, sandbox, confined, desk };
+    let next =
+        Harness { terminal: Harness::new(IsolationMode::Namespaces).await.terminal, dir, sandbox, confined, desk };
     next.quiet().await;
     let told = next.told(json!({ "action": "check", "id": "12/1.0" })).await;
     assert!(

@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use hob_core::domain::ids::UserId;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_tools::command::{CommandTool, Declaration};
-use hob_tools::desk::Desk;
-use hob_tools::leftovers::Leftovers;
+use hob_tools::draft_workspace::DraftWorkspace;
+use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::sandbox::Sandbox;
-use hob_tools::sandbox::confined::Confined;
+use hob_tools::sandbox::confinement::Confinement;
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
 use hob_tools::{Outcome, Timeout, Tool};
 use serde_json::{Value, json};
 
-use crate::place::{Place, WAYS, Way, invocation};
+use crate::place::{Harness, IsolationMode, WAYS, invocation};
 
 async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
     terminal.assess(&invocation(UserId(1), arguments), &|_| false).await
@@ -24,26 +24,26 @@ async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
 
 #[tokio::test]
 async fn d6_a_command_that_can_be_looked_at_afterwards_needs_no_judgement() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     assert!(place.desk.holds().await, "no overlay can be had here: {}", place.sandbox.strength());
     let of = async |command: &str| assessed(&place.terminal, json!({ "command": command })).await;
     let looks = of("cat notes").await;
-    assert_eq!((looks.grade, looks.risk, looks.contained), (Grade::Safe, Risk::Read, true));
+    assert_eq!((looks.grade, looks.risk, looks.contained), (DangerGrade::Safe, Risk::Read, true));
     let works = of("rm -rf build && cargo test").await;
-    assert_eq!((works.grade, works.risk, works.contained), (Grade::Safe, Risk::Execute, true));
-    assert_eq!(of("rm -rf /").await.grade, Grade::Refused);
+    assert_eq!((works.grade, works.risk, works.contained), (DangerGrade::Safe, Risk::Execute, true));
+    assert_eq!(of("rm -rf /").await.grade, DangerGrade::Refused);
     let left = assessed(&place.terminal, json!({ "command": "make", "action": "start" })).await;
-    assert_eq!((left.grade, left.contained), (Grade::Medium, false));
+    assert_eq!((left.grade, left.contained), (DangerGrade::Medium, false));
     assert_eq!(left.reasons, ["What `make` changes is in the workspace at once and cannot be undone"]);
     let looks = assessed(&place.terminal, json!({ "command": "cat notes", "action": "start" })).await;
-    assert_eq!((looks.grade, looks.risk), (Grade::Safe, Risk::Read));
+    assert_eq!((looks.grade, looks.risk), (DangerGrade::Safe, Risk::Read));
 }
 
 #[tokio::test]
 async fn d6_the_network_is_asked_for_each_time() {
-    let place = Place::new(Way::Namespaces).await;
+    let place = Harness::new(IsolationMode::Namespaces).await;
     let asked = assessed(&place.terminal, json!({ "command": "cat notes", "network": true })).await;
-    assert_eq!((asked.grade, asked.risk, asked.contained), (Grade::High, Risk::Send, false));
+    assert_eq!((asked.grade, asked.risk, asked.contained), (DangerGrade::High, Risk::Send, false));
     assert_eq!(asked.reasons, ["It asks for the network"]);
     for (action, risk) in [("list", Risk::Read), ("check", Risk::Read), ("kill", Risk::Write)] {
         let looked = assessed(&place.terminal, json!({ "action": action, "id": "12/1.0" })).await;
@@ -54,10 +54,10 @@ async fn d6_the_network_is_asked_for_each_time() {
 
 #[tokio::test]
 async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
-    for sandbox in [Place::new(Way::LandlockAlone).await.sandbox, Sandbox::none("the kernel has none")] {
-        let place = Place::new(Way::Namespaces).await;
-        let confined = Confined::new(sandbox, place.confined.reach.clone(), &place.path("data"));
-        let desk = Desk { confined, drafts: place.desk.drafts.clone() };
+    for sandbox in [Harness::new(IsolationMode::LandlockAlone).await.sandbox, Sandbox::none("the kernel has none")] {
+        let place = Harness::new(IsolationMode::Namespaces).await;
+        let confined = Confinement::new(sandbox, place.confined.reach.clone(), &place.path("data"));
+        let desk = DraftWorkspace { confined, drafts: place.desk.drafts.clone() };
         let terminal = Terminal::new(Settings {
             desk,
             workspace: Workspace::of(&place.path("data")),
@@ -67,7 +67,7 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
             data_dir: place.path("data"),
         });
         let asked = assessed(&terminal, json!({ "command": "true" })).await;
-        assert!(asked.grade >= Grade::High, "{asked:?}");
+        assert!(asked.grade >= DangerGrade::High, "{asked:?}");
         assert!(
             asked
                 .reasons
@@ -86,8 +86,8 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
 #[tokio::test]
 async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
     for way in WAYS {
-        let place = Place::new(way).await;
-        let tool = |confined: Option<Confined>| {
+        let place = Harness::new(way).await;
+        let tool = |confined: Option<Confinement>| {
             CommandTool::new(Declaration {
                 name: "look".to_owned(),
                 description: "Looks.".to_owned(),
@@ -100,7 +100,7 @@ async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
                 facts: ToolFacts::default(),
                 timeout: Timeout::Usual,
                 working_dir: place.workspace(),
-                leftovers: Leftovers::of(&place.path("data")),
+                leftovers: ProcessReaper::of(&place.path("data")),
                 confined,
             })
         };

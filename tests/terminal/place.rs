@@ -12,13 +12,13 @@ use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::policy::memory::Place as Where;
+use hob_core::policy::memory::SpeakingPlace as Where;
 use hob_tools::changes::Drafts;
-use hob_tools::desk::Desk;
+use hob_tools::draft_workspace::DraftWorkspace;
 use hob_tools::sandbox::Sandbox;
-use hob_tools::sandbox::confined::Confined;
-use hob_tools::sandbox::probe::Question;
-use hob_tools::sandbox::spec::{Limits, Reach};
+use hob_tools::sandbox::confinement::Confinement;
+use hob_tools::sandbox::probe::ProbeRequest;
+use hob_tools::sandbox::spec::{Limits, SandboxAccess};
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
 use hob_tools::{Invocation, Outcome, Tool};
@@ -28,14 +28,14 @@ use tempfile::TempDir;
 
 /// Whether Hob makes namespaces of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum IsolationMode {
     Namespaces,
     /// Where it is installed.
     Bubblewrap,
     LandlockAlone,
 }
 
-impl Way {
+impl IsolationMode {
     /// How a command is told that it may not have what lies outside: in namespaces of its own there is nothing.
     pub(crate) fn refusal(self) -> &'static str {
         match self {
@@ -48,18 +48,18 @@ impl Way {
 /// How many commands were run in this process.
 static CALLS: AtomicUsize = AtomicUsize::new(1);
 
-pub(crate) const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
+pub(crate) const WAYS: [IsolationMode; 2] = [IsolationMode::Namespaces, IsolationMode::LandlockAlone];
 
-pub(crate) struct Place {
+pub(crate) struct Harness {
     pub(crate) dir: TempDir,
     pub(crate) sandbox: Sandbox,
-    pub(crate) confined: Confined,
-    pub(crate) desk: Desk,
+    pub(crate) confined: Confinement,
+    pub(crate) desk: DraftWorkspace,
     pub(crate) terminal: Terminal,
 }
 
-impl Place {
-    pub(crate) async fn new(way: Way) -> Self {
+impl Harness {
+    pub(crate) async fn new(way: IsolationMode) -> Self {
         // Not in /tmp: a command has one of its own there, to write in.
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let data_dir = dir.path().join("data");
@@ -70,20 +70,20 @@ impl Place {
         fs::write(dir.path().join("home/.ssh/id_ed25519"), "a secret").unwrap();
         fs::write(dir.path().join("config.toml"), "key = \"a secret\"").unwrap();
         let limits = Limits { memory_mb: 1_024, processes: 200, file_mb: 8, ..Limits::default() };
-        let reach = Reach { read: Vec::new(), write: vec![workspace.root.clone()], network: false, limits };
-        let sandbox = Sandbox::probe(&Question {
+        let reach = SandboxAccess { read: Vec::new(), write: vec![workspace.root.clone()], network: false, limits };
+        let sandbox = Sandbox::probe(&ProbeRequest {
             program: Path::new(env!("CARGO_BIN_EXE_hob")),
             data_dir: &data_dir,
             config: Some(&dir.path().join("config.toml")),
             reach: &reach,
-            namespaces: way == Way::Namespaces,
-            path: Environment::of_process().get("PATH").filter(|_| way == Way::Bubblewrap),
+            namespaces: way == IsolationMode::Namespaces,
+            path: Environment::of_process().get("PATH").filter(|_| way == IsolationMode::Bubblewrap),
         })
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
-        let confined = Confined::new(sandbox.clone(), reach, &data_dir);
+        let confined = Confinement::new(sandbox.clone(), reach, &data_dir);
         let drafts = Drafts::new(&data_dir, &workspace);
-        let desk = Desk { confined: confined.clone(), drafts };
+        let desk = DraftWorkspace { confined: confined.clone(), drafts };
         let settings = Settings {
             desk: desk.clone(),
             workspace,

@@ -8,13 +8,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::person::{Meaning, Talk, read};
+use crate::person::{MessageMeaning, PersonLog, read};
 use crate::support::fake_telegram::world::Message;
-use crate::town::Town;
+use crate::town::Harness;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct AuditReport {
     pub(crate) messages: usize,
     pub(crate) answers: usize,
     pub(crate) repeats: usize,
@@ -23,8 +23,8 @@ pub(crate) struct Found {
     pub(crate) wrong: Vec<String>,
 }
 
-pub(crate) fn audit(town: &Town, talks: &[Talk]) -> Found {
-    let mut found = Found::default();
+pub(crate) fn audit(town: &Harness, talks: &[PersonLog]) -> AuditReport {
+    let mut found = AuditReport::default();
     let files = ["effects", "safe"].map(|file| count(town.lines(file)));
     for talk in talks {
         let messages = town.telegram.look(|world| world.chat(talk.person).by_bot().cloned().collect::<Vec<_>>());
@@ -48,7 +48,7 @@ fn count(lines: Vec<String>) -> BTreeMap<String, usize> {
     })
 }
 
-fn audit_chat(found: &mut Found, talk: &Talk, messages: &[Message]) {
+fn audit_chat(found: &mut AuditReport, talk: &PersonLog, messages: &[Message]) {
     found.messages += talk.said.len();
     found.questions += talk.questions;
     let mut unmarked = BTreeSet::new();
@@ -56,14 +56,14 @@ fn audit_chat(found: &mut Found, talk: &Talk, messages: &[Message]) {
     for message in messages {
         let (meaning, marked) = read(message);
         found.repeats += usize::from(marked);
-        if meaning == Meaning::Strange {
+        if meaning == MessageMeaning::Strange {
             found.wrong.push(format!("{}: strange: {}", talk.person, message.text));
         }
         let what = (message.reply_to, message.text.clone(), message.keyboard.clone());
         if !marked && message.reply_to.is_some() && !unmarked.insert(what) {
             found.wrong.push(format!("{}: said twice without a mark: {}", talk.person, message.text));
         }
-        if meaning == Meaning::Final {
+        if meaning == MessageMeaning::Final {
             order.extend(message.reply_to.filter(|about| !order.contains(about)));
             let name = message.reply_to.and_then(|about| talk.said.get(&about)).map(|(name, _)| name.as_str());
             let right = message.text.contains("Given up.")
@@ -80,7 +80,7 @@ fn audit_chat(found: &mut Found, talk: &Talk, messages: &[Message]) {
     }
 }
 
-fn audit_files(found: &mut Found, talk: &Talk, messages: &[Message], files: &[BTreeMap<String, usize>; 2]) {
+fn audit_files(found: &mut AuditReport, talk: &PersonLog, messages: &[Message], files: &[BTreeMap<String, usize>; 2]) {
     let given_up = |id: i64| messages.iter().any(|m| m.reply_to == Some(id) && m.text.contains("Given up."));
     for (id, (name, how)) in &talk.said {
         let [effects, safe] = files.each_ref().map(|file| file.get(name).copied().unwrap_or(0));

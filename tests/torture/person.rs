@@ -21,7 +21,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// What somebody said and decided.
 #[derive(Debug, Default)]
-pub(crate) struct Talk {
+pub(crate) struct PersonLog {
     pub(crate) person: i64,
     /// The messages by their ids at Telegram: name, and what was asked for.
     pub(crate) said: BTreeMap<i64, (String, &'static str)>,
@@ -34,7 +34,7 @@ pub(crate) struct Talk {
 
 /// What a message of Hob means.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum MessageMeaning {
     /// The last word on a message.
     Final,
     /// A question with buttons.
@@ -46,17 +46,17 @@ pub(crate) enum Meaning {
 }
 
 /// The message's meaning, and whether it is marked as a repetition.
-pub(crate) fn read(message: &Message) -> (Meaning, bool) {
+pub(crate) fn read(message: &Message) -> (MessageMeaning, bool) {
     let bare = message.text.strip_prefix(MARK);
     let text = bare.unwrap_or(&message.text);
     let known = ["Queued, ", "That question is no longer open."];
     let meaning = match text {
-        _ if !message.keyboard.is_empty() => Meaning::Question,
+        _ if !message.keyboard.is_empty() => MessageMeaning::Question,
         // It was one, and says how it was decided.
-        _ if message.edits > 0 && !message.offered.is_empty() && text.contains("\n— ") => Meaning::Notice,
-        _ if text.starts_with("answer ") || text.starts_with("Given up.") => Meaning::Final,
-        _ if known.iter().any(|known| text.starts_with(known)) => Meaning::Notice,
-        _ => Meaning::Strange,
+        _ if message.edits > 0 && !message.offered.is_empty() && text.contains("\n— ") => MessageMeaning::Notice,
+        _ if text.starts_with("answer ") || text.starts_with("Given up.") => MessageMeaning::Final,
+        _ if known.iter().any(|known| text.starts_with(known)) => MessageMeaning::Notice,
+        _ => MessageMeaning::Strange,
     };
     (meaning, bare.is_some())
 }
@@ -64,15 +64,20 @@ pub(crate) fn read(message: &Message) -> (Meaning, bool) {
 struct Person {
     telegram: Arc<FakeTelegram>,
     rng: SmallRng,
-    talk: Talk,
+    talk: PersonLog,
     open: BTreeSet<i64>,
     decided: BTreeSet<String>,
 }
 
 /// Talks until hushed and answered.
-pub(crate) async fn talk(telegram: Arc<FakeTelegram>, person: i64, seed: u64, mut hush: watch::Receiver<bool>) -> Talk {
+pub(crate) async fn talk(
+    telegram: Arc<FakeTelegram>,
+    person: i64,
+    seed: u64,
+    mut hush: watch::Receiver<bool>,
+) -> PersonLog {
     let rng = SmallRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add_signed(person));
-    let talk = Talk { person, ..Talk::default() };
+    let talk = PersonLog { person, ..PersonLog::default() };
     let mut person = Person { telegram, rng, talk, open: BTreeSet::new(), decided: BTreeSet::new() };
     let mut known = 0;
     loop {
@@ -113,11 +118,11 @@ impl Person {
         }
         let about = message.reply_to.unwrap_or_default();
         match read(message).0 {
-            Meaning::Final => {
+            MessageMeaning::Final => {
                 self.open.remove(&about);
             }
-            Meaning::Question => self.decide(message, about),
-            Meaning::Notice | Meaning::Strange => {}
+            MessageMeaning::Question => self.decide(message, about),
+            MessageMeaning::Notice | MessageMeaning::Strange => {}
         }
     }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::person::{Talk, talk};
+use crate::person::{PersonLog, talk};
 use crate::support::fake_model::{Asked, FakeModel, Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
 
@@ -18,15 +18,15 @@ const PEOPLE: i64 = 20;
 /// How long all may take to be answered in the end.
 const LAST_ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
-pub(crate) struct Town {
+pub(crate) struct Harness {
     pub(crate) telegram: Arc<FakeTelegram>,
     pub(crate) model: FakeModel,
     pub(crate) home: TempDir,
     hush: watch::Sender<bool>,
-    people: Vec<JoinHandle<Talk>>,
+    people: Vec<JoinHandle<PersonLog>>,
 }
 
-impl Town {
+impl Harness {
     /// Everybody begins to talk.
     pub(crate) async fn found(seed: u64) -> Self {
         let (telegram, model) = (Arc::new(FakeTelegram::start().await), FakeModel::start().await);
@@ -68,7 +68,7 @@ impl Town {
     }
 
     /// Nobody begins anything new; returns when everybody has been answered.
-    pub(crate) async fn hush(&mut self) -> Vec<Talk> {
+    pub(crate) async fn hush(&mut self) -> Vec<PersonLog> {
         self.hush.send_replace(true);
         let all = async {
             let mut talks = Vec::new();

@@ -118,13 +118,13 @@ impl Browser {
     }
 
     /// What happens in a conversation from now on, or from a mark on.
-    pub(crate) async fn listen(&self, chat: &str, since: Option<&str>) -> Listening {
+    pub(crate) async fn listen(&self, chat: &str, since: Option<&str>) -> EventStream {
         let request = self.ask(Method::GET, &format!("/api/chats/{chat}/events")).header("accept", "text/event-stream");
         let request = since.into_iter().fold(request, |request, mark| request.header("last-event-id", mark));
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         let bytes = response.bytes_stream().map(|bytes| bytes.ok().map(|bytes| bytes.to_vec()));
-        Listening { bytes: bytes.boxed(), rest: String::new() }
+        EventStream { bytes: bytes.boxed(), rest: String::new() }
     }
 }
 
@@ -136,22 +136,22 @@ pub(crate) async fn json(response: Response) -> Value {
 }
 
 /// A stream of events that is read.
-pub(crate) struct Listening {
+pub(crate) struct EventStream {
     bytes: futures::stream::BoxStream<'static, Option<Vec<u8>>>,
     rest: String,
 }
 
 /// What was told.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
+pub(crate) struct StreamEvent {
     pub(crate) name: String,
     pub(crate) id: Option<String>,
     pub(crate) data: Value,
 }
 
-impl Listening {
+impl EventStream {
     /// The next event; none: the stream is over.
-    pub(crate) async fn next(&mut self) -> Option<Heard> {
+    pub(crate) async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some((event, rest)) = self.rest.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
@@ -161,7 +161,7 @@ impl Listening {
                 };
                 if let Some(name) = field("event:") {
                     let data = serde_json::from_str(&field("data:").unwrap_or_default()).unwrap();
-                    return Some(Heard { name, id: field("id:"), data });
+                    return Some(StreamEvent { name, id: field("id:"), data });
                 }
                 continue;
             }
@@ -171,7 +171,7 @@ impl Listening {
     }
 
     /// The next event that `wanted` takes; those before it are passed over.
-    pub(crate) async fn until(&mut self, what: &str, mut wanted: impl FnMut(&Heard) -> bool) -> Heard {
+    pub(crate) async fn until(&mut self, what: &str, mut wanted: impl FnMut(&StreamEvent) -> bool) -> StreamEvent {
         loop {
             let heard = self.next().await.unwrap_or_else(|| panic!("the stream ended without {what}"));
             if wanted(&heard) {
@@ -186,12 +186,12 @@ impl Listening {
     }
 
     /// Until the message with just these words: they may stand in its draft before.
-    pub(crate) async fn says(&mut self, text: &str) -> Heard {
+    pub(crate) async fn says(&mut self, text: &str) -> StreamEvent {
         self.until(text, |heard| heard.name == "message" && heard.data["text"] == text).await
     }
 
     /// The next message of Hob's.
-    pub(crate) async fn answer(&mut self) -> Heard {
+    pub(crate) async fn answer(&mut self) -> StreamEvent {
         self.until("an answer", |heard| heard.name == "message" && heard.data["author"] == "hob").await
     }
 }

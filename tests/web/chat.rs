@@ -108,7 +108,7 @@ async fn n5_what_waits_is_seen_edited_and_taken_back() {
     house.asked(1).await;
     browser.say("k", "m2", "Two").await;
     browser.say("k", "m3", "Three").await;
-    let open = |heard: &crate::browser::Heard, count: usize| {
+    let open = |heard: &crate::browser::StreamEvent, count: usize| {
         heard.name == "state" && heard.data["open"].as_array().is_some_and(|open| open.len() == count)
     };
     let state = listening.until("three of them", |heard| open(heard, 3)).await;

@@ -29,12 +29,12 @@ approval = "ask"
 "#;
 
 /// A program, and the key that it shows.
-pub(crate) struct Program {
+pub(crate) struct ApiClient {
     browser: Browser,
     pub(crate) key: String,
 }
 
-impl Program {
+impl ApiClient {
     /// One that was given a key.
     pub(crate) async fn of(house: &mut House, arguments: &[&str]) -> Self {
         let arguments = [&["web", "token", "add", "program"], arguments].concat();
@@ -90,7 +90,7 @@ fn said(house: &House, request: usize) -> Vec<String> {
 #[tokio::test]
 async fn e3_e13_an_answer_that_says_nothing_says_so() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     house.model.reply(Reply::text("NO_REPLY")).reply(Reply::text("NO_REPLY")).reply(Reply::text("Words."));
     let answer = json(program.says(&["Say nothing"]).send().await.unwrap()).await;
     assert_eq!((content(&answer).as_str(), &answer["silent"]), ("", &Value::Bool(true)));
@@ -106,7 +106,7 @@ async fn e3_e13_an_answer_that_says_nothing_says_so() {
 #[tokio::test]
 async fn openais_own_client_talks_with_hob() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     house.model.reply(Reply::text("At **five**.")).reply(Reply::text("Plum cake.")).reply(Reply::text("A dot."));
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
     assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
@@ -133,7 +133,7 @@ async fn openais_own_client_talks_with_hob() {
 #[tokio::test]
 async fn a_history_that_is_sent_again_is_not_heard_twice() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     house.model.reply(Reply::text("At five.")).reply(Reply::text("Plum cake.")).reply(Reply::text("At six."));
     assert_eq!(program.told(&["Tea?"]).await, "At five.");
     let second = program.says(&["Tea?", "At five.", "Cake?"]).send().await.unwrap();
@@ -162,7 +162,7 @@ async fn a_history_that_is_sent_again_is_not_heard_twice() {
 #[tokio::test]
 async fn an_answer_comes_as_it_is_written() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let gate = Gate::default();
     house.model.reply(Reply::call("current_time", "{}"));
     house.model.reply(Script::default().text("Nearly ").gate(&gate).text("**noon**.").finish("stop").into());
@@ -214,7 +214,7 @@ impl Database {
 #[tokio::test]
 async fn a_request_that_is_sent_again_is_answered_once() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).text("Bob it is.").finish("stop").into());
     let again = || program.says(&["Pay Bob."]).header("idempotency-key", "k-1").send();
@@ -241,7 +241,7 @@ async fn a_request_that_is_sent_again_is_answered_once() {
 #[tokio::test]
 async fn a_named_request_stays_where_it_was_whatever_began_alike_since() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     house.model.reply(Reply::text("Hello!")).reply(Reply::text("Bob it is.")).reply(Reply::text("Hello!"));
     assert_eq!(program.told(&["Hi"]).await, "Hello!");
     let pay = || program.says(&["Hi", "Hello!", "Pay Bob."]).header("idempotency-key", "k-1").send();
@@ -255,7 +255,7 @@ async fn a_named_request_stays_where_it_was_whatever_began_alike_since() {
 #[tokio::test]
 async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
     let mut house = house(PAYS).await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#)).reply(Reply::text("Paid."));
     let asked = program.told(&["Pay Bob."]).await;
     assert!(asked.starts_with("May I do this?") && asked.contains("\n1. "), "{asked}");
@@ -271,7 +271,7 @@ async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
 async fn who_hangs_up_loses_nothing() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let mut listening = browser.listen("kitchen", None).await;
     let gate = Gate::default();
     house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
@@ -291,7 +291,7 @@ async fn who_hangs_up_loses_nothing() {
 #[tokio::test]
 async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let gate = Gate::default();
     house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
     let asked = program.says(&["Tea?"]).header("idempotency-key", "k-1");
@@ -308,7 +308,7 @@ async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
     house.model.otherwise(|_| Reply::text("At five."));
     house.start().await;
     let root = root(&mut house).await;
-    let program = Program { browser: Browser::new(&root), ..program };
+    let program = ApiClient { browser: Browser::new(&root), ..program };
     let again = program.says(&["Tea?"]).header("idempotency-key", "k-1").send().await.unwrap();
     assert_eq!(content(&json(again).await), "At five.");
     let database = Database::of(&house).await;
@@ -319,7 +319,7 @@ async fn a_restart_says_so_and_the_same_request_is_answered_after_it() {
 async fn n8_what_is_wrong_is_said_in_openais_way() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
-    let program = Program::of(&mut house, &["--viewer"]).await;
+    let program = ApiClient::of(&mut house, &["--viewer"]).await;
     let body = object!({ "model": "hob", "messages": messages(&["Hi"]) });
     let error = async |request: RequestBuilder| {
         let response = request.send().await.unwrap();
@@ -345,7 +345,7 @@ async fn n8_what_is_wrong_is_said_in_openais_way() {
     assert_eq!(error(foreign).await, expected(403, "insufficient_permissions"));
     let owner = hob(house.home.path(), &["web", "token", "add", "owner"]).output().await.unwrap();
     let key = String::from_utf8(owner.stdout).unwrap().lines().next().unwrap().to_owned();
-    let owner = Program { key, ..program };
+    let owner = ApiClient { key, ..program };
     assert_eq!(error(owner.ask(Method::POST, post).body("{")).await, expected(400, ""));
     let unnamed = owner.asks(&body).header("x-hob-session", "../x");
     assert_eq!(error(unnamed).await, expected(422, ""));

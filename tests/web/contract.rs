@@ -9,7 +9,7 @@ use reqwest::Method;
 use tokio::process::Command;
 
 use crate::browser::house;
-use crate::compat::Program;
+use crate::compat::ApiClient;
 use crate::support::fake_model::Reply;
 
 /// It is asked for so long at most: what hangs fails, and what is slow does not.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 async fn n8_the_api_keeps_its_description() {
     let mut house = house("").await;
     house.model.otherwise(|_| Reply::text("Yes."));
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/bin/schemathesis");
     assert!(tool.exists(), "schemathesis is missing: scripts/test installs it (it needs a network, once)");
     let mut command = Command::new(tool);
@@ -68,7 +68,7 @@ async fn satisfied(program: &str, arguments: &[&str], folder: &Path) {
 #[tokio::test]
 async fn n8_the_description_is_openapi_and_a_client_of_it_compiles() {
     let mut house = house("").await;
-    let program = Program::of(&mut house, &[]).await;
+    let program = ApiClient::of(&mut house, &[]).await;
     let asked = program.ask(Method::GET, "/api/openapi.json").send().await.unwrap();
     let described = asked.error_for_status().unwrap().text().await.unwrap();
     let folder = tempfile::tempdir().unwrap();

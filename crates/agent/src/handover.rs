@@ -5,10 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::journal::RunKey;
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::event::End;
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
+use crate::machine::event::RunEnd;
 use crate::machine::notebook::Notebook;
-use crate::machine::state::Active;
+use crate::machine::state::ActiveState;
 use hob_core::domain::ids::{InboundId, RunId, SessionId, UserId};
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
@@ -35,7 +35,7 @@ pub struct Handover {
 impl Handover {
     /// What a run has noted by now; none: nothing.
     #[must_use]
-    pub fn of(run: RunId, active: &Active, only: Option<InboundId>) -> Option<Self> {
+    pub fn of(run: RunId, active: &ActiveState, only: Option<InboundId>) -> Option<Self> {
         let user = active.input.principal.user;
         let (notebook, taint) = (active.notebook.clone(), active.taint.clone());
         (!notebook.is_empty()).then_some(Self { user, run, notebook, taint, only })
@@ -68,15 +68,15 @@ pub enum HandoverChange {
 impl HandoverChange {
     /// What `end` does; none: what is kept stays.
     #[must_use]
-    pub fn at_end(key: &RunKey, run: &Active, end: &End) -> Option<Self> {
+    pub fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
-        if run.input.order != Order::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
+        if run.input.order != RunKind::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;
         }
-        if *end == End::Completed && run.last_turn.is_none() {
+        if *end == RunEnd::Completed && run.last_turn.is_none() {
             return Some(Self::Clear(run.input.principal.user, run.input.inbound));
         }
-        let only = matches!(end, End::Failed { .. }).then_some(run.input.inbound);
+        let only = matches!(end, RunEnd::Failed { .. }).then_some(run.input.inbound);
         let kept = Handover::of(key.run, run, only)?;
         Some(Self::Keep(Box::new(kept), run.context.history_through))
     }
@@ -112,7 +112,7 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 
 /// What a run that is about to begin goes on with, of what its session has stored.
 #[must_use]
-pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &Accepted) -> Option<Handover> {
-    let stored = stored.filter(|_| accepted.order == Order::Answer)?;
+pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
+    let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
     read(session, stored).filter(|kept| kept.is_for((accepted.principal.user, accepted.inbound)))
 }

@@ -6,17 +6,17 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-use crate::machine::accepted::Accepted;
-use crate::machine::begun::Rules;
-use crate::machine::event::{Event, Reply};
+use crate::machine::accepted_input::AcceptedInput;
+use crate::machine::event::{Event, RunReply};
 use crate::machine::fingerprint::fingerprint;
+use crate::machine::run_start::RulesEdition;
 use crate::machine::state::State;
 use crate::machine::status::Status;
 use crate::machine::{Replay, Step, step};
 use hob_core::domain::ids::{RunId, SessionId};
 use hob_store::error::StoreError;
 use hob_store::journal::{EventRow, append, list};
-use hob_store::runs::{Lease, NewRun, Reached, Waits};
+use hob_store::runs::{Lease, NewRun, QuestionDeadline, ReachedState};
 use hob_store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
@@ -24,7 +24,7 @@ pub const VERSION: i64 = 1;
 
 /// What writes journals here: whoever cannot read one is told what wrote it. Two of the same version may go by other rules.
 pub static EDITION: LazyLock<String> =
-    LazyLock::new(|| format!("{} (rules {}, events {VERSION})", env!("CARGO_PKG_VERSION"), Rules::CURRENT.0));
+    LazyLock::new(|| format!("{} (rules {}, events {VERSION})", env!("CARGO_PKG_VERSION"), RulesEdition::CURRENT.0));
 
 /// The stored form of an event.
 ///
@@ -49,7 +49,7 @@ pub fn decode(run: RunId, row: &EventRow) -> Result<Event, StoreError> {
 
 /// A folded journal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Folded {
+pub struct FoldedRun {
     /// The fold, and whether it replays to the same effects.
     pub replay: Replay,
     /// When the last event was committed, in Unix milliseconds.
@@ -57,8 +57,8 @@ pub struct Folded {
 }
 
 /// Loads and folds a run's journal. A row that holds no event is an error.
-pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
-    let mut folded = Folded { replay: Replay::default(), last_at: 0 };
+pub async fn load(tx: &mut Tx, run: RunId) -> Result<FoldedRun, StoreError> {
+    let mut folded = FoldedRun { replay: Replay::default(), last_at: 0 };
     for row in list(tx, run).await? {
         if row.seq != folded.replay.seq + 1 {
             let what = format!("the event before it is missing: {} follows {}", row.seq, folded.replay.seq);
@@ -71,7 +71,7 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 }
 
 /// What a run was accepted with, if at least that can be read.
-pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreError> {
+pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<AcceptedInput>, StoreError> {
     let first = hob_store::journal::first(tx, run).await?.and_then(|row| decode(run, &row).ok());
     Ok(first.and_then(|event| match event {
         Event::Accepted(accepted) => Some(accepted),
@@ -83,7 +83,7 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreErr
 pub async fn answer_at(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<String>, StoreError> {
     let Some(row) = hob_store::journal::find(tx, run, seq).await? else { return Ok(None) };
     Ok(match decode(run, &row)? {
-        Event::Replied(Reply::Answer { text }) => Some(text),
+        Event::Replied(RunReply::Answer { text }) => Some(text),
         _ => None,
     })
 }
@@ -113,7 +113,7 @@ pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Tim
 pub async fn open(
     tx: &mut Tx,
     session: SessionId,
-    accepted: Accepted,
+    accepted: AcceptedInput,
     (lease, at): (Option<&Lease>, Timestamp),
 ) -> Result<RunId, StoreError> {
     let (run, _, step) = add(tx, session, accepted, (lease, at)).await?;
@@ -125,7 +125,7 @@ pub async fn open(
 pub(crate) async fn add(
     tx: &mut Tx,
     session: SessionId,
-    accepted: Accepted,
+    accepted: AcceptedInput,
     (lease, at): (Option<&Lease>, Timestamp),
 ) -> Result<(RunId, State, Step), StoreError> {
     let (inbound, user) = (accepted.inbound, accepted.principal.user);
@@ -143,11 +143,11 @@ async fn set_state(tx: &mut Tx, run: RunId, state: &State, at: Timestamp) -> Res
     runs::set_state(
         tx,
         run,
-        Reached {
+        ReachedState {
             state: status.as_str(),
             ended_at,
             hash: Some(&hash.0),
-            waits: Waits::WithoutEnd,
+            waits: QuestionDeadline::WithoutEnd,
             edition: Some(&EDITION),
         },
     )
@@ -187,8 +187,8 @@ pub async fn change_queued(
     run: RunId,
     change: QueueChange,
     at: Timestamp,
-) -> Result<Option<Accepted>, StoreError> {
-    let queued = runs::look::lookup(tx, run).await?.is_some_and(|row| row.state == Status::Queued.as_str());
+) -> Result<Option<AcceptedInput>, StoreError> {
+    let queued = runs::queries::lookup(tx, run).await?.is_some_and(|row| row.state == Status::Queued.as_str());
     if !queued {
         return Ok(None);
     }

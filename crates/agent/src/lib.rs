@@ -3,12 +3,10 @@
 //! Never: a platform's words, or a decision that the machine could make.
 //! Start at [`machine`].
 
-pub mod counts;
-mod doing;
+mod activity_text;
 pub mod driver;
 pub mod handover;
 pub mod journal;
-pub mod known;
 pub mod machine;
 pub mod persona;
 pub mod ports;
@@ -16,8 +14,10 @@ pub mod prefix;
 pub mod projection;
 pub mod prompt;
 pub mod quota;
+pub mod recalled_context;
 pub mod replay;
 pub mod signal;
+pub mod token_counts;
 pub mod write_off;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, GateP
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::policy::persona::{Assignments, Here, Resolved};
+use hob_core::policy::persona::{PersonaAssignments, PersonaContext, ResolvedPersona};
 use hob_store::sessions::Session;
 
 /// Who Hob is in some conversations; what is none or empty is as everywhere.
@@ -56,7 +56,7 @@ pub struct Personas {
     /// By name.
     pub by_name: BTreeMap<String, Persona>,
     /// Where each is used.
-    pub assigned: Assignments,
+    pub assigned: PersonaAssignments,
     /// The modules of guests where the persona does not choose; none: all.
     pub guest_modules: Option<BTreeSet<String>>,
 }
@@ -64,9 +64,9 @@ pub struct Personas {
 impl Personas {
     /// Who Hob is in `place`, which is this session's.
     #[must_use]
-    pub fn resolve<'a>(&'a self, place: &Conversation, session: &'a Session) -> Resolved<'a> {
+    pub fn resolve<'a>(&'a self, place: &Conversation, session: &'a Session) -> ResolvedPersona<'a> {
         let (server, chosen) = (session.server.as_deref(), session.persona.as_deref());
-        self.assigned.resolve(place, Here { server, chosen })
+        self.assigned.resolve(place, PersonaContext { server, chosen })
     }
 
     /// The persona with this name.

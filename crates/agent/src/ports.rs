@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::counts::Counts;
 use crate::machine::policy::Policy;
 use crate::persona::Personas;
 use crate::prompt::PromptSettings;
-use crate::quota::Meter;
+use crate::quota::QuotaChecker;
+use crate::token_counts::TokenCountHistory;
 use hob_core::domain::channel::Progress;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::{RunId, SessionId};
@@ -18,17 +18,17 @@ use hob_core::policy::access::AccessList;
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
-use hob_model::table::Table;
+use hob_model::model_table::ModelTable;
 use hob_skill::library::Library;
 use hob_store::Store;
 use hob_store::contents::Contents;
-use hob_store::outbox::Waiting;
+use hob_store::outbox::PendingChunk;
 use hob_telemetry::meters::Meters;
-use hob_tools::Toolbox;
-use hob_tools::shed::Tools;
+use hob_tools::ToolRuntime;
+use hob_tools::registry_handle::ToolRegistryHandle;
 
 /// Hears of runs while they go on; must return at once.
-pub trait Watcher: Send + Sync {
+pub trait RunWatcher: Send + Sync {
     /// A sign of life.
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress);
 
@@ -36,13 +36,13 @@ pub trait Watcher: Send + Sync {
     fn said(&self, session: SessionId);
 
     /// Nobody else sends in this session until what is given is dropped; none: somebody does.
-    fn reserve(&self, session: SessionId) -> Option<Box<dyn Reserved>>;
+    fn reserve(&self, session: SessionId) -> Option<Box<dyn OutboxReservation>>;
 }
 
 /// A session in which nobody sends until this is dropped.
-pub trait Reserved: Send + Sync {
+pub trait OutboxReservation: Send + Sync {
     /// What is sent then, which counts as being sent already.
-    fn begin_with(&mut self, first: Waiting);
+    fn begin_with(&mut self, first: PendingChunk);
 }
 
 /// The numbers of a run, as configured.
@@ -73,13 +73,13 @@ pub struct Ports {
     /// The models.
     pub models: Arc<Catalog>,
     /// The tools, which come and go.
-    pub tools: Arc<Tools>,
+    pub tools: Arc<ToolRegistryHandle>,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
     /// Finds this Hob's secrets: nothing that is recorded or shown holds one.
     pub redactor: Redactor,
     /// How they are run.
-    pub toolbox: Toolbox,
+    pub toolbox: ToolRuntime,
     /// What is remembered.
     pub memory: Memory,
     /// The contents of files: pictures are among them.
@@ -91,15 +91,15 @@ pub struct Ports {
     /// The numbers.
     pub limits: RunLimits,
     /// What models can do and cost.
-    pub table: Arc<Table>,
+    pub table: Arc<ModelTable>,
     /// How the models' providers count.
-    pub counts: Arc<Counts>,
+    pub counts: Arc<TokenCountHistory>,
     /// The tokens of a reply that are set aside for each call.
     pub reply_tokens: u64,
     /// The household's caps on money.
     pub budget_guard: Arc<BudgetGuard>,
     /// The limits of each person.
-    pub meter: Arc<Meter>,
+    pub meter: Arc<QuotaChecker>,
     /// Who is let in.
     pub access: Arc<AccessList>,
     /// Jitter.
@@ -107,7 +107,7 @@ pub struct Ports {
     /// What is counted.
     pub meters: Arc<Meters>,
     /// Who hears of progress.
-    pub watcher: Arc<dyn Watcher>,
+    pub watcher: Arc<dyn RunWatcher>,
     /// This process's name on leases.
     pub owner: String,
     /// How long a lease lasts without a heartbeat.

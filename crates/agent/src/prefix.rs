@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::compaction::plan;
 use crate::machine::digest::Digest;
-use crate::machine::state::Active;
+use crate::machine::state::ActiveState;
 use hob_core::domain::ids::UserId;
 
 /// What the requests of a run begin with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prefix {
+pub struct RequestPrefix {
     model: String,
     tools: String,
     system: String,
@@ -23,10 +23,10 @@ pub struct Prefix {
     earlier: Option<Digest>,
 }
 
-impl Prefix {
+impl RequestPrefix {
     /// The beginning of a run's requests, as its sender may see the conversation.
     #[must_use]
-    pub fn of(run: &Active) -> Self {
+    pub fn of(run: &ActiveState) -> Self {
         Self {
             model: run.models.first().cloned().unwrap_or_default(),
             tools: run.context.tools.0.clone(),
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_the_reason() {
-        let prefix = |model: &str, tools: &str, system: &str, reader, history_from| Prefix {
+        let prefix = |model: &str, tools: &str, system: &str, reader, history_from| RequestPrefix {
             model: model.to_owned(),
             tools: tools.to_owned(),
             system: system.to_owned(),
@@ -72,8 +72,10 @@ mod tests {
             history_from,
             earlier: None,
         };
-        let compacted =
-            |of: Prefix, text: &str| Prefix { earlier: Some(Digest::of("earlier1", &[text.as_bytes()])), ..of };
+        let compacted = |of: RequestPrefix, text: &str| RequestPrefix {
+            earlier: Some(Digest::of("earlier1", &[text.as_bytes()])),
+            ..of
+        };
         let before = prefix("m", "t", "s", 1, 1);
         let table = [
             (prefix("m", "t", "s", 1, 1), None),

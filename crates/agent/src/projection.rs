@@ -3,46 +3,46 @@
 //! [`rows`] is pure and decides; [`mod@write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
-pub mod attached;
+pub mod attribution;
 pub mod buttons;
+pub(crate) mod event_rows;
 pub mod failure;
-pub mod owners;
-pub mod remember;
-pub mod resolved;
-pub mod said;
-pub(crate) mod words;
+pub mod memories;
+pub mod owner_questions;
+pub mod question_attachment;
+pub mod resolved_questions;
 pub mod write;
 
 use crate::handover::HandoverChange;
 use crate::journal::RunKey;
-use crate::machine::accepted::Order;
-use crate::machine::begun::Recalled;
+use crate::machine::accepted_input::RunKind;
 use crate::machine::compaction::{plan, summary};
-use crate::machine::effect::{Effect, ModelCall, Purpose};
+use crate::machine::effect::{Effect, ModelCall, ModelCallPurpose};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::CompactionMeans;
-use crate::machine::state::{Active, Failure, Phase, State};
+use crate::machine::run_start::RecallRecord;
+use crate::machine::state::{ActiveState, ModelFailure, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::machine::{Step, approval, texts};
-use crate::prefix::Prefix;
-use crate::projection::resolved::Resolution;
-use crate::projection::said::{Said, answered_by, is_own, said};
-use crate::projection::words::{is_running, rows_of_words};
+use crate::prefix::RequestPrefix;
+use crate::projection::attribution::{AttributedWords, answered_by, is_own, said};
+use crate::projection::event_rows::{is_running, rows_of_words};
+use crate::projection::resolved_questions::Resolution;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
-use hob_core::domain::outgoing::{Choice, Delivery};
+use hob_core::domain::outgoing::{Choice, DeliveryRequest};
 use hob_core::domain::principal::Principal;
-use hob_core::domain::tool_class::Classing;
-use hob_core::render::Form;
+use hob_core::domain::tool_class::ServerClassification;
+use hob_core::render::TextFormat;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ToolCall, Usage};
 use hob_store::model_calls::CallEnd;
-use hob_store::outbox::Part;
+use hob_store::outbox::ChunkRole;
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Row {
+pub enum ProjectionRow {
     /// A message of the history.
     Message {
         /// It.
@@ -52,7 +52,7 @@ pub enum Row {
         /// How many tokens it is.
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
-        said: Option<Said>,
+        said: Option<AttributedWords>,
         /// Whom it answers, if it is Hob's answer and may be found again (row E5).
         answers: Option<Principal>,
         /// What the run had read by then that nobody vouches for (row N6).
@@ -61,7 +61,7 @@ pub enum Row {
         own: bool,
     },
     /// What was recalled for the run (row A4).
-    Recalled(Vec<Recalled>),
+    Recalled(Vec<RecallRecord>),
     /// A tool is about to be run.
     ToolStarted {
         /// The call.
@@ -85,7 +85,7 @@ pub enum Row {
         /// The call.
         call: CallId,
         /// What, and where to.
-        delivery: Delivery,
+        delivery: DeliveryRequest,
     },
     /// A model is about to be asked.
     ModelAsked {
@@ -98,7 +98,7 @@ pub enum Row {
         /// As which persona.
         persona: Option<String>,
         /// What the request begins with, if it is its run's first.
-        prefix: Option<Prefix>,
+        prefix: Option<RequestPrefix>,
     },
     /// The open model call is over.
     ModelEnded(CallEnd),
@@ -126,7 +126,7 @@ pub enum Row {
         /// The model that did.
         by: String,
         /// Why the first did not, where it was asked.
-        failure: Option<Failure>,
+        failure: Option<ModelFailure>,
     },
     /// A tool needs no approval any more.
     Granted {
@@ -136,7 +136,7 @@ pub enum Row {
         tool: String,
     },
     /// The tools of an MCP server are classed as it says (row N16).
-    Classed(Classing),
+    Classed(ServerClassification),
     /// Something is to be said.
     Say {
         /// The event's number.
@@ -144,11 +144,11 @@ pub enum Row {
         /// The words.
         text: String,
         /// What the words are written in.
-        form: Form,
+        form: TextFormat,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
         /// What it is in the run's talk.
-        part: Part<'static>,
+        part: ChunkRole<'static>,
     },
     /// What the next words leave out goes along as a file.
     Attached {
@@ -192,16 +192,16 @@ pub enum Row {
 
 /// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
 #[must_use]
-pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<Row> {
+pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<ProjectionRow> {
     let mut rows = Vec::new();
-    let cause = Cause { key, before, step, after };
+    let cause = StepContext { key, before, step, after };
     for (event, seq) in step.events.iter().zip(seq..) {
         rows.extend(cause.rows_of(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
         Effect::RunTool { call, attempt, .. } => {
             let user = after.active().map(|active| active.input.principal.user);
-            Some(Row::ToolStarted { call: call.clone(), attempt: *attempt, user })
+            Some(ProjectionRow::ToolStarted { call: call.clone(), attempt: *attempt, user })
         }
         Effect::CallModel(_)
         | Effect::Look(_)
@@ -213,19 +213,19 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         | Effect::Note(_)
         | Effect::Ignored { .. } => None,
     }));
-    rows.extend(resolved::row(before, step, after));
+    rows.extend(resolved_questions::row(before, step, after));
     if let (Some(was), Some(is)) = (before.active(), after.active()) {
         let answers = step.events.iter().filter_map(|event| match event {
             Event::HumanAnswered(answer) => approval::classes::said(was, answer, is),
             _ => None,
         });
-        rows.extend(answers.cloned().map(Row::Classed));
+        rows.extend(answers.cloned().map(ProjectionRow::Classed));
         let new = is.granted.difference(&was.granted);
-        rows.extend(new.map(|tool| Row::Granted { user: is.input.principal.user, tool: tool.clone() }));
+        rows.extend(new.map(|tool| ProjectionRow::Granted { user: is.input.principal.user, tool: tool.clone() }));
     }
     if let Some(active) = after.active() {
         let known = before.active().map_or(0, |active| active.transcript.messages().len());
-        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| Row::Message {
+        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| ProjectionRow::Message {
             message: entry.message.clone(),
             author: entry.author,
             tokens: entry.tokens,
@@ -236,41 +236,47 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {
-            rows.extend(HandoverChange::at_end(key, active, end).map(Row::Handover));
-            rows.extend(leaves_no_trace(active).then_some(Row::Pruned { after: active.context.history_through }));
+            rows.extend(HandoverChange::at_end(key, active, end).map(ProjectionRow::Handover));
+            rows.extend(
+                leaves_no_trace(active).then_some(ProjectionRow::Pruned { after: active.context.history_through }),
+            );
         }
     }
     rows
 }
 
 /// What a run said that `/reset` stopped is no part of the new conversation.
-fn afresh(step: &Step, run: &Active) -> Option<Row> {
+fn afresh(step: &Step, run: &ActiveState) -> Option<ProjectionRow> {
     let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
-    (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(Row::Afresh)
+    (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(ProjectionRow::Afresh)
 }
 
 /// A look whether there was something to do, and there was nothing: nobody said a word, and nobody joined (row E14).
-fn leaves_no_trace(run: &Active) -> bool {
+fn leaves_no_trace(run: &ActiveState) -> bool {
     let said_by_people = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
-    run.input.order == Order::Heartbeat && run.told == 0 && said_by_people == 1
+    run.input.order == RunKind::Heartbeat && run.told == 0 && said_by_people == 1
 }
 
 /// A step, and the state on either side of it.
-struct Cause<'a> {
+struct StepContext<'a> {
     key: &'a RunKey,
     before: &'a State,
     step: &'a Step,
     after: &'a State,
 }
 
-impl Cause<'_> {
-    fn rows_of_event(&self, event: &Event, seq: i64) -> Vec<Row> {
+impl StepContext<'_> {
+    fn rows_of_event(&self, event: &Event, seq: i64) -> Vec<ProjectionRow> {
         match event {
             Event::ModelAsked { .. } | Event::SummaryAsked { .. } => self.asked(event, seq).into_iter().collect(),
             Event::SummaryMade { text, usage } => self.summary_made(text, *usage),
             Event::SummaryFailed { late: true, .. } => vec![self.unheard("lost")],
             Event::SummaryFailed { why, .. } => {
-                vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(why.clone()), ..CallEnd::default() })]
+                vec![ProjectionRow::ModelEnded(CallEnd {
+                    state: "failed",
+                    error: Some(why.clone()),
+                    ..CallEnd::default()
+                })]
             }
             Event::Compacted(compaction) if compaction.means == CompactionMeans::Summary => {
                 self.summary().into_iter().collect()
@@ -279,12 +285,12 @@ impl Cause<'_> {
             Event::ModelFailed { class, message, .. } => {
                 let skipped = *class == ErrorClass::Resting;
                 let error = Some(message.clone());
-                vec![Row::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
+                vec![ProjectionRow::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
             }
             Event::Expired { question } => self.expired(*question, seq).into_iter().collect(),
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
-            Event::Begun(begun) if !begun.recalled.is_empty() => vec![Row::Recalled(begun.recalled.clone())],
+            Event::Begun(begun) if !begun.recalled.is_empty() => vec![ProjectionRow::Recalled(begun.recalled.clone())],
             Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
                 self.delivered(call, delivery)
             }
@@ -293,17 +299,17 @@ impl Cause<'_> {
     }
 
     /// What a tool wants delivered is queued when its call ends, and not for one that had ended before.
-    fn delivered(&self, call: &CallId, delivery: &Delivery) -> Vec<Row> {
+    fn delivered(&self, call: &CallId, delivery: &DeliveryRequest) -> Vec<ProjectionRow> {
         if !is_running(self.before, call) {
             return Vec::new();
         }
         let (call, text) = (call.clone(), texts::queued(delivery));
-        let finished = Row::ToolFinished { call: call.clone(), text, is_error: false };
-        vec![finished, Row::Deliver { call, delivery: delivery.clone() }]
+        let finished = ProjectionRow::ToolFinished { call: call.clone(), text, is_error: false };
+        vec![finished, ProjectionRow::Deliver { call, delivery: delivery.clone() }]
     }
 
     /// The same, as far as it is anybody's but the agent's own.
-    fn rows_of(&self, event: &Event, seq: i64) -> Vec<Row> {
+    fn rows_of(&self, event: &Event, seq: i64) -> Vec<ProjectionRow> {
         let mut rows = self.rows_of_event(event, seq);
         failure::offer(self.key, self.step, self.after, &mut rows);
         match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
@@ -313,7 +319,7 @@ impl Cause<'_> {
     }
 
     /// The model call in flight before the step.
-    fn open_call(&self) -> Option<(&Active, &ModelCall)> {
+    fn open_call(&self) -> Option<(&ActiveState, &ModelCall)> {
         let run = self.before.active()?;
         match &run.phase {
             Phase::Calling(call) => Some((run, call)),
@@ -322,13 +328,13 @@ impl Cause<'_> {
     }
 
     /// Nobody answered: that is told where it was asked.
-    fn expired(&self, number: u32, seq: i64) -> Option<Row> {
+    fn expired(&self, number: u32, seq: i64) -> Option<ProjectionRow> {
         let question = approval::expiring(self.before.active()?, number)?;
         let text = approval::words::expired(question);
-        Some(Row::Say { seq, text, form: Form::Plain, choices: Vec::new(), part: Part::Words })
+        Some(ProjectionRow::Say { seq, text, form: TextFormat::Plain, choices: Vec::new(), part: ChunkRole::Words })
     }
 
-    fn asked(&self, event: &Event, seq: i64) -> Option<Row> {
+    fn asked(&self, event: &Event, seq: i64) -> Option<ProjectionRow> {
         let call = self.step.effects.iter().find_map(|effect| match (event, effect) {
             (Event::ModelAsked { .. }, Effect::CallModel(call)) => Some(call.clone()),
             (Event::SummaryAsked { .. }, Effect::Summarise(summary)) => Some(summary.call.clone()),
@@ -338,46 +344,51 @@ impl Cause<'_> {
         // A summary's request is of another kind; the prefix is that of the requests for work around it.
         let begins =
             |event: &Event| matches!(event, Event::Begun(_) | Event::Compacted(_) | Event::SummaryFailed { .. });
-        let begins = call.purpose != Purpose::Summary && self.step.events.iter().any(begins);
-        let prefix = begins.then(|| Prefix::of(run));
+        let begins = call.purpose != ModelCallPurpose::Summary && self.step.events.iter().any(begins);
+        let prefix = begins.then(|| RequestPrefix::of(run));
         let persona = run.persona.as_ref().map(|persona| persona.name.clone());
-        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, persona, prefix })
+        Some(ProjectionRow::ModelAsked { seq, call, user: run.input.principal.user, persona, prefix })
     }
 
-    fn summary_made(&self, text: &str, usage: Usage) -> Vec<Row> {
-        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose == Purpose::Summary) else {
+    fn summary_made(&self, text: &str, usage: Usage) -> Vec<ProjectionRow> {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose == ModelCallPurpose::Summary) else {
             return Vec::new();
         };
         let billed = summary::billed(call, text, usage);
-        vec![Row::ModelEnded(ended(&billed, run.price(call.model, &billed), None))]
+        vec![ProjectionRow::ModelEnded(ended(&billed, run.price(call.model, &billed), None))]
     }
 
-    fn summary(&self) -> Option<Row> {
+    fn summary(&self) -> Option<ProjectionRow> {
         let run = self.after.active()?;
         let (user, history_from) = (run.input.principal.user, run.context.history_from);
         let (text, taint) = (run.view.body()?, run.taint.clone());
-        Some(Row::Summary { user, history_from, through: plan::through(run), text, taint })
+        Some(ProjectionRow::Summary { user, history_from, through: plan::through(run), text, taint })
     }
 
-    fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
-        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose != Purpose::Summary) else {
+    fn answered(&self, completion: &Completion, seq: i64) -> Vec<ProjectionRow> {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose != ModelCallPurpose::Summary) else {
             return Vec::new();
         };
         let billed = run.billed(call, completion);
         let latency = Some(count(completion.latency_ms));
-        let ended = Row::ModelEnded(ended(&billed, run.price(call.model, &billed), latency));
+        let ended = ProjectionRow::ModelEnded(ended(&billed, run.price(call.model, &billed), latency));
         let (first, by) = (run.models.first().cloned().unwrap_or_default(), call.label.clone());
-        vec![ended, Row::Answered { seq, first, by, failure: run.failure.clone() }]
+        vec![ended, ProjectionRow::Answered { seq, first, by, failure: run.failure.clone() }]
     }
 
     /// The open call is over, and nobody learns what it cost: the estimate stands in.
-    fn unheard(&self, state: &'static str) -> Row {
+    fn unheard(&self, state: &'static str) -> ProjectionRow {
         let Some((run, call)) = self.open_call() else {
-            return Row::ModelEnded(CallEnd { state, ..CallEnd::default() });
+            return ProjectionRow::ModelEnded(CallEnd { state, ..CallEnd::default() });
         };
         let usage = Usage { input_tokens: call.input_estimate, ..Usage::default() };
         let cost = run.price(call.model, &usage).map(Money::nanos);
-        Row::ModelEnded(CallEnd { state, input_tokens: count(call.input_estimate), cost, ..CallEnd::default() })
+        ProjectionRow::ModelEnded(CallEnd {
+            state,
+            input_tokens: count(call.input_estimate),
+            cost,
+            ..CallEnd::default()
+        })
     }
 }
 

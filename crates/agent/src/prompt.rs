@@ -3,19 +3,19 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::machine::begun::{Fixed, PastMessage};
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::{self, Pin, View, plan};
+use crate::machine::compaction::{self, ContextView, Pin, plan};
 use crate::machine::digest::Digest;
-use crate::machine::effect::{ModelCall, Purpose};
-use crate::machine::state::Active;
+use crate::machine::effect::{ModelCall, ModelCallPurpose};
+use crate::machine::run_start::{FixedTokens, PastMessage};
+use crate::machine::state::ActiveState;
 use crate::machine::texts;
 use crate::machine::transcript::Transcript;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Principal;
 use hob_core::domain::tools::USE_TOOL;
 use hob_model::message::Message;
-use hob_model::offered::OfferedTools;
+use hob_model::offered_tools::OfferedTools;
 use hob_model::provider::{Request, ToolChoice};
 use hob_model::tokens;
 
@@ -104,7 +104,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// The parts of a run's requests that do not change while it runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Material {
+pub struct PromptInputs {
     /// The system prompt.
     pub system: String,
     /// The tools on offer.
@@ -112,12 +112,12 @@ pub struct Material {
     /// The volatile tail.
     pub tail: String,
     /// The conversation before this run.
-    pub past: Past,
+    pub past: HistorySlice,
 }
 
 /// A stretch of a conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Past {
+pub struct HistorySlice {
     /// The messages, oldest first.
     pub messages: Vec<Message>,
     /// How many tokens they are, as counted when they were said.
@@ -130,7 +130,7 @@ pub struct Past {
     pub said: Vec<usize>,
 }
 
-impl Past {
+impl HistorySlice {
     /// The good results of tools among the messages (row B4); of each tool as many as may become the latest.
     #[must_use]
     pub fn pins(&self) -> Vec<Pin> {
@@ -150,11 +150,17 @@ impl Past {
     }
 }
 
-impl Material {
+impl PromptInputs {
     /// The request for `purpose`, after what was said in the run so far, as far as that is shown; the run's notes stand at
     /// its end, so that what is before them stays as it was.
     #[must_use]
-    pub fn request(&self, view: &View, transcript: &Transcript, notes: Option<Message>, purpose: Purpose) -> Request {
+    pub fn request(
+        &self,
+        view: &ContextView,
+        transcript: &Transcript,
+        notes: Option<Message>,
+        purpose: ModelCallPurpose,
+    ) -> Request {
         let mut messages: Vec<Message> = view.block().into_iter().collect();
         messages.extend(view.of_past(&self.past.messages));
         let stable = messages.len();
@@ -162,12 +168,12 @@ impl Material {
         messages.extend(view.of_transcript(transcript, self.past.messages.len()));
         messages.extend(notes);
         let last_word = match purpose {
-            Purpose::Work | Purpose::Summary => None,
-            Purpose::WrapUpTime => Some(texts::WRAP_UP_TIME),
-            Purpose::WrapUpIterations => Some(texts::WRAP_UP_ITERATIONS),
+            ModelCallPurpose::Work | ModelCallPurpose::Summary => None,
+            ModelCallPurpose::WrapUpTime => Some(texts::WRAP_UP_TIME),
+            ModelCallPurpose::WrapUpIterations => Some(texts::WRAP_UP_ITERATIONS),
         };
         messages.extend(last_word.map(Message::user));
-        let tool_choice = if purpose == Purpose::Work { ToolChoice::Auto } else { ToolChoice::None };
+        let tool_choice = if purpose == ModelCallPurpose::Work { ToolChoice::Auto } else { ToolChoice::None };
         let (system, tools) = (self.system.clone(), self.tools.clone());
         Request { system, messages, stable, tools, tool_choice, max_output_tokens: None, session: None }
     }
@@ -176,7 +182,7 @@ impl Material {
     ///
     /// They are told as one text: what somebody once asked of Hob is not asked of whoever sums up.
     #[must_use]
-    pub fn summary_request(&self, view: &View, transcript: &Transcript, (from, to): (usize, usize)) -> Request {
+    pub fn summary_request(&self, view: &ContextView, transcript: &Transcript, (from, to): (usize, usize)) -> Request {
         let all = self.past.messages.iter().chain(transcript.messages());
         let told: Vec<String> = all.take(to).skip(from).flat_map(told).collect();
         let conversation = view.body().into_iter().chain(told).collect::<Vec<_>>().join("\n");
@@ -195,15 +201,15 @@ impl Material {
 
     /// The sizes of what goes with every request.
     #[must_use]
-    pub fn fixed(&self) -> Fixed {
+    pub fn fixed(&self) -> FixedTokens {
         let tools = self.tools.tokens();
         let system = tokens::estimate(&self.system, &[], &[]);
-        Fixed { system, tools, tail: tokens::message(&Message::user(self.tail.as_str())) }
+        FixedTokens { system, tools, tail: tokens::message(&Message::user(self.tail.as_str())) }
     }
 
     /// The request of a model call: with what goes along beside the transcript, and with the tool that it forces.
     #[must_use]
-    pub fn request_of(&self, run: &Active, call: &ModelCall) -> Request {
+    pub fn request_of(&self, run: &ActiveState, call: &ModelCall) -> Request {
         let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
         request.messages.extend(run.truth.aside());
         request.session = Some(run.input.session_key());
@@ -231,7 +237,7 @@ impl Material {
     }
 }
 
-impl Material {
+impl PromptInputs {
     /// Its tokens, as counted here. What was counted before is not counted again.
     #[must_use]
     pub fn tokens(&self) -> u64 {

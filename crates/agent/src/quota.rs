@@ -13,19 +13,19 @@ use hob_store::{Tx, millis, tool_calls};
 
 /// The household's quotas.
 #[derive(Debug, Clone)]
-pub struct Meter {
+pub struct QuotaChecker {
     /// The quotas.
     pub quotas: Quotas,
 }
 
 /// What has become of a step's tool calls: so many may be made, and what the others are told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Allowed {
+pub(super) struct QuotaDecision {
     pub(super) calls: usize,
     pub(super) reason: String,
 }
 
-impl Meter {
+impl QuotaChecker {
     /// How many of `wanted` more tool calls somebody may have made now; none: all of them.
     pub(super) async fn tool_calls(
         &self,
@@ -33,7 +33,7 @@ impl Meter {
         user: UserId,
         wanted: usize,
         now: Timestamp,
-    ) -> Result<Option<Allowed>, StoreError> {
+    ) -> Result<Option<QuotaDecision>, StoreError> {
         let Some(cap) = self.quotas.tool_calls_per_minute.filter(|_| wanted > 0) else {
             return Ok(None);
         };
@@ -49,6 +49,6 @@ impl Meter {
             "Not run: there may be {cap} tool calls for one person in a minute, and there were as many. The next one may be \
              made in {wait} s (tool_calls_per_minute under [quotas] in config.toml). Call less, or tell the user."
         );
-        Ok(Some(Allowed { calls, reason }))
+        Ok(Some(QuotaDecision { calls, reason }))
     }
 }

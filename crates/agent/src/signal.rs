@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::accepted::Steered;
+use crate::machine::accepted_input::SteeringMessage;
 use crate::machine::agents::ChildEnd;
 use crate::machine::event::Event;
 use crate::machine::question::Answer;
@@ -38,7 +38,7 @@ pub enum Signal {
     /// The run that an agent works for says something to it.
     Told {
         /// What.
-        words: Box<Steered>,
+        words: Box<SteeringMessage>,
     },
     /// It is to stand still.
     Pause {

@@ -10,18 +10,18 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use jiff::Timestamp;
 
-use crate::journal::{self, Folded, QueueChange, RunKey};
-use crate::machine::accepted::Accepted;
+use crate::journal::{self, FoldedRun, QueueChange, RunKey};
+use crate::machine::accepted_input::AcceptedInput;
 use crate::machine::status::Status;
 use crate::machine::texts;
 use crate::projection::agents;
-use crate::projection::resolved::{self, Resolution};
-use crate::projection::write::{Target, Words, say};
+use crate::projection::resolved_questions::{self, Resolution};
+use crate::projection::write::{OutgoingText, RunRowTarget, say};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::outgoing::Destination;
 use hob_store::error::StoreError;
 use hob_store::model_calls::CallEnd;
-use hob_store::runs::{Reached, Waits};
+use hob_store::runs::{QuestionDeadline, ReachedState};
 use hob_store::{Store, Tx, inbound, millis, model_calls, parked, runs};
 
 /// Puts a run aside that this Hob cannot go on with, and tells its sender, once. Gives where that is.
@@ -32,8 +32,8 @@ pub async fn park(tx: &mut Tx, key: &RunKey, why: &str, now: Timestamp) -> Resul
     let destination = destination(tx, key.run).await?;
     if let Some(destination) = &destination {
         let home = hob_store::agents::home(tx, key.run).await?.unwrap_or(key.session);
-        let target = Target { key, home, destination, at: now };
-        say(tx, &target, &format!("run:{}:parked", key.run), Words::note(texts::PARKED)).await?;
+        let target = RunRowTarget { key, home, destination, at: now };
+        say(tx, &target, &format!("run:{}:parked", key.run), OutgoingText::note(texts::PARKED)).await?;
     }
     Ok(destination)
 }
@@ -42,20 +42,20 @@ pub async fn park(tx: &mut Tx, key: &RunKey, why: &str, now: Timestamp) -> Resul
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::info!(run = %key.run, "agent_run.written_off");
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
-    let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd, edition: None };
+    let reached = ReachedState { state, ended_at, hash: None, waits: QuestionDeadline::WithoutEnd, edition: None };
     runs::set_state(tx, key.run, reached).await?;
     lose_call(tx, key.run, now).await?;
     let Some(destination) = destination(tx, key.run).await? else {
         return Ok(());
     };
     let home = hob_store::agents::home(tx, key.run).await?.unwrap_or(key.session);
-    let target = Target { key, home, destination: &destination, at: now };
+    let target = RunRowTarget { key, home, destination: &destination, at: now };
     let unheard = agents::take_unheard(tx, key.run).await?;
     agents::tell_unheard(tx, &target, &unheard).await?;
     // Who waits for it is told, and tells.
     if !agents::lost(tx, &target).await? {
         // Whoever presses now is told that it is too late; the buttons need not be there any more.
-        resolved::write(tx, &target, (None, Resolution::Moot)).await?;
+        resolved_questions::write(tx, &target, (None, Resolution::Moot)).await?;
     }
     Ok(())
 }
@@ -77,7 +77,7 @@ async fn destination(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, Sto
 }
 
 /// A run's fold, or why there is none: its journal cannot be read, or breaks the code that folds it.
-pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, StoreError> {
+pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<FoldedRun, String>, StoreError> {
     match AssertUnwindSafe(journal::load(tx, run)).catch_unwind().await {
         Ok(Ok(folded)) => Ok(Ok(folded)),
         Ok(Err(error @ StoreError::Inconsistent { .. })) => Ok(Err(error.to_string())),
@@ -87,7 +87,7 @@ pub async fn fold(tx: &mut Tx, run: RunId) -> Result<Result<Folded, String>, Sto
 }
 
 /// A run's fold; none if there is none here: then the run is put aside.
-pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
+pub async fn load_or_park(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<FoldedRun>, StoreError> {
     match fold(tx, key.run).await? {
         Ok(folded) => Ok(Some(folded)),
         Err(why) => {
@@ -103,7 +103,7 @@ pub async fn change_queued(
     key: &RunKey,
     change: QueueChange,
     now: Timestamp,
-) -> Result<Option<Accepted>, StoreError> {
+) -> Result<Option<AcceptedInput>, StoreError> {
     match journal::change_queued(tx, key.run, change, now).await {
         Err(error @ StoreError::Inconsistent { .. }) => {
             park(tx, key, &error.to_string(), now).await?;

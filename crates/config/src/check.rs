@@ -5,25 +5,25 @@ use std::path::Path;
 
 use toml::Value as Toml;
 
-use crate::document::{Node, Table, Value};
+use crate::document::{DocumentNode, DocumentTable, DocumentValue};
 use crate::example;
-use crate::expand::Failure;
-use crate::place;
+use crate::expand::ExpansionFailure;
+use crate::key_path;
 use crate::problem::{Finding, Problem};
-use crate::renamed::Both;
-use crate::shape::{Field, Shape};
+use crate::renamed_keys::DuplicateKey;
+use crate::shape::{KeyShape, ValueShape};
 
 /// What a value is to be; without its field where it is one of a list or table.
 #[derive(Clone, Copy)]
 struct Wanted<'s> {
-    shape: &'s Shape,
-    field: Option<&'s Field>,
+    shape: &'s ValueShape,
+    field: Option<&'s KeyShape>,
 }
 
 /// What is known about one document while it is checked.
-pub(super) struct Check<'a> {
+pub(super) struct DocumentCheck<'a> {
     file: &'a Path,
-    root: &'a [Field],
+    root: &'a [KeyShape],
     problems: Vec<Problem>,
     /// Where each key of the document stands.
     lines: BTreeMap<String, usize>,
@@ -31,16 +31,16 @@ pub(super) struct Check<'a> {
     broken: BTreeSet<String>,
 }
 
-impl<'a> Check<'a> {
-    pub(super) fn new(file: &'a Path, root: &'a [Field]) -> Self {
+impl<'a> DocumentCheck<'a> {
+    pub(super) fn new(file: &'a Path, root: &'a [KeyShape]) -> Self {
         Self { file, root, problems: Vec::new(), lines: BTreeMap::new(), broken: BTreeSet::new() }
     }
 
     /// Takes over what could not be expanded.
-    pub(super) fn unexpanded(&mut self, failures: Vec<Failure>) {
-        for Failure { steps, line, trouble } in failures {
+    pub(super) fn unexpanded(&mut self, failures: Vec<ExpansionFailure>) {
+        for ExpansionFailure { steps, line, trouble } in failures {
             let (why, fix) = trouble.words();
-            self.report(&place::of(&steps), line, why, fix);
+            self.report(&key_path::of(&steps), line, why, fix);
         }
     }
 
@@ -50,14 +50,14 @@ impl<'a> Check<'a> {
     }
 
     /// Takes over what stands in the document under an old name and a new one.
-    pub(super) fn renamed(&mut self, both: Vec<Both>) {
-        for Both { key, line, now } in both {
+    pub(super) fn renamed(&mut self, both: Vec<DuplicateKey>) {
+        for DuplicateKey { key, line, now } in both {
             self.report(&key, line, format!("is the old name of {now}, which is there as well"), "remove it");
         }
     }
 
     /// The document without its wrong parts, which are reported.
-    pub(super) fn document(&mut self, table: &Table) -> toml::Table {
+    pub(super) fn document(&mut self, table: &DocumentTable) -> toml::Table {
         self.section("", 1, table, self.root)
     }
 
@@ -73,7 +73,7 @@ impl<'a> Check<'a> {
     }
 
     /// What only `findings` say of a document that has nothing else wrong.
-    pub(super) fn alone(mut self, table: &Table, findings: Vec<Finding>) -> Vec<Problem> {
+    pub(super) fn alone(mut self, table: &DocumentTable, findings: Vec<Finding>) -> Vec<Problem> {
         self.document(table);
         self.broken.clear();
         self.problems.clear();
@@ -88,7 +88,7 @@ impl<'a> Check<'a> {
 
     /// The line of the first of the finding's places that stands in the document, else of the section around.
     fn line(&self, finding: &Finding) -> usize {
-        let around = std::iter::successors(Some(finding.key.as_str()), |inner| place::parent(inner));
+        let around = std::iter::successors(Some(finding.key.as_str()), |inner| key_path::parent(inner));
         finding.places().chain(around).find_map(|at| self.lines.get(at)).copied().unwrap_or(1)
     }
 
@@ -98,10 +98,10 @@ impl<'a> Check<'a> {
         self.problems.push(Problem { file: self.file.to_owned(), line, column: None, key: at.to_owned(), why, fix });
     }
 
-    fn section(&mut self, at: &str, line: usize, table: &Table, fields: &[Field]) -> toml::Table {
+    fn section(&mut self, at: &str, line: usize, table: &DocumentTable, fields: &[KeyShape]) -> toml::Table {
         let mut clean = toml::Table::new();
         for (key, (line, node)) in table {
-            let here = place::child(at, key);
+            let here = key_path::child(at, key);
             self.lines.insert(here.clone(), *line);
             match fields.iter().find(|field| field.name == *key) {
                 Some(field) => {
@@ -115,7 +115,7 @@ impl<'a> Check<'a> {
             if clean.contains_key(&field.name) {
                 continue;
             }
-            let here = place::child(at, &field.name);
+            let here = key_path::child(at, &field.name);
             if !table.contains_key(&field.name) && !self.broken.contains(&here) {
                 let why = format!("is missing, expected {}", expected(&field.shape));
                 self.report(&here, line, why, format!("for example {}", example::setting(field)));
@@ -126,10 +126,10 @@ impl<'a> Check<'a> {
         clean
     }
 
-    fn unknown(&mut self, at: &str, key: &str, line: usize, fields: &[Field]) {
-        let here = place::child(at, key);
+    fn unknown(&mut self, at: &str, key: &str, line: usize, fields: &[KeyShape]) {
+        let here = key_path::child(at, key);
         let fix = if let Some(near) = nearest(key, fields.iter().map(|field| field.name.as_str())) {
-            self.broken.insert(place::child(at, near));
+            self.broken.insert(key_path::child(at, near));
             format!("did you mean `{near}`?")
         } else if let Some(elsewhere) = find(self.root, "", key).filter(|elsewhere| *elsewhere != here) {
             format!("did you mean `{elsewhere}`?")
@@ -142,18 +142,18 @@ impl<'a> Check<'a> {
 
     fn number(&mut self, at: &str, line: usize, number: f64, what: Wanted<'_>) -> Option<Toml> {
         match what.shape {
-            Shape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
+            ValueShape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
             _ => self.wrong(at, line, format!("is {number}"), what),
         }
     }
 
     /// The value in the form that serde reads; `None` if it is wrong.
-    fn value(&mut self, at: &str, line: usize, node: &Node, what: Wanted<'_>) -> Option<Toml> {
+    fn value(&mut self, at: &str, line: usize, node: &DocumentNode, what: Wanted<'_>) -> Option<Toml> {
         let Wanted { shape, field } = what;
         match (shape, &node.value) {
-            (_, Value::Broken) => None,
-            (Shape::Bool, Value::Bool(flag)) => Some(Toml::Boolean(*flag)),
-            (Shape::Integer { min, max }, Value::Integer(number)) => {
+            (_, DocumentValue::Broken) => None,
+            (ValueShape::Bool, DocumentValue::Bool(flag)) => Some(Toml::Boolean(*flag)),
+            (ValueShape::Integer { min, max }, DocumentValue::Integer(number)) => {
                 match number.filter(|n| (min..=max).contains(&n)) {
                     Some(number) => Some(Toml::Integer(number)),
                     None => {
@@ -162,16 +162,18 @@ impl<'a> Check<'a> {
                     }
                 }
             }
-            (Shape::Number { .. }, Value::Integer(Some(number))) => self.number(at, line, *number as f64, what),
-            (Shape::Number { .. }, Value::Float(number)) => self.number(at, line, *number, what),
-            (Shape::Text { min, max }, Value::Text(text)) => match text.chars().count() {
+            (ValueShape::Number { .. }, DocumentValue::Integer(Some(number))) => {
+                self.number(at, line, *number as f64, what)
+            }
+            (ValueShape::Number { .. }, DocumentValue::Float(number)) => self.number(at, line, *number, what),
+            (ValueShape::Text { min, max }, DocumentValue::Text(text)) => match text.chars().count() {
                 0 if *min > 0 => self.wrong(at, line, "is empty".to_owned(), what),
                 chars if !(*min..=*max).contains(&chars) => {
                     self.wrong(at, line, format!("has {chars} characters"), what)
                 }
                 _ => Some(Toml::String(text.clone())),
             },
-            (Shape::Choice(words), Value::Text(text)) => {
+            (ValueShape::Choice(words), DocumentValue::Text(text)) => {
                 if words.iter().any(|(word, _)| word == text) {
                     return Some(Toml::String(text.clone()));
                 }
@@ -181,12 +183,12 @@ impl<'a> Check<'a> {
                 self.report(at, line, why, fix);
                 None
             }
-            (Shape::List { item, min, max }, Value::List(items)) => {
+            (ValueShape::List { item, min, max }, DocumentValue::List(items)) => {
                 if items.len() < *min || items.len() > *max {
                     return self.wrong(at, line, format!("has {} items", items.len()), what);
                 }
-                let mut one = |(index, node): (usize, &Node)| {
-                    let here = place::item(at, index);
+                let mut one = |(index, node): (usize, &DocumentNode)| {
+                    let here = key_path::item(at, index);
                     self.lines.insert(here.clone(), node.line);
                     self.value(&here, node.line, node, Wanted { shape: item, field: None })
                 };
@@ -197,10 +199,10 @@ impl<'a> Check<'a> {
                 }
                 clean.into_iter().collect::<Option<_>>().map(Toml::Array)
             }
-            (Shape::Map { item, .. }, Value::Table(table)) => {
+            (ValueShape::Map { item, .. }, DocumentValue::Table(table)) => {
                 let mut clean = toml::Table::new();
                 for (key, (line, node)) in table {
-                    let here = place::child(at, key);
+                    let here = key_path::child(at, key);
                     self.lines.insert(here.clone(), *line);
                     clean.extend(
                         self.value(&here, *line, node, Wanted { shape: item, field: None })
@@ -209,7 +211,9 @@ impl<'a> Check<'a> {
                 }
                 Some(Toml::Table(clean))
             }
-            (Shape::Section(fields), Value::Table(table)) => Some(Toml::Table(self.section(at, line, table, fields))),
+            (ValueShape::Section(fields), DocumentValue::Table(table)) => {
+                Some(Toml::Table(self.section(at, line, table, fields)))
+            }
             (_, other) => self.wrong(at, line, format!("is {}", other.kind()), what),
         }
     }
@@ -217,15 +221,17 @@ impl<'a> Check<'a> {
     /// Reports a value that is not of its shape.
     fn wrong(&mut self, at: &str, line: usize, is: String, Wanted { shape, field }: Wanted<'_>) -> Option<Toml> {
         let fix = match shape {
-            Shape::Section(_) if at.ends_with(']') => {
-                format!("write each as `[[{}]]`", place::parent(at).unwrap_or(at))
+            ValueShape::Section(_) if at.ends_with(']') => {
+                format!("write each as `[[{}]]`", key_path::parent(at).unwrap_or(at))
             }
-            Shape::Section(_) => format!("write it as `[{at}]`"),
-            Shape::List { item, .. } if matches!(**item, Shape::Section(_)) => format!("write each as `[[{at}]]`"),
-            Shape::Map { name, .. } if field.is_none_or(|field| field.example.is_none()) => {
-                format!("write each as `[{at}.{}]`", place::key(name))
+            ValueShape::Section(_) => format!("write it as `[{at}]`"),
+            ValueShape::List { item, .. } if matches!(**item, ValueShape::Section(_)) => {
+                format!("write each as `[[{at}]]`")
             }
-            Shape::Text { .. } if field.is_none() => "put it in quotes".to_owned(),
+            ValueShape::Map { name, .. } if field.is_none_or(|field| field.example.is_none()) => {
+                format!("write each as `[{at}.{}]`", key_path::key(name))
+            }
+            ValueShape::Text { .. } if field.is_none() => "put it in quotes".to_owned(),
             _ => for_example(field),
         };
         self.report(at, line, format!("{is}, expected {}", expected(shape)), fix);
@@ -233,7 +239,7 @@ impl<'a> Check<'a> {
     }
 }
 
-fn for_example(field: Option<&Field>) -> String {
+fn for_example(field: Option<&KeyShape>) -> String {
     field.map_or_else(
         || "correct it or remove it".to_owned(),
         |field| format!("for example {}", example::setting(field)),
@@ -241,31 +247,33 @@ fn for_example(field: Option<&Field>) -> String {
 }
 
 /// What a shape takes, in words.
-pub(super) fn expected(shape: &Shape) -> String {
+pub(super) fn expected(shape: &ValueShape) -> String {
     match shape {
-        Shape::Text { min: 0, max } => format!("text of at most {max} characters"),
-        Shape::Text { min, max } => format!("text of {min} to {max} characters"),
-        Shape::Choice(words) => {
+        ValueShape::Text { min: 0, max } => format!("text of at most {max} characters"),
+        ValueShape::Text { min, max } => format!("text of {min} to {max} characters"),
+        ValueShape::Choice(words) => {
             let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
             format!("one of: {}", words.join(", "))
         }
-        Shape::Integer { min, max } => format!("a whole number from {min} to {max}"),
-        Shape::Number { min, max } => format!("a number from {min} to {max}"),
-        Shape::Bool => "true or false".to_owned(),
-        Shape::List { item, min, max } => {
+        ValueShape::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        ValueShape::Number { min, max } => format!("a number from {min} to {max}"),
+        ValueShape::Bool => "true or false".to_owned(),
+        ValueShape::List { item, min, max } => {
             let items = match **item {
-                Shape::Text { .. } => "texts",
-                Shape::Integer { .. } => "whole numbers",
-                Shape::Number { .. } => "numbers",
-                Shape::Section(_) => "sections",
-                Shape::Choice(_) | Shape::Bool | Shape::List { .. } | Shape::Map { .. } => "items",
+                ValueShape::Text { .. } => "texts",
+                ValueShape::Integer { .. } => "whole numbers",
+                ValueShape::Number { .. } => "numbers",
+                ValueShape::Section(_) => "sections",
+                ValueShape::Choice(_) | ValueShape::Bool | ValueShape::List { .. } | ValueShape::Map { .. } => "items",
             };
             let limits = if *min == 0 { format!("at most {max}") } else { format!("{min} to {max}") };
             format!("a list of {limits} {items}")
         }
-        Shape::Map { item, .. } if matches!(**item, Shape::Section(_)) => "sections, each with a name".to_owned(),
-        Shape::Map { .. } => "a table of texts".to_owned(),
-        Shape::Section(_) => "a section".to_owned(),
+        ValueShape::Map { item, .. } if matches!(**item, ValueShape::Section(_)) => {
+            "sections, each with a name".to_owned()
+        }
+        ValueShape::Map { .. } => "a table of texts".to_owned(),
+        ValueShape::Section(_) => "a section".to_owned(),
     }
 }
 
@@ -285,19 +293,19 @@ pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 /// The place of the first key of this name in the sections below.
-fn find(fields: &[Field], at: &str, name: &str) -> Option<String> {
+fn find(fields: &[KeyShape], at: &str, name: &str) -> Option<String> {
     fields.iter().find_map(|field| {
-        let here = place::child(at, &field.name);
+        let here = key_path::child(at, &field.name);
         if field.name == name {
             return Some(here);
         }
         let (here, shape) = match &field.shape {
-            Shape::List { item, .. } => (here, &**item),
-            Shape::Map { item, name } => (place::child(&here, name), &**item),
+            ValueShape::List { item, .. } => (here, &**item),
+            ValueShape::Map { item, name } => (key_path::child(&here, name), &**item),
             other => (here, other),
         };
         match shape {
-            Shape::Section(inner) => find(inner, &here, name),
+            ValueShape::Section(inner) => find(inner, &here, name),
             _ => None,
         }
     })

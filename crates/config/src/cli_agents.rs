@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values, walls};
+use crate::{key_path, sandbox_keys, shape, values};
 use hob_core::domain::agents::{TASK, known};
 
 /// A coding agent, in its headless mode.
@@ -39,7 +39,7 @@ impl Default for CliAgentConfig {
         Self {
             command: Vec::new(),
             env: Vec::new(),
-            sandbox: walls::within(),
+            sandbox: sandbox_keys::within(),
             network: true,
             read_dirs: Vec::new(),
             write_dirs: Vec::new(),
@@ -51,7 +51,7 @@ impl CliAgentConfig {
     /// What cannot be, of the agent with this name.
     #[must_use]
     pub fn validate(&self, name: &str) -> Vec<Finding> {
-        let mut found = walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
+        let mut found = sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         if !values::is_name(name) {
             let why = "cannot name an agent, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new("", why, "rename it"));
@@ -67,7 +67,7 @@ impl CliAgentConfig {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
                 let why = "cannot name an environment variable";
-                found.push(Finding::new(place::item("env", index), why, "for example `ANTHROPIC_API_KEY`"));
+                found.push(Finding::new(key_path::item("env", index), why, "for example `ANTHROPIC_API_KEY`"));
             }
         }
         found
@@ -79,7 +79,7 @@ impl CliAgentConfig {
         }
         if self.command.first().is_some_and(|program| program.is_empty() || program == TASK) {
             let why = "does not begin with a program";
-            return Some(Finding::new(place::item("command", 0), why, "write its path"));
+            return Some(Finding::new(key_path::item("command", 0), why, "write its path"));
         }
         let tasks = self.command.iter().filter(|element| *element == TASK).count();
         (tasks != 1).then(|| {

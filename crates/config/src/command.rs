@@ -1,12 +1,12 @@
 //! What `hob config check` says, as text.
 
 use crate::environment::Environment;
-use crate::load::{self, Loaded};
-use crate::off::SectionOff;
+use crate::load::{self, LoadedConfig};
+use crate::switched_off::SectionOff;
 
 /// What is to be said of a config without problems: what is off, what is to be known, or that all is well.
 #[must_use]
-pub fn told(loaded: &Loaded, off: &[SectionOff], env: &Environment) -> String {
+pub fn told(loaded: &LoadedConfig, off: &[SectionOff], env: &Environment) -> String {
     let Some(path) = &loaded.path else {
         let places: Vec<String> = load::usual_places(env).iter().map(|place| place.display().to_string()).collect();
         return format!("no config file ({}): every setting has its default\n", places.join(", "));

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::good::{self, places};
+use crate::good_configs::{self, data_dir_notes};
 use crate::load;
 use crate::state::StateConfig;
 
@@ -70,7 +70,7 @@ pub fn whereabouts(named: Option<&Path>, env: &Environment) -> Result<PathBuf, D
     let state = match load::load(named, env) {
         Ok(loaded) => loaded.config.state,
         Err(_told_by_others) => {
-            let noted = || places::noted(&good::place(named, env)?, env);
+            let noted = || data_dir_notes::noted(&good_configs::place(named, env)?, env);
             StateConfig { dir: load::state_dir(named, env).or_else(noted) }
         }
     };

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{check, place, shape, values};
+use crate::{check, key_path, shape, values};
 
 /// A conversation that the owner can have Hob write to, by its name. People under `[people]` are known by theirs without
 /// this.
@@ -64,7 +64,7 @@ pub(super) fn validate_use(
     known: &BTreeMap<String, DestinationConfig>,
 ) -> Vec<Finding> {
     let Some(name) = to else { return Vec::new() };
-    let key = place::child(at, "to");
+    let key = key_path::child(at, "to");
     let mut found = Vec::new();
     if !known.contains_key(name) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -77,7 +77,7 @@ pub(super) fn validate_use(
     }
     if telegram_chat.is_some() {
         let why = "names one place, and `telegram_chat` another";
-        found.push(Finding::new(&key, why, "keep one of them").with(&place::child(at, "telegram_chat")));
+        found.push(Finding::new(&key, why, "keep one of them").with(&key_path::child(at, "telegram_chat")));
     }
     found
 }
@@ -87,7 +87,7 @@ pub(super) fn validate_use(
 pub fn validate(destinations: &BTreeMap<String, DestinationConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, destination) in destinations {
-        let key = place::key(name);
+        let key = key_path::key(name);
         if !values::is_name(name) {
             let why = "cannot name a destination, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&key, why, "rename it"));

@@ -8,8 +8,8 @@ use std::fmt;
 
 use toml::{Table, Value};
 
-use crate::place;
-use crate::secrets::{self, Sight};
+use crate::key_path;
+use crate::secrets::{self, SchemaPosition};
 
 /// The most characters of a value that are shown.
 const SHOWN_CHARS_MAX: usize = 60;
@@ -22,14 +22,14 @@ pub struct Change {
     /// Its dotted path.
     pub key: String,
     /// What stood there; none: nothing.
-    pub before: Option<Shown>,
+    pub before: Option<ShownValue>,
     /// What stands there; none: nothing.
-    pub after: Option<Shown>,
+    pub after: Option<ShownValue>,
 }
 
 /// A value, as far as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownValue {
     /// In TOML, cut short.
     Value(String),
     /// It is a secret, or has some in it.
@@ -41,16 +41,16 @@ pub enum Shown {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.key)?;
-        let words = |shown: &Option<Shown>| match shown {
+        let words = |shown: &Option<ShownValue>| match shown {
             None => "not set".to_owned(),
-            Some(Shown::Value(value)) => value.clone(),
-            Some(Shown::Secret) => "a secret".to_owned(),
-            Some(Shown::Section) => "a section".to_owned(),
+            Some(ShownValue::Value(value)) => value.clone(),
+            Some(ShownValue::Secret) => "a secret".to_owned(),
+            Some(ShownValue::Section) => "a section".to_owned(),
         };
         match (&self.before, &self.after) {
-            (None, Some(Shown::Section)) => f.write_str("added"),
-            (Some(Shown::Section), None) => f.write_str("removed"),
-            (Some(Shown::Secret), Some(Shown::Secret)) => f.write_str("changed"),
+            (None, Some(ShownValue::Section)) => f.write_str("added"),
+            (Some(ShownValue::Section), None) => f.write_str("removed"),
+            (Some(ShownValue::Secret), Some(ShownValue::Secret)) => f.write_str("changed"),
             (before, after) => write!(f, "{} → {}", words(before), words(after)),
         }
     }
@@ -62,35 +62,35 @@ pub fn between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();
     let schema = secrets::schema();
-    tables(&Way { path: String::new(), sight: Sight::of(&schema) }, &before, &after, &mut changes);
+    tables(&DiffPosition { path: String::new(), sight: SchemaPosition::of(&schema) }, &before, &after, &mut changes);
     changes
 }
 
 /// Where it is looked, and what may be seen there.
-struct Way<'a> {
+struct DiffPosition<'a> {
     path: String,
-    sight: Sight<'a>,
+    sight: SchemaPosition<'a>,
 }
 
-impl Way<'_> {
-    fn shown(&self, value: &Value) -> Shown {
+impl DiffPosition<'_> {
+    fn shown(&self, value: &Value) -> ShownValue {
         if value.is_table() {
-            return Shown::Section;
+            return ShownValue::Section;
         }
         if self.sight.is_hidden() || hides(self.sight, value) {
-            return Shown::Secret;
+            return ShownValue::Secret;
         }
         let text = value.to_string();
         let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(SHOWN_CHARS_MAX) {
-            Some((end, _)) => Shown::Value(format!("{}…", line.get(..end).unwrap_or_default())),
-            None => Shown::Value(line),
+            Some((end, _)) => ShownValue::Value(format!("{}…", line.get(..end).unwrap_or_default())),
+            None => ShownValue::Value(line),
         }
     }
 }
 
 /// Whether something in it must not be seen.
-fn hides(sight: Sight<'_>, value: &Value) -> bool {
+fn hides(sight: SchemaPosition<'_>, value: &Value) -> bool {
     match value {
         Value::Table(table) => table.iter().any(|(key, value)| hides(sight.key(key), value)),
         Value::Array(array) => array.iter().any(|value| hides(sight.item(), value)),
@@ -98,12 +98,12 @@ fn hides(sight: Sight<'_>, value: &Value) -> bool {
     }
 }
 
-fn tables(way: &Way<'_>, before: &Table, after: &Table, changes: &mut Vec<Change>) {
+fn tables(way: &DiffPosition<'_>, before: &Table, after: &Table, changes: &mut Vec<Change>) {
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for key in keys {
-        let name = place::key(key);
+        let name = key_path::key(key);
         let path = if way.path.is_empty() { name } else { format!("{}.{name}", way.path) };
-        let inner = Way { path, sight: way.sight.key(key) };
+        let inner = DiffPosition { path, sight: way.sight.key(key) };
         match (before.get(key), after.get(key)) {
             (before, after) if before == after => {}
             (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, before, after, changes),

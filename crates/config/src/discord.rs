@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
@@ -83,13 +83,17 @@ impl DiscordConfig {
             found.push(Finding::new("bot_token", why, "copy it again from the developer portal: Bot → Reset Token"));
         }
         for channel in self.personas.keys().filter(|channel| !is_channel(channel)) {
-            let at = place::child("personas", channel);
+            let at = key_path::child("personas", channel);
             let why = "is not the id of a channel, expected a whole number";
             found.push(Finding::new(at, why, "for example \"81384788765712384\""));
         }
         for server in self.server_personas.keys().filter(|server| !is_number(server)) {
             let why = "is not the id of a server, expected a whole number";
-            found.push(Finding::new(place::child("server_personas", server), why, "for example \"81384788765712300\""));
+            found.push(Finding::new(
+                key_path::child("server_personas", server),
+                why,
+                "for example \"81384788765712300\"",
+            ));
         }
         found.extend(values::http_url("api_url", &self.api_url));
         found
@@ -114,9 +118,9 @@ pub fn validate_accounts(accounts: &BTreeMap<String, DiscordConfig>) -> Vec<Find
         if !values::is_name(name) || name == DEFAULT_ACCOUNT {
             let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not \
                        `default`, which is `[discord]` itself";
-            found.push(Finding::new(place::key(name), why, "rename it"));
+            found.push(Finding::new(key_path::key(name), why, "rename it"));
         }
-        found.extend(account.validate().into_iter().map(|finding| finding.within(&place::key(name))));
+        found.extend(account.validate().into_iter().map(|finding| finding.within(&key_path::key(name))));
     }
     found
 }

@@ -10,16 +10,16 @@ use crate::problem::Problem;
 
 /// A value and the line it begins on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
+pub(super) struct DocumentNode {
     /// From 1.
     pub(super) line: usize,
     /// What stands there.
-    pub(super) value: Value,
+    pub(super) value: DocumentValue,
 }
 
 /// What can stand in a document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum DocumentValue {
     /// A string.
     Text(String),
     /// A whole number; `None` if it is too big for 64 bits.
@@ -31,17 +31,17 @@ pub(super) enum Value {
     /// A date, a time or both.
     Date,
     /// A list.
-    List(Vec<Node>),
+    List(Vec<DocumentNode>),
     /// A table, in whatever notation.
-    Table(Table),
+    Table(DocumentTable),
     /// Something that a problem has been reported for already.
     Broken,
 }
 
 /// The keys of a table: each with the line it is first named on, which may be a header's.
-pub(super) type Table = BTreeMap<String, (usize, Node)>;
+pub(super) type DocumentTable = BTreeMap<String, (usize, DocumentNode)>;
 
-impl Value {
+impl DocumentValue {
     /// What it is, in the user's words.
     pub(super) fn kind(&self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Value {
 }
 
 /// Reads `text` as TOML, or says everything that keeps it from being TOML.
-pub(super) fn parse(file: &Path, text: &str) -> Result<Table, Vec<Problem>> {
+pub(super) fn parse(file: &Path, text: &str) -> Result<DocumentTable, Vec<Problem>> {
     let (root, errors) = DeTable::parse_recoverable(text);
     let lines = Lines::of(text);
     if errors.is_empty() {
@@ -71,24 +71,24 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Table, Vec<Problem>> {
     Err(problems)
 }
 
-fn table(from: &DeTable<'_>, lines: &Lines<'_>) -> Table {
+fn table(from: &DeTable<'_>, lines: &Lines<'_>) -> DocumentTable {
     from.iter()
         .map(|(key, value)| (key.get_ref().to_string(), (lines.at(key.span().start).0, node(value, lines))))
         .collect()
 }
 
-fn node(from: &toml::Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
+fn node(from: &toml::Spanned<DeValue<'_>>, lines: &Lines<'_>) -> DocumentNode {
     let value = match from.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Integer(number) => Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()),
+        DeValue::String(text) => DocumentValue::Text(text.to_string()),
+        DeValue::Integer(number) => DocumentValue::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()),
         // What is no number is reported as wrong, whatever it is taken for.
-        DeValue::Float(number) => Value::Float(number.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(flag) => Value::Bool(*flag),
-        DeValue::Datetime(_) => Value::Date,
-        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, lines)).collect()),
-        DeValue::Table(inner) => Value::Table(table(inner, lines)),
+        DeValue::Float(number) => DocumentValue::Float(number.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => DocumentValue::Bool(*flag),
+        DeValue::Datetime(_) => DocumentValue::Date,
+        DeValue::Array(items) => DocumentValue::List(items.iter().map(|item| node(item, lines)).collect()),
+        DeValue::Table(inner) => DocumentValue::Table(table(inner, lines)),
     };
-    Node { line: lines.at(from.span().start).0, value }
+    DocumentNode { line: lines.at(from.span().start).0, value }
 }
 
 /// Where the lines of a text begin.

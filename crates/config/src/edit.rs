@@ -3,7 +3,7 @@
 use toml_edit::{DocumentMut, Key, TomlError};
 
 use crate::problem::Problems;
-use crate::{secrets, veil};
+use crate::{redacted_text, secrets};
 
 /// What an admin may change; all else is the owner's, for by it somebody could get more power. So is each table that a key can
 /// stand in, wherever it is: who says where a key goes has it.
@@ -95,8 +95,8 @@ pub enum EditError {
 /// When it is not TOML.
 pub fn shown(text: &str) -> Result<String, EditError> {
     let mut document = parsed(text)?;
-    veil::document(&mut document);
-    Ok(veil::comments(&document.to_string()))
+    redacted_text::document(&mut document);
+    Ok(redacted_text::comments(&document.to_string()))
 }
 
 /// What stands at a key, without secrets; none: nothing, so that the default holds.
@@ -106,7 +106,7 @@ pub fn shown(text: &str) -> Result<String, EditError> {
 pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
     let path = path(key)?;
     let mut document = parsed(text)?;
-    veil::document(&mut document);
+    redacted_text::document(&mut document);
     let mut item = document.as_item();
     for step in &path {
         match item.get(step.get()) {
@@ -114,7 +114,7 @@ pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
             None => return Ok(None),
         }
     }
-    Ok(Some(veil::comments(item.to_string().trim())))
+    Ok(Some(redacted_text::comments(item.to_string().trim())))
 }
 
 /// May only the owner change it? Whatever is not known to be harmless.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
@@ -235,7 +235,7 @@ impl EmailConfig {
 pub fn validate_accounts(accounts: &BTreeMap<String, EmailConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, account) in accounts {
-        let key = place::key(name);
+        let key = key_path::key(name);
         if !values::is_name(name) || name == DEFAULT_ACCOUNT {
             let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not `default`";
             found.push(Finding::new(&key, why, "rename it"));
@@ -248,7 +248,7 @@ pub fn validate_accounts(accounts: &BTreeMap<String, EmailConfig>) -> Vec<Findin
 /// Finds what is no address.
 pub(super) fn validate_addresses(key: &str, addresses: &[String]) -> Vec<Finding> {
     let bad = addresses.iter().enumerate().filter(|(_, address)| !is_address(address));
-    bad.map(|(index, _)| no_address(&place::item(key, index))).collect()
+    bad.map(|(index, _)| no_address(&key_path::item(key, index))).collect()
 }
 
 fn no_address(at: &str) -> Finding {

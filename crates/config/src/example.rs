@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 use toml::Value as Toml;
 
-use crate::shape::{Field, Shape};
-use crate::{Config, place, shape};
+use crate::shape::{KeyShape, ValueShape};
+use crate::{Config, key_path, shape};
 
 /// The first lines of the file.
 const HEAD: &str = "\
@@ -27,7 +27,7 @@ pub fn example() -> String {
 }
 
 /// A setting as it is written, with its default or an example, in backticks.
-pub(super) fn setting(field: &Field) -> String {
+pub(super) fn setting(field: &KeyShape) -> String {
     field
         .sample()
         .and_then(toml)
@@ -54,7 +54,7 @@ pub(super) fn inline(value: &Toml) -> String {
         Toml::Table(table) if table.is_empty() => "{}".to_owned(),
         Toml::Table(table) => {
             let items: Vec<String> =
-                table.iter().map(|(key, value)| format!("{} = {}", place::key(key), inline(value))).collect();
+                table.iter().map(|(key, value)| format!("{} = {}", key_path::key(key), inline(value))).collect();
             format!("{{ {} }}", items.join(", "))
         }
         Toml::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
@@ -63,9 +63,9 @@ pub(super) fn inline(value: &Toml) -> String {
 }
 
 /// Writes the settings of a section, then the sections in it; `off` ones are commented out.
-fn section(out: &mut String, at: &str, fields: &[Field], off: bool) {
-    let is_table = |field: &&Field| inner(field).is_some() || (at.is_empty() && pairs(field).is_some());
-    let (tables, settings): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(is_table);
+fn section(out: &mut String, at: &str, fields: &[KeyShape], off: bool) {
+    let is_table = |field: &&KeyShape| inner(field).is_some() || (at.is_empty() && pairs(field).is_some());
+    let (tables, settings): (Vec<&KeyShape>, Vec<&KeyShape>) = fields.iter().partition(is_table);
     for field in settings {
         meaning(out, field);
         let off = off || field.required || field.optional || field.default.is_none();
@@ -78,11 +78,11 @@ fn section(out: &mut String, at: &str, fields: &[Field], off: bool) {
             line(out, true, &format!("[{}]", field.name));
             pairs
                 .iter()
-                .for_each(|(name, value)| line(out, true, &format!("{} = {}", place::key(name), inline(value))));
+                .for_each(|(name, value)| line(out, true, &format!("{} = {}", key_path::key(name), inline(value))));
             continue;
         }
         let Some((header, fields, named)) = inner(field) else { continue };
-        let path = place::child(at, &field.name);
+        let path = key_path::child(at, &field.name);
         let header = header.replace("{}", &path);
         let off = off || field.optional || named;
         out.push('\n');
@@ -94,37 +94,41 @@ fn section(out: &mut String, at: &str, fields: &[Field], off: bool) {
 }
 
 /// The example of a table of texts: at the top of the file it is a section, as nothing may follow it there.
-fn pairs(field: &Field) -> Option<toml::Table> {
+fn pairs(field: &KeyShape) -> Option<toml::Table> {
     match (&field.shape, field.sample().and_then(toml)) {
-        (Shape::Map { .. }, Some(Toml::Table(table))) => Some(table),
+        (ValueShape::Map { .. }, Some(Toml::Table(table))) => Some(table),
         _ => None,
     }
 }
 
 /// The header and the keys of a field that is a section, or several; and whether there are none of them by default.
-fn inner(field: &Field) -> Option<(String, &[Field], bool)> {
+fn inner(field: &KeyShape) -> Option<(String, &[KeyShape], bool)> {
     match &field.shape {
-        Shape::Section(fields) => Some(("[{}]".to_owned(), fields, false)),
-        Shape::List { item, .. } => match &**item {
+        ValueShape::Section(fields) => Some(("[{}]".to_owned(), fields, false)),
+        ValueShape::List { item, .. } => match &**item {
             // One that is shown whole is written on one line.
-            Shape::Section(fields) if field.example.is_none() => Some(("[[{}]]".to_owned(), fields, true)),
+            ValueShape::Section(fields) if field.example.is_none() => Some(("[[{}]]".to_owned(), fields, true)),
             _ => None,
         },
-        Shape::Map { item, name } => match &**item {
-            Shape::Section(fields) => Some((format!("[{{}}.{}]", place::key(name)), fields, true)),
+        ValueShape::Map { item, name } => match &**item {
+            ValueShape::Section(fields) => Some((format!("[{{}}.{}]", key_path::key(name)), fields, true)),
             _ => None,
         },
-        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => None,
+        ValueShape::Text { .. }
+        | ValueShape::Choice(_)
+        | ValueShape::Integer { .. }
+        | ValueShape::Number { .. }
+        | ValueShape::Bool => None,
     }
 }
 
 /// Writes what a key is for, and what its docs cannot say: its limits and words.
-fn meaning(out: &mut String, field: &Field) {
-    let Field { doc, shape, .. } = field;
+fn meaning(out: &mut String, field: &KeyShape) {
+    let KeyShape { doc, shape, .. } = field;
     match shape {
-        Shape::Integer { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
-        Shape::Number { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
-        Shape::Choice(words) => {
+        ValueShape::Integer { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
+        ValueShape::Number { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
+        ValueShape::Choice(words) => {
             comment(out, doc);
             for (word, doc) in words {
                 comment(out, &format!("  {word}: {doc}"));

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::document::{Node, Table, Value};
+use crate::document::{DocumentNode, DocumentTable, DocumentValue};
 use crate::environment::Environment;
-use crate::place::{self, Step};
-use crate::reference::{Missing, Reference, Sources};
+use crate::key_path::{self, PathStep};
+use crate::secret_reference::{Reference, SecretError, SecretSources};
 use crate::secrets;
 
 /// Why a string cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum ExpansionTrouble {
     /// The variable is not set.
     Unset(String),
     /// The variables that a secret comes from hold nothing.
@@ -23,10 +23,10 @@ pub(super) enum Trouble {
     /// A `${` that no name and `}` follow.
     Malformed,
     /// What it refers to cannot be had.
-    Missing(Missing),
+    Missing(SecretError),
 }
 
-impl Trouble {
+impl ExpansionTrouble {
     /// Whether the file is right, and only what it names is not there.
     pub(super) fn is_absence(&self) -> bool {
         match self {
@@ -60,15 +60,15 @@ impl Trouble {
 }
 
 /// A string that cannot be expanded, and where it stands.
-pub(super) struct Failure {
-    pub(super) steps: Vec<Step>,
+pub(super) struct ExpansionFailure {
+    pub(super) steps: Vec<PathStep>,
     pub(super) line: usize,
-    pub(super) trouble: Trouble,
+    pub(super) trouble: ExpansionTrouble,
 }
 
 /// Where the value of a key comes from, if not from the file alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum ValueOrigin {
     /// From these variables, in whole or in part; with the text as it is written.
     Environment { names: Vec<String>, written: String },
     /// From where the key refers to.
@@ -78,58 +78,62 @@ pub(super) enum Origin {
 /// What came of expanding a document.
 #[derive(Default)]
 pub(super) struct Expansion {
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<ExpansionFailure>,
     /// By place.
-    pub(super) origins: BTreeMap<String, Origin>,
+    pub(super) origins: BTreeMap<String, ValueOrigin>,
     /// Whether a secret stands in the file itself.
     pub(super) has_plain_secret: bool,
 }
 
 /// Expands every string of the table; those that cannot be become `Broken`.
-pub(super) fn document(table: &mut Table, schema: &Json, sources: &Sources<'_>) -> Expansion {
-    let mut walk = Walk { sources, at: Vec::new(), done: Expansion::default() };
+pub(super) fn document(table: &mut DocumentTable, schema: &Json, sources: &SecretSources<'_>) -> Expansion {
+    let mut walk = Expander { sources, at: Vec::new(), done: Expansion::default() };
     walk.table(table, Some(schema));
     walk.done
 }
 
-struct Walk<'a> {
-    sources: &'a Sources<'a>,
-    at: Vec<Step>,
+struct Expander<'a> {
+    sources: &'a SecretSources<'a>,
+    at: Vec<PathStep>,
     done: Expansion,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, table: &mut Table, schema: Option<&Json>) {
+impl Expander<'_> {
+    fn table(&mut self, table: &mut DocumentTable, schema: Option<&Json>) {
         for (key, (line, inner)) in table {
-            self.at.push(Step::Key(key.clone()));
+            self.at.push(PathStep::Key(key.clone()));
             self.node(*line, inner, schema.and_then(|schema| secrets::inner(schema, key)));
             self.at.pop();
         }
     }
 
-    fn node(&mut self, line: usize, node: &mut Node, schema: Option<&Json>) {
+    fn node(&mut self, line: usize, node: &mut DocumentNode, schema: Option<&Json>) {
         match &mut node.value {
-            Value::Text(text) => match self.text(text, schema.is_some_and(secrets::is_secret)) {
+            DocumentValue::Text(text) => match self.text(text, schema.is_some_and(secrets::is_secret)) {
                 Ok(expanded) => *text = expanded,
                 Err(trouble) => {
-                    node.value = Value::Broken;
-                    self.done.failures.push(Failure { steps: self.at.clone(), line, trouble });
+                    node.value = DocumentValue::Broken;
+                    self.done.failures.push(ExpansionFailure { steps: self.at.clone(), line, trouble });
                 }
             },
-            Value::List(items) => {
+            DocumentValue::List(items) => {
                 let schema = schema.and_then(secrets::items);
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.at.push(Step::Item(index));
+                    self.at.push(PathStep::Item(index));
                     self.node(item.line, item, schema);
                     self.at.pop();
                 }
             }
-            Value::Table(inner) => self.table(inner, schema),
-            Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Date | Value::Broken => {}
+            DocumentValue::Table(inner) => self.table(inner, schema),
+            DocumentValue::Integer(_)
+            | DocumentValue::Float(_)
+            | DocumentValue::Bool(_)
+            | DocumentValue::Date
+            | DocumentValue::Broken => {}
         }
     }
 
-    fn text(&mut self, text: &str, is_secret: bool) -> Result<String, Trouble> {
+    fn text(&mut self, text: &str, is_secret: bool) -> Result<String, ExpansionTrouble> {
         let env = self.sources.env();
         // As it is written: what a variable holds is never taken for a reference.
         if let Some(reference) = Reference::of(text).filter(|_| is_secret) {
@@ -140,17 +144,17 @@ impl Walk<'_> {
                 }
                 other => other,
             };
-            self.done.origins.insert(place::of(&self.at), Origin::Elsewhere(reference.clone()));
-            return self.sources.obtain(&reference).map_err(Trouble::Missing);
+            self.done.origins.insert(key_path::of(&self.at), ValueOrigin::Elsewhere(reference.clone()));
+            return self.sources.obtain(&reference).map_err(ExpansionTrouble::Missing);
         }
         let names = variables(text);
         self.done.has_plain_secret |= is_secret && names.is_empty() && !text.is_empty();
         let expanded = expand(text, env);
         let Some(first) = names.first().cloned() else { return expanded };
-        let origin = Origin::Environment { names, written: text.to_owned() };
-        self.done.origins.insert(place::of(&self.at), origin);
+        let origin = ValueOrigin::Environment { names, written: text.to_owned() };
+        self.done.origins.insert(key_path::of(&self.at), origin);
         if is_secret && expanded.as_ref().is_ok_and(String::is_empty) {
-            return Err(Trouble::Empty(first));
+            return Err(ExpansionTrouble::Empty(first));
         }
         expanded
     }
@@ -166,7 +170,7 @@ fn variables(text: &str) -> Vec<String> {
 }
 
 /// Replaces each `${NAME}` by the variable's value and each `$${` by a plain `${`.
-pub(super) fn expand(text: &str, env: &Environment) -> Result<String, Trouble> {
+pub(super) fn expand(text: &str, env: &Environment) -> Result<String, ExpansionTrouble> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(dollar) = rest.find('$') {
@@ -177,9 +181,9 @@ pub(super) fn expand(text: &str, env: &Environment) -> Result<String, Trouble> {
             rest = after;
         } else if let Some(after) = rest.strip_prefix("${") {
             let (name, after) =
-                after.split_once('}').filter(|(name, _)| is_variable(name)).ok_or(Trouble::Malformed)?;
-            let value = env.get(name).ok_or_else(|| Trouble::Unset(name.to_owned()))?;
-            out.push_str(value.to_str().ok_or_else(|| Trouble::NotUtf8(name.to_owned()))?);
+                after.split_once('}').filter(|(name, _)| is_variable(name)).ok_or(ExpansionTrouble::Malformed)?;
+            let value = env.get(name).ok_or_else(|| ExpansionTrouble::Unset(name.to_owned()))?;
+            out.push_str(value.to_str().ok_or_else(|| ExpansionTrouble::NotUtf8(name.to_owned()))?);
             rest = after;
         } else {
             out.push('$');
@@ -217,13 +221,13 @@ mod tests {
             ("$$${A}", Ok("$${A}")),
             ("$$", Ok("$$")),
             ("ä${A}ö", Ok("ä1ö")),
-            ("${NONE}", Err(Trouble::Unset("NONE".to_owned()))),
-            ("${RAW}", Err(Trouble::NotUtf8("RAW".to_owned()))),
-            ("${", Err(Trouble::Malformed)),
-            ("${}", Err(Trouble::Malformed)),
-            ("${A", Err(Trouble::Malformed)),
-            ("${1A}", Err(Trouble::Malformed)),
-            ("${A-default}", Err(Trouble::Malformed)),
+            ("${NONE}", Err(ExpansionTrouble::Unset("NONE".to_owned()))),
+            ("${RAW}", Err(ExpansionTrouble::NotUtf8("RAW".to_owned()))),
+            ("${", Err(ExpansionTrouble::Malformed)),
+            ("${}", Err(ExpansionTrouble::Malformed)),
+            ("${A", Err(ExpansionTrouble::Malformed)),
+            ("${1A}", Err(ExpansionTrouble::Malformed)),
+            ("${A-default}", Err(ExpansionTrouble::Malformed)),
         ] {
             assert_eq!(expand(text, &env), expected.map(str::to_owned), "{text}");
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape};
+use crate::{key_path, shape};
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 
 /// When Hob answers in a group.
@@ -53,7 +53,7 @@ impl GroupsConfig {
         let wrong = self.chats.keys().filter(|key| parse(key).is_none());
         let why = "names no group, expected telegram, slack or discord, a colon, and the chat's id";
         let fix = "for example \"telegram:-1001234567890\"";
-        wrong.map(|key| Finding::new(place::child("chats", key), why, fix)).collect()
+        wrong.map(|key| Finding::new(key_path::child("chats", key), why, fix)).collect()
     }
 }
 

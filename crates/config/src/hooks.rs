@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::persona::meant;
 use crate::problem::Finding;
-use crate::{place, shape, values, walls};
+use crate::{key_path, sandbox_keys, shape, values};
 
 /// When a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub struct HookConfig {
     #[serde(default)]
     pub on_failure: HookFailure,
     /// Whether it runs in the sandbox: then it reaches its folder, what its command names, and nothing else of yours.
-    #[serde(default = "walls::within")]
+    #[serde(default = "sandbox_keys::within")]
     pub sandbox: bool,
     /// In the sandbox: whether it has the network.
     #[serde(default)]
@@ -81,7 +81,7 @@ impl HookConfig {
         let names = self.tools.iter().enumerate().filter(|(_, name)| values::is_name(name));
         let unknown = names.filter(|(_, name)| !known.contains(name.as_str()));
         let finding = |(index, name): (usize, &String)| {
-            let at = place::item(&place::child(key, "tools"), index);
+            let at = key_path::item(&key_path::child(key, "tools"), index);
             Finding::new(at, "is not the name of a tool: the hook would never be run", meant(name, known)).with("tools")
         };
         unknown.map(finding).collect()
@@ -90,11 +90,11 @@ impl HookConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let mut found = walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
+        let mut found = sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         for (index, element) in self.command.iter().enumerate() {
             if element.contains('\0') {
                 found.push(Finding::new(
-                    place::item("command", index),
+                    key_path::item("command", index),
                     "has a NUL character, expected text",
                     "remove it",
                 ));
@@ -102,14 +102,14 @@ impl HookConfig {
         }
         if self.command.first().is_some_and(String::is_empty) {
             let why = "is empty, expected a program";
-            found.push(Finding::new(place::item("command", 0), why, "write its path"));
+            found.push(Finding::new(key_path::item("command", 0), why, "write its path"));
         }
         for (index, pattern) in self.tools.iter().enumerate() {
             let start = pattern.strip_suffix('*').unwrap_or(pattern);
             // A `*` alone is every tool; a beginning may end where a whole name may not.
             if !start.is_empty() && !values::is_name(start) || pattern.is_empty() {
                 let why = "is not a tool's name, nor the beginning of one with a `*` behind";
-                found.push(Finding::new(place::item("tools", index), why, "for example `switch_light` or `mail_*`"));
+                found.push(Finding::new(key_path::item("tools", index), why, "for example `switch_light` or `mail_*`"));
             }
         }
         found

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values, web};
+use crate::{key_path, shape, values, web};
 use hob_core::domain::secret::Secret;
 
 /// How credentials are sent.
@@ -50,7 +50,7 @@ fn header() -> String {
 #[must_use]
 pub(super) fn validate_name(name: &str) -> Option<Finding> {
     let why = "cannot name credentials, expected a letter, then up to 63 letters, digits, `_` or `-`";
-    (!values::is_name(name)).then(|| Finding::new(place::key(name), why, "rename it"))
+    (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
 }
 
 impl HttpConfig {
@@ -59,7 +59,7 @@ impl HttpConfig {
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, host) in self.hosts.iter().enumerate() {
-            found.extend(web::no_place(&place::item("hosts", index), host));
+            found.extend(web::no_place(&key_path::item("hosts", index), host));
         }
         if self.kind == HttpKind::Basic && !self.secret.expose().contains(':') {
             let why = "has no colon, expected a name, a colon and a password";

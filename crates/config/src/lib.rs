@@ -17,7 +17,7 @@ pub mod command;
 pub mod context;
 pub mod daemon;
 pub mod data_dir;
-pub mod declared;
+pub mod declared_loop;
 pub mod delivery;
 pub mod destinations;
 pub mod diff;
@@ -25,40 +25,42 @@ pub mod discord;
 mod document;
 pub mod edit;
 pub mod email;
-mod entrusted;
 pub mod environment;
 pub mod example;
 mod expand;
-pub mod good;
+pub mod good_configs;
 pub mod groups;
 pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
 pub mod http;
+mod key_destinations;
+mod key_path;
 pub mod keychain;
 pub mod load;
 pub mod mcp;
 pub mod memory;
 pub mod models;
-pub mod off;
-pub mod page;
 pub mod people;
 pub mod persona;
-mod place;
 pub mod problem;
 pub mod provider;
 pub mod quotas;
-pub mod reference;
-pub mod remark;
-pub mod renamed;
+mod redacted_text;
+pub mod reference_page;
+pub mod remarks;
+pub mod renamed_keys;
+mod sandbox_keys;
 pub mod schedule;
 pub mod schema;
+pub mod secret_reference;
 pub mod secrets;
 mod shape;
 pub mod show;
 pub mod skills;
 pub mod slack;
 pub mod state;
+pub mod switched_off;
 pub mod telegram;
 pub mod telemetry;
 pub mod terminal;
@@ -68,8 +70,6 @@ pub mod tools;
 pub mod transcription;
 pub mod upkeep;
 mod values;
-mod veil;
-mod walls;
 pub mod web;
 pub mod webhooks;
 pub mod workspace;
@@ -251,7 +251,7 @@ impl Config {
         }
         for (label, model) in &self.models {
             take("models", models::validate_label(label));
-            take("models", model.validate().into_iter().map(|f| f.within(&place::key(label))).collect());
+            take("models", model.validate().into_iter().map(|f| f.within(&key_path::key(label))).collect());
         }
         take("aliases", models::validate_aliases(&self.aliases));
         if let Some(transcription) = &self.transcription {
@@ -263,7 +263,10 @@ impl Config {
             take("telegram", telegram.validate());
         }
         for (name, telegram) in &self.telegram_accounts {
-            take("telegram_accounts", telegram.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+            take(
+                "telegram_accounts",
+                telegram.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect(),
+            );
         }
         if let Some(slack) = &self.slack {
             take("slack", slack.validate());
@@ -293,24 +296,24 @@ impl Config {
         take("web", self.web.validate());
         for (name, profile) in &self.http {
             take("http", http::validate_name(name).into_iter().collect());
-            take("http", profile.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+            take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
-            take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+            take("tools", tool.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         for (name, server) in &self.mcp {
             take("mcp", Vec::from_iter(mcp::validate_name(name)));
-            take("mcp", server.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+            take("mcp", server.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         for (name, agent) in &self.cli_agents {
             let found = agent.validate(name).into_iter();
-            take("cli_agents", found.map(|f| f.within(&place::key(name))).collect());
+            take("cli_agents", found.map(|f| f.within(&key_path::key(name))).collect());
         }
         take("approvals", self.approvals.validate());
         for (index, hook) in self.hooks.iter().enumerate() {
-            take(&place::item("hooks", index), hook.validate());
+            take(&key_path::item("hooks", index), hook.validate());
         }
         take("state", self.state.validate());
         take("backup", self.backup.validate());
@@ -331,7 +334,7 @@ impl Config {
         let modules = persona::modules(self.tools.values().map(|tool| tool.module.as_str()));
         let mut found = Vec::new();
         for (name, persona) in &self.personas {
-            let at = |finding: Finding| finding.within(&place::key(name));
+            let at = |finding: Finding| finding.within(&key_path::key(name));
             found.extend(persona::validate_name(name));
             found.extend(persona.validate(&modules).into_iter().map(at));
         }
@@ -344,45 +347,45 @@ impl Config {
         }
         let own = self.telegram.iter().map(|telegram| ("telegram".to_owned(), telegram));
         let named = self.telegram_accounts.iter();
-        let named = named.map(|(name, telegram)| (place::child("telegram_accounts", name), telegram));
+        let named = named.map(|(name, telegram)| (key_path::child("telegram_accounts", name), telegram));
         for (at, telegram) in own.chain(named) {
             if let Some(name) = &telegram.persona {
-                used(&place::child(&at, "persona"), name);
+                used(&key_path::child(&at, "persona"), name);
             }
             for (chat, name) in &telegram.personas {
-                used(&place::child(&place::child(&at, "personas"), chat), name);
+                used(&key_path::child(&key_path::child(&at, "personas"), chat), name);
             }
         }
-        let others = self.slack_accounts.iter().map(|(name, slack)| (place::child("slack_accounts", name), slack));
+        let others = self.slack_accounts.iter().map(|(name, slack)| (key_path::child("slack_accounts", name), slack));
         for (key, slack) in self.slack.iter().map(|slack| ("slack".to_owned(), slack)).chain(others) {
             if let Some(name) = &slack.persona {
                 used(&format!("{key}.persona"), name);
             }
             for (chat, name) in &slack.personas {
-                used(&place::child(&format!("{key}.personas"), chat), name);
+                used(&key_path::child(&format!("{key}.personas"), chat), name);
             }
             for (workspace, name) in &slack.workspace_personas {
-                used(&place::child(&format!("{key}.workspace_personas"), workspace), name);
+                used(&key_path::child(&format!("{key}.workspace_personas"), workspace), name);
             }
         }
         for (section, discord) in self.discords() {
             if let Some(name) = &discord.persona {
-                used(&place::child(&section, "persona"), name);
+                used(&key_path::child(&section, "persona"), name);
             }
             for (channel, name) in &discord.personas {
-                used(&place::child(&place::child(&section, "personas"), channel), name);
+                used(&key_path::child(&key_path::child(&section, "personas"), channel), name);
             }
             for (server, name) in &discord.server_personas {
-                used(&place::child(&place::child(&section, "server_personas"), server), name);
+                used(&key_path::child(&key_path::child(&section, "server_personas"), server), name);
             }
         }
-        let others = self.email_accounts.iter().map(|(name, email)| (place::child("email_accounts", name), email));
+        let others = self.email_accounts.iter().map(|(name, email)| (key_path::child("email_accounts", name), email));
         for (key, email) in self.email.iter().map(|email| ("email".to_owned(), email)).chain(others) {
             if let Some(name) = &email.persona {
-                used(&place::child(&key, "persona"), name);
+                used(&key_path::child(&key, "persona"), name);
             }
             for (thread, name) in &email.personas {
-                used(&place::child(&place::child(&key, "personas"), thread), name);
+                used(&key_path::child(&key_path::child(&key, "personas"), thread), name);
             }
         }
         all
@@ -392,7 +395,7 @@ impl Config {
     fn discords(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
         let own = self.discord.iter().map(|discord| ("discord".to_owned(), discord));
         let more = self.discord_accounts.iter();
-        own.chain(more.map(|(name, discord)| (place::child("discord_accounts", name), discord)))
+        own.chain(more.map(|(name, discord)| (key_path::child("discord_accounts", name), discord)))
     }
 
     /// What one section needs of another: somebody to speak to, tools that are there.
@@ -408,10 +411,10 @@ impl Config {
         let mut found = self.voiceless();
         found.extend(self.spoken_in());
         for (index, hook) in self.hooks.iter().enumerate() {
-            found.extend(hook.unknown(&place::item("hooks", index), &known));
+            found.extend(hook.unknown(&key_path::item("hooks", index), &known));
         }
         for (name, persona) in &self.personas {
-            let within = place::child(&place::child("personas", name), "loop");
+            let within = key_path::child(&key_path::child("personas", name), "loop");
             let declared = persona.declared.iter().flat_map(|declared| declared.unknown(&known, &commands));
             found.extend(declared.map(|finding| finding.within(&within)));
         }
@@ -436,9 +439,10 @@ impl Config {
         let heartbeat = self.heartbeat.iter().map(|it| ("heartbeat".to_owned(), it.to.as_deref(), it.telegram_chat));
         let schedules = self.schedule.iter().enumerate();
         let schedules =
-            schedules.map(|(index, it)| (place::item("schedule", index), it.to.as_deref(), it.telegram_chat));
+            schedules.map(|(index, it)| (key_path::item("schedule", index), it.to.as_deref(), it.telegram_chat));
         let webhooks = self.webhooks.iter();
-        let webhooks = webhooks.map(|(name, it)| (place::child("webhooks", name), it.to.as_deref(), it.telegram_chat));
+        let webhooks =
+            webhooks.map(|(name, it)| (key_path::child("webhooks", name), it.to.as_deref(), it.telegram_chat));
         let all = heartbeat.chain(schedules).chain(webhooks);
         all.flat_map(|(at, to, chat)| destinations::validate_use(&at, to, chat, &self.destinations)).collect()
     }

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Value as Toml;
 
-use crate::check::Check;
-use crate::document::{Node, Value};
+use crate::check::DocumentCheck;
+use crate::document::{DocumentNode, DocumentValue};
 use crate::environment::Environment;
 use crate::expand::Expansion;
-use crate::off::{SectionOff, Switched};
 use crate::problem::{Finding, Problem, Problems};
-use crate::reference::Sources;
-use crate::renamed::{RENAMED, Renamed};
-use crate::{Config, document, expand, renamed, secrets, shape};
+use crate::renamed_keys::{RENAMED, RenamedKey};
+use crate::secret_reference::SecretSources;
+use crate::switched_off::{SectionOff, SectionsToSwitchOff};
+use crate::{Config, document, expand, renamed_keys, secrets, shape};
 use hob_core::domain::secret::Secret;
 
 /// The biggest config file that is read, in bytes.
@@ -25,7 +25,7 @@ pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A config and where it came from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The config: all defaults if there is no file. What is off is not in it, or says so itself.
     pub config: Config,
     /// The file it was read from.
@@ -35,14 +35,14 @@ pub struct Loaded {
     /// The sections that are off, as a secret of theirs cannot be had.
     pub off: Vec<SectionOff>,
     /// What is to be told although it is no problem.
-    pub notes: Vec<Note>,
+    pub notes: Vec<LoadNote>,
     /// Every secret of the config, from wherever it came.
     hidden: Vec<Secret>,
 }
 
 /// Something that whoever runs Hob should know about the file, though it can be used. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct LoadNote {
     /// The key's dotted path; empty: the file as a whole.
     pub key: String,
     /// The key's line.
@@ -53,7 +53,7 @@ pub struct Note {
     pub fix: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for LoadNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
@@ -65,7 +65,7 @@ impl fmt::Display for Note {
     }
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// What there is without a file.
     fn none() -> Self {
         let (config, source) = (Config::default(), Secret::new(String::new()));
@@ -83,9 +83,9 @@ impl Loaded {
     pub fn problems(&self, findings: Vec<Finding>) -> Option<Problems> {
         let file = self.path.as_deref().filter(|_| !findings.is_empty())?;
         let mut table = document::parse(file, self.source.expose()).ok()?;
-        renamed::apply(&mut table, &RENAMED);
+        renamed_keys::apply(&mut table, &RENAMED);
         let root = shape::of::<Config>();
-        Problems::of(Check::new(file, &root).alone(&table, findings))
+        Problems::of(DocumentCheck::new(file, &root).alone(&table, findings))
     }
 
     /// Whether a channel is off that the file has.
@@ -195,9 +195,9 @@ impl LoadError {
 ///
 /// # Errors
 /// If a file that was named is not there, or the file that was found cannot be read or has problems.
-pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError> {
+pub fn load(named: Option<&Path>, env: &Environment) -> Result<LoadedConfig, LoadError> {
     let Some((path, source)) = find(named, env)? else {
-        return Ok(Loaded::none());
+        return Ok(LoadedConfig::none());
     };
     let (mut loaded, has_plain_secret) = understand(&path, &source, env, &RENAMED)?;
     if has_plain_secret {
@@ -210,7 +210,7 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError
 ///
 /// # Errors
 /// With every problem there is. A secret that cannot be had is none: its section is off.
-pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<Loaded, Problems> {
+pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<LoadedConfig, Problems> {
     understand(file, text, env, &RENAMED).map(|(loaded, _)| loaded)
 }
 
@@ -223,10 +223,10 @@ pub fn parse(file: &Path, text: &str, env: &Environment) -> Result<Config, Probl
 }
 
 /// The document of a text that is right, with its keys under today's names and its secrets fetched.
-pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document::Table, Expansion) {
+pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document::DocumentTable, Expansion) {
     let mut table = document::parse(file, text).unwrap_or_default();
-    renamed::apply(&mut table, &RENAMED);
-    let expansion = expand::document(&mut table, &secrets::schema(), &Sources::of(file, env));
+    renamed_keys::apply(&mut table, &RENAMED);
+    let expansion = expand::document(&mut table, &secrets::schema(), &SecretSources::of(file, env));
     (table, expansion)
 }
 
@@ -235,20 +235,20 @@ pub(super) fn understand(
     file: &Path,
     text: &str,
     env: &Environment,
-    all_renamed: &[Renamed],
-) -> Result<(Loaded, bool), Problems> {
+    all_renamed: &[RenamedKey],
+) -> Result<(LoadedConfig, bool), Problems> {
     let mut table = match document::parse(file, text) {
         Ok(table) => table,
-        Err(problems) => return Problems::of(problems).map_or_else(|| Ok((Loaded::none(), false)), Err),
+        Err(problems) => return Problems::of(problems).map_or_else(|| Ok((LoadedConfig::none(), false)), Err),
     };
-    let (notes, both) = renamed::apply(&mut table, all_renamed);
+    let (notes, both) = renamed_keys::apply(&mut table, all_renamed);
     let schema = secrets::schema();
     let root = shape::fields(&schema);
-    let expansion = expand::document(&mut table, &schema, &Sources::of(file, env));
-    let mut switched = Switched::default();
+    let expansion = expand::document(&mut table, &schema, &SecretSources::of(file, env));
+    let mut switched = SectionsToSwitchOff::default();
     let (failures, places) = switched.sort(expansion.failures);
 
-    let mut check = Check::new(file, &root);
+    let mut check = DocumentCheck::new(file, &root);
     check.renamed(both);
     check.unexpanded(failures);
     check.off(places);
@@ -264,14 +264,14 @@ pub(super) fn understand(
     switched.mark(&mut config);
     let (path, source, off) = (Some(file.to_owned()), Secret::new(text.to_owned()), switched.told);
     let notes = notes.into_iter().chain(config.remarks()).collect();
-    let loaded = Loaded { config, path, source, off, notes, hidden: secrets::in_document(&table, &schema) };
+    let loaded = LoadedConfig { config, path, source, off, notes, hidden: secrets::in_document(&table, &schema) };
     Ok((loaded, expansion.has_plain_secret))
 }
 
 /// A note if others than its owner can read or change the file, which has secrets in it.
-fn open_to_others(path: &Path) -> Option<Note> {
+fn open_to_others(path: &Path) -> Option<LoadNote> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
-    (mode & 0o077 != 0).then(|| Note {
+    (mode & 0o077 != 0).then(|| LoadNote {
         key: String::new(),
         line: None,
         what: format!("the file has secrets in it, and others than its owner may read or change it ({mode:04o})"),
@@ -283,9 +283,9 @@ fn open_to_others(path: &Path) -> Option<Note> {
 pub(super) fn state_dir(named: Option<&Path>, env: &Environment) -> Option<PathBuf> {
     let (path, text) = find(named, env).ok()??;
     let (table, _) = resolved(&path, &text, env);
-    let (_, Node { value: Value::Table(state), .. }) = table.get("state")? else { return None };
+    let (_, DocumentNode { value: DocumentValue::Table(state), .. }) = table.get("state")? else { return None };
     match &state.get("dir")?.1.value {
-        Value::Text(dir) => Some(PathBuf::from(dir)),
+        DocumentValue::Text(dir) => Some(PathBuf::from(dir)),
         _ => None,
     }
 }

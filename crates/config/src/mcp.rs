@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::people::RoleConfig;
 use crate::problem::Finding;
 use crate::tools::ApprovalConfig;
-use crate::{place, shape, values, walls};
+use crate::{key_path, sandbox_keys, shape, values};
 use hob_core::domain::secret::Secret;
 
 /// The longest name of a server: its tools are named after it.
@@ -105,7 +105,7 @@ impl Default for McpConfig {
             command: Vec::new(),
             url: None,
             env: BTreeMap::new(),
-            sandbox: walls::within(),
+            sandbox: sandbox_keys::within(),
             network: true,
             read_dirs: Vec::new(),
             write_dirs: Vec::new(),
@@ -133,16 +133,16 @@ impl McpConfig {
         for (index, element) in self.command.iter().enumerate() {
             if element.contains('\0') {
                 let why = "has a NUL character, expected text";
-                found.push(Finding::new(place::item("command", index), why, "remove it"));
+                found.push(Finding::new(key_path::item("command", index), why, "remove it"));
             }
         }
         if self.command.first().is_some_and(String::is_empty) {
             let why = "is empty, expected a program";
-            found.push(Finding::new(place::item("command", 0), why, "write its path"));
+            found.push(Finding::new(key_path::item("command", 0), why, "write its path"));
         }
         found.extend(self.url.iter().filter_map(|url| values::http_url("url", url)));
         for (name, value) in &self.env {
-            let key = place::child("env", name);
+            let key = key_path::child("env", name);
             if !is_variable(name) {
                 let why = "cannot name a variable, expected letters, digits and `_`, and no digit at the beginning";
                 found.push(Finding::new(&key, why, "rename it"));
@@ -152,10 +152,10 @@ impl McpConfig {
             }
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
-        found.extend(walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
+        found.extend(sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
         for (name, value) in &self.headers {
-            let key = place::child("headers", name);
+            let key = key_path::child("headers", name);
             found.extend(header(&key, name));
             found.extend(values::header_secret(&key, value.expose()));
         }
@@ -205,7 +205,7 @@ pub(super) fn validate_name(name: &str) -> Option<Finding> {
         values::is_name(name) && name.len() <= NAME_CHARS_MAX && !name.contains("__") && !name.ends_with(['_', '-']);
     let why = "cannot name a server, expected a letter, then up to 31 letters, digits, `-` or single `_`, and none of \
                these two at the end";
-    (!fine).then(|| Finding::new(place::key(name), why, "rename it"))
+    (!fine).then(|| Finding::new(key_path::key(name), why, "rename it"))
 }
 
 #[cfg(test)]

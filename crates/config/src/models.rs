@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 
 /// The words by which `/model` knows its models already.
 const TAKEN: [&str; 5] = ["primary", "fast", "smart", "fallback", "auto"];
@@ -99,7 +99,11 @@ pub fn validate_label(label: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let why = "does not name a model, expected provider/model";
-    vec![Finding::new(place::key(label), why, "for example `[models.\"openai/gpt-5-mini\"]`; `hob models` lists yours")]
+    vec![Finding::new(
+        key_path::key(label),
+        why,
+        "for example `[models.\"openai/gpt-5-mini\"]`; `hob models` lists yours",
+    )]
 }
 
 /// Finds what keeps each alias from being one.
@@ -107,7 +111,7 @@ pub fn validate_label(label: &str) -> Vec<Finding> {
 pub fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (alias, label) in aliases {
-        let key = place::key(alias);
+        let key = key_path::key(alias);
         if TAKEN.contains(&alias.as_str()) {
             let why = format!("is a word of Hob's own, expected another than {}", TAKEN.join(", "));
             found.push(Finding::new(&key, why, "call it something else"));

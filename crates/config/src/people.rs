@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{email, place, shape, slack, values};
+use crate::{email, key_path, shape, slack, values};
 
 /// What somebody may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut addresses: BTreeMap<String, &str> = BTreeMap::new();
     let mut seated: Option<&str> = None;
     for (name, person) in people {
-        let key = place::key(name);
+        let key = key_path::key(name);
         if !values::is_name(name) {
             let why = "cannot name a person, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&key, why, "rename it"));
@@ -68,7 +68,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             lists.iter().flat_map(|(list, all)| all.iter().enumerate().map(|(i, id)| (*list, i, *id)))
         {
             if let Some(other) = ids.insert((list, id), name).filter(|other| other != name) {
-                let at = place::item(&format!("{key}.{list}"), index);
+                let at = key_path::item(&format!("{key}.{list}"), index);
                 found.push(Finding::new(at, format!("is also {other}'s, expected one person"), "remove it from one"));
             }
         }
@@ -77,7 +77,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
         for (index, id) in person.slack_user_ids.iter().enumerate() {
             if let Some(other) = slack_ids.insert(id, name).filter(|other| other != name) {
                 let why = format!("is also {other}'s, expected one person");
-                found.push(Finding::new(place::item(&on_slack, index), why, "remove it from one"));
+                found.push(Finding::new(key_path::item(&on_slack, index), why, "remove it from one"));
             }
         }
         let by_letter = format!("{key}.email_addresses");
@@ -85,7 +85,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
         for (index, address) in person.email_addresses.iter().enumerate() {
             if let Some(other) = addresses.insert(address.to_lowercase(), name).filter(|other| other != name) {
                 let why = format!("is also {other}'s, expected one person");
-                found.push(Finding::new(place::item(&by_letter, index), why, "remove it from one"));
+                found.push(Finding::new(key_path::item(&by_letter, index), why, "remove it from one"));
             }
         }
         if !person.terminal {

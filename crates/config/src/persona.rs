@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::declared::LoopConfig;
+use crate::declared_loop::LoopConfig;
 use crate::problem::Finding;
-use crate::{budget, check, place, shape, values};
+use crate::{budget, check, key_path, shape, values};
 use hob_core::domain::tools::MODULES;
 
 /// The word by which `/persona` goes back to what is configured.
@@ -98,7 +98,7 @@ impl PersonaConfig {
         for (index, path) in self.protected_paths.iter().enumerate() {
             if path.trim_matches(['/', '.', ' ']).is_empty() || path.split('/').any(|part| part == "..") {
                 let why = "is no file or folder that can be told from others, expected a path without `..`";
-                found.push(Finding::new(place::item("protected_paths", index), why, "for example `contracts`"));
+                found.push(Finding::new(key_path::item("protected_paths", index), why, "for example `contracts`"));
             }
         }
         if let Some(declared) = &self.declared {
@@ -113,14 +113,14 @@ impl PersonaConfig {
 pub(super) fn validate_modules(key: &str, chosen: &[String], modules: &BTreeSet<&str>) -> Vec<Finding> {
     let unknown = chosen.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()));
     let found = unknown.map(|(index, module)| {
-        Finding::new(place::item(key, index), "is not the module of any tool", meant(module, modules))
+        Finding::new(key_path::item(key, index), "is not the module of any tool", meant(module, modules))
     });
     found.collect()
 }
 
 /// What keeps `name` from naming a persona.
 pub(super) fn validate_name(name: &str) -> Vec<Finding> {
-    let bad = |why: &str| vec![Finding::new(place::key(name), why, "rename it")];
+    let bad = |why: &str| vec![Finding::new(key_path::key(name), why, "rename it")];
     if name == TAKEN {
         return bad("is the word by which `/persona` goes back, expected another");
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::place;
+use crate::key_path;
 
 /// The most problems that are written out; the rest are counted.
 const SHOWN_MAX: usize = 50;
@@ -49,7 +49,7 @@ impl Finding {
 
     /// Whether a problem at `broken` makes this finding doubtful.
     pub(super) fn echoes(&self, broken: &str) -> bool {
-        self.places().any(|mine| place::contains(mine, broken) || place::contains(broken, mine))
+        self.places().any(|mine| key_path::contains(mine, broken) || key_path::contains(broken, mine))
     }
 }
 

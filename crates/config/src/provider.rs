@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::secret::Secret;
 
 /// Who runs the model.
@@ -222,7 +222,7 @@ impl ProviderConfig {
         let mut found = endpoint(self.kind, self.base_url.as_deref(), self.api_key.as_ref());
         for (index, fallback) in self.fallbacks.iter().enumerate() {
             let here = endpoint(fallback.kind, fallback.base_url.as_deref(), fallback.api_key.as_ref());
-            found.extend(here.into_iter().map(|finding| finding.within(&place::item("fallbacks", index))));
+            found.extend(here.into_iter().map(|finding| finding.within(&key_path::item("fallbacks", index))));
             let own = [&self.models.primary, &self.models.fast, &self.models.smart];
             let is_own = self.kind == fallback.kind && own.contains(&&Some(fallback.model.clone()));
             let mut before = self.fallbacks.iter().take(index);
@@ -231,7 +231,7 @@ impl ProviderConfig {
                     "is there already with this kind, expected another model: two of one name cannot be told apart";
                 found.push(
                     Finding::new("model", why, "name another model, or leave this fallback out")
-                        .within(&place::item("fallbacks", index)),
+                        .within(&key_path::item("fallbacks", index)),
                 );
             }
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values, zone};
+use crate::{key_path, shape, values, zone};
 
 /// What becomes of several times that were missed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +59,7 @@ fn grace_secs() -> u64 {
 pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
     let (mut found, mut names) = (Vec::new(), BTreeSet::new());
     for (index, schedule) in schedules.iter().enumerate() {
-        let at = |key: &str| place::child(&place::item("schedule", index), key);
+        let at = |key: &str| key_path::child(&key_path::item("schedule", index), key);
         if !values::is_name(&schedule.name) {
             let why = "cannot name a schedule, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(at("name"), why, "rename it"));

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::{entrusted, secrets};
+use crate::{key_destinations, secrets};
 use hob_core::domain::secret::MARK;
 
 /// Marks of Hob's own, and what TOML has no word for.
-const STRANGE: [&str; 5] = [MARK, entrusted::MARK, "x-order", "x-name", "format"];
+const STRANGE: [&str; 5] = [MARK, key_destinations::MARK, "x-order", "x-name", "format"];
 /// What restricts a text.
 const LIMITS: [&str; 5] = ["minLength", "maxLength", "enum", "oneOf", "pattern"];
 /// A text with a variable in it.

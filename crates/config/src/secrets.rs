@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
 use crate::Config;
-use crate::document::{Node, Table, Value};
+use crate::document::{DocumentNode, DocumentTable, DocumentValue};
 use crate::environment::Environment;
 use hob_core::domain::secret::{MARK, Secret};
 
@@ -14,7 +14,7 @@ const NAMES: [&str; 8] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "
 const VALUE_CHARS_MIN: usize = 8;
 
 /// The secrets of a document whose references are resolved.
-pub(super) fn in_document(table: &Table, schema: &Json) -> Vec<Secret> {
+pub(super) fn in_document(table: &DocumentTable, schema: &Json) -> Vec<Secret> {
     let mut found = Vec::new();
     collect(schema, table, &mut found);
     found
@@ -61,9 +61,9 @@ pub(super) fn has_own(schema: &Json) -> bool {
 /// A place in a config, for whoever shows what stands there: what the types say of it. What they do not know may be anything,
 /// such as a key under a mistyped name, and so may everything below it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sight<'a>(Option<&'a Json>);
+pub(super) struct SchemaPosition<'a>(Option<&'a Json>);
 
-impl<'a> Sight<'a> {
+impl<'a> SchemaPosition<'a> {
     /// Of the whole config.
     pub(super) fn of(schema: &'a Json) -> Self {
         Self(Some(schema))
@@ -101,7 +101,7 @@ fn alternatives(schema: &Json) -> impl Iterator<Item = &Json> {
     ["anyOf", "oneOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten()
 }
 
-fn collect(schema: &Json, table: &Table, found: &mut Vec<Secret>) {
+fn collect(schema: &Json, table: &DocumentTable, found: &mut Vec<Secret>) {
     for (key, (_, node)) in table {
         if let Some(schema) = inner(schema, key) {
             collect_node(schema, node, found);
@@ -109,15 +109,20 @@ fn collect(schema: &Json, table: &Table, found: &mut Vec<Secret>) {
     }
 }
 
-fn collect_node(schema: &Json, node: &Node, found: &mut Vec<Secret>) {
+fn collect_node(schema: &Json, node: &DocumentNode, found: &mut Vec<Secret>) {
     match &node.value {
-        Value::Text(text) if is_secret(schema) => found.push(Secret::new(text.clone())),
-        Value::Table(table) => collect(schema, table, found),
-        Value::List(list) => {
+        DocumentValue::Text(text) if is_secret(schema) => found.push(Secret::new(text.clone())),
+        DocumentValue::Table(table) => collect(schema, table, found),
+        DocumentValue::List(list) => {
             let Some(schema) = items(schema) else { return };
             list.iter().for_each(|node| collect_node(schema, node, found));
         }
-        Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Date | Value::Broken => {}
+        DocumentValue::Text(_)
+        | DocumentValue::Integer(_)
+        | DocumentValue::Float(_)
+        | DocumentValue::Bool(_)
+        | DocumentValue::Date
+        | DocumentValue::Broken => {}
     }
 }
 

@@ -15,7 +15,7 @@ const ITEMS_MAX: usize = 1000;
 
 /// What may stand somewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     /// Text of so many characters.
     Text { min: usize, max: usize },
     /// One of a few words, each with what it means.
@@ -31,12 +31,12 @@ pub(super) enum Shape {
     /// A table whose keys the user names; `name` is an example.
     Map { item: Box<Self>, name: String },
     /// A table with known keys, in the order of the type.
-    Section(Vec<Field>),
+    Section(Vec<KeyShape>),
 }
 
 /// A known key.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct KeyShape {
     pub(super) name: String,
     pub(super) doc: String,
     /// The section is nothing without it.
@@ -47,10 +47,10 @@ pub(super) struct Field {
     pub(super) example: Option<Json>,
     /// Its texts are secrets.
     pub(super) secret: bool,
-    pub(super) shape: Shape,
+    pub(super) shape: ValueShape,
 }
 
-impl Field {
+impl KeyShape {
     /// A value that shows how it is written.
     pub(super) fn sample(&self) -> Option<&Json> {
         self.example.as_ref().or(self.default.as_ref())
@@ -58,13 +58,13 @@ impl Field {
 }
 
 /// The keys of the section `T`.
-pub(super) fn of<T: JsonSchema>() -> Vec<Field> {
+pub(super) fn of<T: JsonSchema>() -> Vec<KeyShape> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     fields(settings.into_generator().into_root_schema_for::<T>().as_value())
 }
 
 /// Those of the section of this schema.
-pub(super) fn fields(section: &Json) -> Vec<Field> {
+pub(super) fn fields(section: &Json) -> Vec<KeyShape> {
     let names = |key: &str| section[key].as_array().into_iter().flatten().filter_map(Json::as_str);
     let field = |name: &str| {
         let schema = &section["properties"][name];
@@ -72,7 +72,7 @@ pub(super) fn fields(section: &Json) -> Vec<Field> {
         let default = schema.get("default").filter(|default| !default.is_null()).cloned();
         let shape = shape(inner);
         let secret = !is_sections(&shape) && secrets::holds_secret(schema);
-        Field {
+        KeyShape {
             name: name.to_owned(),
             doc: schema["description"].as_str().unwrap_or_default().to_owned(),
             required: names("required").any(|required| required == name),
@@ -87,11 +87,15 @@ pub(super) fn fields(section: &Json) -> Vec<Field> {
 }
 
 /// Whether it is a section, or several: those hold secrets, and are none.
-fn is_sections(shape: &Shape) -> bool {
+fn is_sections(shape: &ValueShape) -> bool {
     match shape {
-        Shape::Section(_) => true,
-        Shape::List { item, .. } | Shape::Map { item, .. } => is_sections(item),
-        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => false,
+        ValueShape::Section(_) => true,
+        ValueShape::List { item, .. } | ValueShape::Map { item, .. } => is_sections(item),
+        ValueShape::Text { .. }
+        | ValueShape::Choice(_)
+        | ValueShape::Integer { .. }
+        | ValueShape::Number { .. }
+        | ValueShape::Bool => false,
     }
 }
 
@@ -114,29 +118,29 @@ fn is_type(schema: &Json, name: &str) -> bool {
     }
 }
 
-fn shape(schema: &Json) -> Shape {
+fn shape(schema: &Json) -> ValueShape {
     let size = |key: &str, or: usize| schema[key].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(or);
     let choices = choices(schema);
     if !choices.is_empty() {
-        Shape::Choice(choices)
+        ValueShape::Choice(choices)
     } else if is_type(schema, "string") {
-        Shape::Text { min: size("minLength", 0), max: size("maxLength", TEXT_CHARS_MAX) }
+        ValueShape::Text { min: size("minLength", 0), max: size("maxLength", TEXT_CHARS_MAX) }
     } else if is_type(schema, "integer") {
         let limit = |key: &str, or| schema[key].as_i64().unwrap_or(or);
-        Shape::Integer { min: limit("minimum", i64::MIN), max: limit("maximum", i64::MAX) }
+        ValueShape::Integer { min: limit("minimum", i64::MIN), max: limit("maximum", i64::MAX) }
     } else if is_type(schema, "number") {
         let limit = |key: &str, or| schema[key].as_f64().unwrap_or(or);
-        Shape::Number { min: limit("minimum", f64::MIN), max: limit("maximum", f64::MAX) }
+        ValueShape::Number { min: limit("minimum", f64::MIN), max: limit("maximum", f64::MAX) }
     } else if is_type(schema, "boolean") {
-        Shape::Bool
+        ValueShape::Bool
     } else if is_type(schema, "array") {
         let item = Box::new(shape(&schema["items"]));
-        Shape::List { item, min: size("minItems", 0), max: size("maxItems", ITEMS_MAX) }
+        ValueShape::List { item, min: size("minItems", 0), max: size("maxItems", ITEMS_MAX) }
     } else if schema.get(ORDER).is_some() {
-        Shape::Section(fields(schema))
+        ValueShape::Section(fields(schema))
     } else if schema["additionalProperties"].is_object() {
         let name = schema["x-name"].as_str().unwrap_or("name").to_owned();
-        Shape::Map { item: Box::new(shape(&schema["additionalProperties"])), name }
+        ValueShape::Map { item: Box::new(shape(&schema["additionalProperties"])), name }
     } else {
         unreachable!("the config's types use a form that `shape` has no word for: {schema}")
     }
@@ -194,15 +198,15 @@ mod tests {
     use super::*;
     use crate::Config;
 
-    fn walk(at: &str, fields: &[Field], visit: &mut impl FnMut(&str, &Field)) {
+    fn walk(at: &str, fields: &[KeyShape], visit: &mut impl FnMut(&str, &KeyShape)) {
         assert!(!fields.is_empty(), "{at}: a section needs `#[schemars(transform = shape::in_order::<…>)]`");
         for field in fields {
             visit(&format!("{at}.{}", field.name), field);
             let inner = match &field.shape {
-                Shape::List { item, .. } | Shape::Map { item, .. } => item,
+                ValueShape::List { item, .. } | ValueShape::Map { item, .. } => item,
                 other => other,
             };
-            if let Shape::Section(inner) = inner {
+            if let ValueShape::Section(inner) = inner {
                 walk(&format!("{at}.{}", field.name), inner, visit);
             }
         }
@@ -213,18 +217,18 @@ mod tests {
         walk("", &of::<Config>(), &mut |at, field| {
             assert!(!field.doc.is_empty(), "{at} has no docs");
             match &field.shape {
-                Shape::Integer { min, max } => {
+                ValueShape::Integer { min, max } => {
                     assert!(*min > i64::MIN && *max < i64::MAX, "{at} needs `range(min, max)`");
                     assert!(field.sample().is_some(), "{at} has no default or example");
                 }
-                Shape::Number { min, max } => {
+                ValueShape::Number { min, max } => {
                     assert!(*min > f64::MIN && *max < f64::MAX, "{at} needs `range(min, max)`");
                     assert!(field.sample().is_some(), "{at} has no default or example");
                 }
-                Shape::Text { .. } | Shape::Choice(_) | Shape::Bool => {
+                ValueShape::Text { .. } | ValueShape::Choice(_) | ValueShape::Bool => {
                     assert!(field.sample().is_some(), "{at} has no default or example");
                 }
-                Shape::List { .. } | Shape::Map { .. } | Shape::Section(_) => {}
+                ValueShape::List { .. } | ValueShape::Map { .. } | ValueShape::Section(_) => {}
             }
             if field.required {
                 assert!(field.sample().is_some(), "{at} is required and needs an example");

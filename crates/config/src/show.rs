@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::document::{Node, Table, Value};
+use crate::document::{DocumentNode, DocumentTable, DocumentValue};
 use crate::environment::Environment;
 use crate::example::{inline, toml};
-use crate::expand::{Expansion, Origin};
-use crate::load::{LoadError, Loaded, load, resolved};
-use crate::shape::{self, Field, Shape};
-use crate::{Config, place};
+use crate::expand::{Expansion, ValueOrigin};
+use crate::load::{LoadError, LoadedConfig, load, resolved};
+use crate::shape::{self, KeyShape, ValueShape};
+use crate::{Config, key_path};
 use hob_core::domain::redactor::{REDACTED, Redactor, RedactorError};
 
 /// The config cannot be shown.
@@ -34,10 +34,10 @@ pub fn show(named: Option<&Path>, env: &Environment, all: bool) -> Result<String
     Ok(redactor.redact(&text(&loaded, env, all)).into_owned())
 }
 
-fn text(loaded: &Loaded, env: &Environment, all: bool) -> String {
+fn text(loaded: &LoadedConfig, env: &Environment, all: bool) -> String {
     let (table, Expansion { origins, .. }) = match &loaded.path {
         Some(path) => resolved(path, loaded.source.expose(), env),
-        None => (Table::new(), Expansion::default()),
+        None => (DocumentTable::new(), Expansion::default()),
     };
     let mut out = match &loaded.path {
         Some(path) => format!("# {}\n", path.display()),
@@ -45,24 +45,25 @@ fn text(loaded: &Loaded, env: &Environment, all: bool) -> String {
     };
     loaded.off.iter().for_each(|off| add(&mut out, &format!("# {off}\n")));
     loaded.notes.iter().for_each(|note| add(&mut out, &format!("# {note}\n")));
-    let mut page = Page { out, origins: &origins, all };
+    let mut page = ConfigPage { out, origins: &origins, all };
     page.section("", &shape::of::<Config>(), Some(&table));
     page.out
 }
 
-struct Page<'a> {
+struct ConfigPage<'a> {
     out: String,
-    origins: &'a BTreeMap<String, Origin>,
+    origins: &'a BTreeMap<String, ValueOrigin>,
     all: bool,
 }
 
-impl Page<'_> {
+impl ConfigPage<'_> {
     /// The keys of a section, then the sections in it. What is not in the file has no table.
-    fn section(&mut self, at: &str, fields: &[Field], table: Option<&Table>) {
-        let given = |field: &Field| table.and_then(|table| table.get(&field.name));
-        let (inner, keys): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| is_sections(&field.shape));
+    fn section(&mut self, at: &str, fields: &[KeyShape], table: Option<&DocumentTable>) {
+        let given = |field: &KeyShape| table.and_then(|table| table.get(&field.name));
+        let (inner, keys): (Vec<&KeyShape>, Vec<&KeyShape>) =
+            fields.iter().partition(|field| is_sections(&field.shape));
         for field in keys {
-            let here = place::child(at, &field.name);
+            let here = key_path::child(at, &field.name);
             match (given(field), &field.default) {
                 (Some((line, node)), _) => self.given(&here, field, *line, node),
                 (None, Some(default)) if self.all => {
@@ -73,32 +74,32 @@ impl Page<'_> {
             }
         }
         for field in inner {
-            let here = place::child(at, &field.name);
+            let here = key_path::child(at, &field.name);
             self.inner(&here, field, given(field).map(|(_, node)| &node.value));
         }
     }
 
-    fn inner(&mut self, here: &str, field: &Field, given: Option<&Value>) {
+    fn inner(&mut self, here: &str, field: &KeyShape, given: Option<&DocumentValue>) {
         match (&field.shape, given) {
-            (Shape::Section(fields), Some(Value::Table(table))) => {
+            (ValueShape::Section(fields), Some(DocumentValue::Table(table))) => {
                 self.headed(&format!("[{here}]"), here, fields, Some(table))
             }
-            (Shape::Section(fields), None) if self.all && !field.optional => {
+            (ValueShape::Section(fields), None) if self.all && !field.optional => {
                 self.headed(&format!("[{here}]"), here, fields, None);
             }
-            (Shape::List { item, .. }, Some(Value::List(items))) => {
-                let Shape::Section(fields) = &**item else { return };
+            (ValueShape::List { item, .. }, Some(DocumentValue::List(items))) => {
+                let ValueShape::Section(fields) = &**item else { return };
                 for (index, node) in items.iter().enumerate() {
-                    if let Value::Table(table) = &node.value {
-                        self.headed(&format!("[[{here}]]"), &place::item(here, index), fields, Some(table));
+                    if let DocumentValue::Table(table) = &node.value {
+                        self.headed(&format!("[[{here}]]"), &key_path::item(here, index), fields, Some(table));
                     }
                 }
             }
-            (Shape::Map { item, .. }, Some(Value::Table(tables))) => {
-                let Shape::Section(fields) = &**item else { return };
+            (ValueShape::Map { item, .. }, Some(DocumentValue::Table(tables))) => {
+                let ValueShape::Section(fields) = &**item else { return };
                 for (name, (_, node)) in tables {
-                    let here = place::child(here, name);
-                    if let Value::Table(table) = &node.value {
+                    let here = key_path::child(here, name);
+                    if let DocumentValue::Table(table) = &node.value {
                         self.headed(&format!("[{here}]"), &here, fields, Some(table));
                     }
                 }
@@ -107,7 +108,7 @@ impl Page<'_> {
         }
     }
 
-    fn headed(&mut self, header: &str, here: &str, fields: &[Field], table: Option<&Table>) {
+    fn headed(&mut self, header: &str, here: &str, fields: &[KeyShape], table: Option<&DocumentTable>) {
         let before = self.out.len();
         add(&mut self.out, &format!("\n{header}\n"));
         let empty = self.out.len();
@@ -118,14 +119,14 @@ impl Page<'_> {
         }
     }
 
-    fn given(&mut self, here: &str, field: &Field, line: usize, node: &Node) {
-        let within = |at: &String| place::contains(here, at);
+    fn given(&mut self, here: &str, field: &KeyShape, line: usize, node: &DocumentNode) {
+        let within = |at: &String| key_path::contains(here, at);
         let origins: Vec<String> =
             self.origins.iter().filter(|(at, _)| within(at)).map(|(_, origin)| from(origin)).collect();
         let value = self.value(here, field.secret, node);
         let mut whence = format!("line {line}");
         origins.iter().for_each(|origin| add(&mut whence, &format!(", {origin}")));
-        self.line(&place::key(&field.name), &value, &whence);
+        self.line(&key_path::key(&field.name), &value, &whence);
     }
 
     fn line(&mut self, name: &str, value: &str, whence: &str) {
@@ -133,25 +134,25 @@ impl Page<'_> {
     }
 
     /// A value in TOML: a secret is veiled, and what comes from a variable stands as it is written.
-    fn value(&self, at: &str, secret: bool, node: &Node) -> String {
+    fn value(&self, at: &str, secret: bool, node: &DocumentNode) -> String {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         match (&node.value, self.origins.get(at)) {
-            (Value::Broken, _) => quoted("[missing]"),
-            (Value::Text(_), _) if secret => quoted(REDACTED),
-            (Value::Text(_), Some(Origin::Environment { written, .. })) => quoted(written),
-            (Value::Text(text), _) => quoted(text),
-            (Value::Integer(number), _) => number.unwrap_or_default().to_string(),
-            (Value::Float(number), _) => toml::Value::Float(*number).to_string(),
-            (Value::Bool(flag), _) => flag.to_string(),
-            (Value::Date, _) => quoted("[date]"),
-            (Value::List(items), _) => {
+            (DocumentValue::Broken, _) => quoted("[missing]"),
+            (DocumentValue::Text(_), _) if secret => quoted(REDACTED),
+            (DocumentValue::Text(_), Some(ValueOrigin::Environment { written, .. })) => quoted(written),
+            (DocumentValue::Text(text), _) => quoted(text),
+            (DocumentValue::Integer(number), _) => number.unwrap_or_default().to_string(),
+            (DocumentValue::Float(number), _) => toml::Value::Float(*number).to_string(),
+            (DocumentValue::Bool(flag), _) => flag.to_string(),
+            (DocumentValue::Date, _) => quoted("[date]"),
+            (DocumentValue::List(items), _) => {
                 let items = items.iter().enumerate();
-                let items = items.map(|(index, item)| self.value(&place::item(at, index), secret, item));
+                let items = items.map(|(index, item)| self.value(&key_path::item(at, index), secret, item));
                 format!("[{}]", items.collect::<Vec<_>>().join(", "))
             }
-            (Value::Table(table), _) => {
-                let pair = |(key, (_, node)): (&String, &(usize, Node))| {
-                    format!("{} = {}", place::key(key), self.value(&place::child(at, key), secret, node))
+            (DocumentValue::Table(table), _) => {
+                let pair = |(key, (_, node)): (&String, &(usize, DocumentNode))| {
+                    format!("{} = {}", key_path::key(key), self.value(&key_path::child(at, key), secret, node))
                 };
                 format!("{{ {} }}", table.iter().map(pair).collect::<Vec<_>>().join(", "))
             }
@@ -159,18 +160,22 @@ impl Page<'_> {
     }
 }
 
-fn is_sections(shape: &Shape) -> bool {
+fn is_sections(shape: &ValueShape) -> bool {
     match shape {
-        Shape::Section(_) => true,
-        Shape::List { item, .. } | Shape::Map { item, .. } => matches!(**item, Shape::Section(_)),
-        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => false,
+        ValueShape::Section(_) => true,
+        ValueShape::List { item, .. } | ValueShape::Map { item, .. } => matches!(**item, ValueShape::Section(_)),
+        ValueShape::Text { .. }
+        | ValueShape::Choice(_)
+        | ValueShape::Integer { .. }
+        | ValueShape::Number { .. }
+        | ValueShape::Bool => false,
     }
 }
 
-fn from(origin: &Origin) -> String {
+fn from(origin: &ValueOrigin) -> String {
     match origin {
-        Origin::Environment { names, .. } => format!("environment {}", names.join(", ")),
-        Origin::Elsewhere(reference) => reference.to_string(),
+        ValueOrigin::Environment { names, .. } => format!("environment {}", names.join(", ")),
+        ValueOrigin::Elsewhere(reference) => reference.to_string(),
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 
 /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -24,6 +24,6 @@ impl SkillsConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let dirs = self.dirs.iter().enumerate();
-        dirs.flat_map(|(index, dir)| values::absolute_path(&place::item("dirs", index), dir)).collect()
+        dirs.flat_map(|(index, dir)| values::absolute_path(&key_path::item("dirs", index), dir)).collect()
     }
 }

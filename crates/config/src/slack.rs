@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
@@ -108,11 +108,11 @@ impl SlackConfig {
             found.extend(validate_members(key, ids));
         }
         for chat in self.personas.keys().filter(|chat| !is_id(chat, &['C', 'D', 'G'])) {
-            let at = place::child("personas", chat);
+            let at = key_path::child("personas", chat);
             found.push(Finding::new(at, "is not the id of a channel", "for example \"C012AB3CD\""));
         }
         for workspace in self.workspace_personas.keys().filter(|workspace| !is_id(workspace, &['T'])) {
-            let at = place::child("workspace_personas", workspace);
+            let at = key_path::child("workspace_personas", workspace);
             found.push(Finding::new(at, "is not the id of a workspace", "for example \"T012AB3CD\""));
         }
         found.extend(values::http_url("api_url", &self.api_url));
@@ -125,7 +125,7 @@ pub(super) fn validate_members(key: &str, ids: &[String]) -> Vec<Finding> {
     let bad = ids.iter().enumerate().filter(|(_, id)| !is_member(id));
     bad.map(|(index, _)| {
         let why = "is not the id of a member, expected `U` and capital letters and digits";
-        Finding::new(place::item(key, index), why, "\"Copy member ID\" in the profile, for example \"U012AB3CD\"")
+        Finding::new(key_path::item(key, index), why, "\"Copy member ID\" in the profile, for example \"U012AB3CD\"")
     })
     .collect()
 }
@@ -135,7 +135,7 @@ pub(super) fn validate_members(key: &str, ids: &[String]) -> Vec<Finding> {
 pub fn validate_accounts(accounts: &BTreeMap<String, SlackConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, account) in accounts {
-        let key = place::key(name);
+        let key = key_path::key(name);
         if name == DEFAULT_ACCOUNT || !values::is_name(name) {
             let why =
                 "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, not `default`";

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::webhooks::ServerConfig;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::secret::Secret;
 
 /// What the account of `[telegram]` itself is called.
@@ -89,7 +89,7 @@ impl TelegramConfig {
             found.push(Finding::new("bot_token", why, "copy it again from @BotFather"));
         }
         for chat in self.personas.keys().filter(|chat| chat.parse::<i64>().is_err()) {
-            let at = place::child("personas", chat);
+            let at = key_path::child("personas", chat);
             found.push(Finding::new(
                 at,
                 "is not the id of a chat, expected a whole number",
@@ -133,22 +133,22 @@ pub fn across(
     let mut found = Vec::new();
     let mut tokens: BTreeMap<&str, String> = BTreeMap::new();
     let own = telegram.into_iter().map(|config| ("telegram".to_owned(), config));
-    let named = accounts.iter().map(|(name, config)| (place::child("telegram_accounts", name), config));
+    let named = accounts.iter().map(|(name, config)| (key_path::child("telegram_accounts", name), config));
     for (at, config) in own.chain(named) {
         let TelegramConfig { bot_token, webhook_url, .. } = config;
         if let Some(other) = tokens.insert(bot_token.expose(), at.clone()) {
             let why = format!("is the bot of `[{other}]` too, expected one of its own");
-            found.push(Finding::new(place::child(&at, "bot_token"), why, "make another with @BotFather"));
+            found.push(Finding::new(key_path::child(&at, "bot_token"), why, "make another with @BotFather"));
         }
         if webhook_url.is_some() && server.is_off() {
             let why = "needs `[server]`, which is where Telegram's calls come in";
-            let finding = Finding::new(place::child(&at, "webhook_url"), why, "set `listen` there, or remove this");
+            let finding = Finding::new(key_path::child(&at, "webhook_url"), why, "set `listen` there, or remove this");
             found.push(finding.with("server.listen"));
         }
     }
     for name in accounts.keys().filter(|name| !values::is_name(name) || name.as_str() == DEFAULT) {
         let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`";
-        found.push(Finding::new(place::child("telegram_accounts", name), why, "rename it"));
+        found.push(Finding::new(key_path::child("telegram_accounts", name), why, "rename it"));
     }
     found
 }

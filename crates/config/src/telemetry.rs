@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::secret::Secret;
 
 /// Where traces of Hob's work go.
@@ -47,7 +47,7 @@ impl TelemetryConfig {
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = self.otlp.iter().filter_map(|url| values::http_url("otlp", url)).collect();
         for (name, value) in &self.headers {
-            let key = place::child("headers", name);
+            let key = key_path::child("headers", name);
             let is_word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
             if !is_word {
                 let why = "cannot name a header, expected letters, digits and `-`";

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::people::RoleConfig;
 use crate::problem::Finding;
-use crate::{place, shape, values, walls};
+use crate::{key_path, sandbox_keys, shape, values};
 use hob_core::domain::tools::BUILT_IN;
 
 /// Whether a person has to approve each call of a tool.
@@ -76,7 +76,7 @@ pub struct ToolConfig {
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
     /// Whether it runs in the sandbox: then it reaches its folder, what its command names, and nothing else of yours.
-    #[serde(default = "walls::within")]
+    #[serde(default = "sandbox_keys::within")]
     pub sandbox: bool,
     /// In the sandbox: whether it has the network.
     #[serde(default)]
@@ -126,15 +126,15 @@ impl ToolConfig {
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, element) in self.command.iter().enumerate() {
-            let at = place::item("command", index);
+            let at = key_path::item("command", index);
             found.extend(self.element(index, element).map(|(why, fix)| Finding::new(at, why, fix).with("parameters")));
         }
         if self.command.first().is_some_and(String::is_empty) {
             let why = "is empty, expected a program";
-            found.push(Finding::new(place::item("command", 0), why, "write its path"));
+            found.push(Finding::new(key_path::item("command", 0), why, "write its path"));
         }
         for name in self.parameters.keys() {
-            let at = place::child("parameters", name);
+            let at = key_path::child("parameters", name);
             if !is_parameter(name) {
                 let why = "cannot name a parameter, expected a letter, then up to 63 letters, digits, `_` or `-`";
                 found.push(Finding::new(at, why, "rename it"));
@@ -148,7 +148,7 @@ impl ToolConfig {
             found.push(Finding::new("module", why, "rename it"));
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
-        found.extend(walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
+        found.extend(sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found
     }
 
@@ -172,7 +172,7 @@ impl ToolConfig {
 /// What keeps `name` from naming a tool.
 pub(super) fn validate_name(name: &str) -> Vec<Finding> {
     let why = "cannot name a tool, expected a letter, then up to 63 letters, digits, `_` or `-`";
-    let bad = |why: &str| vec![Finding::new(place::key(name), why, "rename it")];
+    let bad = |why: &str| vec![Finding::new(key_path::key(name), why, "rename it")];
     if BUILT_IN.contains(&name) {
         return bad("is the name of a built-in tool, expected another");
     }

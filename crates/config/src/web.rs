@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::network::NamedPlace;
 use hob_core::domain::secret::Secret;
 
@@ -60,7 +60,7 @@ impl WebConfig {
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         for (index, text) in self.allow.iter().enumerate() {
-            found.extend(no_place(&place::item("allow", index), text));
+            found.extend(no_place(&key_path::item("allow", index), text));
         }
         found.extend(self.search.validate().into_iter().map(|finding| finding.within("search")));
         found

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 use hob_core::domain::secret::Secret;
 
 /// Where Hob listens for HTTP. Put a server with TLS before it if it is to be reached from outside.
@@ -32,7 +32,7 @@ const OFF: &str = "off";
 
 /// Where Hob listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listens {
+pub struct ListenAddress {
     /// The address and port.
     pub address: String,
     /// Somebody has said so: then it must be had.
@@ -42,10 +42,10 @@ pub struct Listens {
 impl ServerConfig {
     /// Where it listens; none: nowhere.
     #[must_use]
-    pub fn listens(&self, environment: &Environment) -> Option<Listens> {
+    pub fn listens(&self, environment: &Environment) -> Option<ListenAddress> {
         let said = self.listen.as_deref().or_else(|| environment.text("HOB_LISTEN"));
         let address = said.unwrap_or(LISTEN).to_owned();
-        (address != OFF).then_some(Listens { address, asked_for: said.is_some() })
+        (address != OFF).then_some(ListenAddress { address, asked_for: said.is_some() })
     }
 
     /// Whether the file says that it does not listen.
@@ -146,7 +146,7 @@ pub(super) fn validate(webhooks: &BTreeMap<String, WebhookConfig>, server: &Serv
     let mut found = Vec::new();
     let mut secrets = BTreeMap::new();
     for (name, webhook) in webhooks {
-        let at = place::child("webhooks", name);
+        let at = key_path::child("webhooks", name);
         if !values::is_name(name) {
             let why = "cannot name a webhook, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&at, why, "rename it"));
@@ -154,12 +154,12 @@ pub(super) fn validate(webhooks: &BTreeMap<String, WebhookConfig>, server: &Serv
         // What one's caller signs would be taken for the other's.
         if let Some(other) = secrets.insert(webhook.secret.expose(), name) {
             let why = format!("is the secret of `webhooks.{other}` too");
-            found.push(Finding::new(place::child(&at, "secret"), why, "give each its own"));
+            found.push(Finding::new(key_path::child(&at, "secret"), why, "give each its own"));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if !webhook.header.chars().all(plain) {
             let why = "cannot name a header, expected letters, digits, `-` and `_`";
-            found.push(Finding::new(place::child(&at, "header"), why, "for example `X-Hub-Signature-256`"));
+            found.push(Finding::new(key_path::child(&at, "header"), why, "for example `X-Hub-Signature-256`"));
         }
         if server.is_off() {
             let why = "cannot be called: Hob does not listen";

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::{place, shape, values};
+use crate::{key_path, shape, values};
 
 /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides, and
 /// cannot change them.
@@ -44,7 +44,7 @@ impl WorkspaceConfig {
         let mut found: Vec<Finding> = self.dir.iter().flat_map(|dir| values::absolute_path("dir", dir)).collect();
         for (key, dirs) in [("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)] {
             for (index, dir) in dirs.iter().enumerate() {
-                found.extend(values::absolute_path(&place::item(key, index), dir));
+                found.extend(values::absolute_path(&key_path::item(key, index), dir));
             }
         }
         found

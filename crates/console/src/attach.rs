@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
-use hob_core::domain::outgoing::Enclosed;
+use hob_core::domain::outgoing::OutgoingFile;
 
 /// The word that a line with a file begins with.
 const WORD: &str = "/attach";
@@ -65,7 +65,7 @@ pub fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
 
 /// A file that was sent to the terminal.
 #[must_use]
-pub fn shown(file: &Enclosed) -> String {
+pub fn shown(file: &OutgoingFile) -> String {
     format!("[{} ({} bytes): {}]", file.name, file.bytes, file.path.display())
 }
 

@@ -5,9 +5,9 @@ use std::io::Write;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::screen::Console;
-use crate::terminal::{Terminal, Typed};
+use crate::terminal::{PromptInput, Terminal};
 use crate::{ConsoleError, Ports};
-use hob_core::domain::channel::Accepted;
+use hob_core::domain::channel::UpdateOutcome;
 
 /// What Ctrl-C says while a run is active.
 const STOP: &str = "/stop";
@@ -43,17 +43,17 @@ where
             }
         };
         let draft = match typed {
-            Typed::Line(line) if line.trim().is_empty() => String::new(),
-            Typed::Line(line) => {
+            PromptInput::Line(line) if line.trim().is_empty() => String::new(),
+            PromptInput::Line(line) => {
                 pressed = false;
                 hand_in(console, ports, line).await
             }
-            Typed::Interrupt => {
+            PromptInput::Interrupt => {
                 pressed = interrupt(console, ports, pressed).await;
                 String::new()
             }
-            Typed::Leave => return Ok(()),
-            Typed::Failed(error) => return Err(error.into()),
+            PromptInput::Leave => return Ok(()),
+            PromptInput::Failed(error) => return Err(error.into()),
         };
         lines.ask(draft);
     }
@@ -83,8 +83,8 @@ where
     let was_busy = console.is_busy();
     console.await_answer(true);
     match ports.say(line.clone()).await {
-        Ok(Accepted::Committed | Accepted::Duplicate) => String::new(),
-        Ok(Accepted::Ignored) => {
+        Ok(UpdateOutcome::Committed | UpdateOutcome::Duplicate) => String::new(),
+        Ok(UpdateOutcome::Ignored) => {
             console.await_answer(was_busy);
             console.note("Hob did not take that: the terminal is not let in here.");
             String::new()

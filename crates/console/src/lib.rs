@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{
-    ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
+    ChannelKind, Conversation, DEFAULT_ACCOUNT, Inbound, InboundEvent, MessageMetadata, Sender,
 };
 use hob_core::domain::rng::Rng;
 
@@ -48,7 +48,7 @@ pub fn local() -> Conversation {
 
 /// Knows when nothing more is to come for what was handed in.
 #[async_trait]
-pub trait Quiet: Send + Sync {
+pub trait SessionIdle: Send + Sync {
     /// Resolves when the terminal's session has no run that is queued or at work, and nothing that is undelivered.
     async fn quiet(&self);
 }
@@ -70,7 +70,7 @@ pub struct Ports {
 
 impl Ports {
     /// Hands a line in as a message of the person at the terminal.
-    async fn say(&self, line: String) -> Result<Accepted, IntakeError> {
+    async fn say(&self, line: String) -> Result<UpdateOutcome, IntakeError> {
         let (text, attachments) = match attach::parse(&line) {
             Some((attachment, text)) => (text, vec![attachment]),
             None => (line, Vec::new()),
@@ -79,10 +79,10 @@ impl Ports {
             conversation: self.place.clone(),
             external_id: self.rng.id(),
             sender: Sender { external_id: LOCAL.to_owned(), name: self.name.clone() },
-            happening: Happening::Posted { text },
+            happening: InboundEvent::Posted { text },
             sent_at: self.clock.now(),
             attachments,
-            circumstances: Circumstances::default(),
+            circumstances: MessageMetadata::default(),
         };
         self.intake.accept(inbound).await
     }

@@ -1,6 +1,6 @@
 //! Where replies are drawn: above the prompt, so that neither garbles the other.
 //!
-//! What is settled stays as it is. Below it is the live region, which is drawn anew until it is settled. A [`Page`] takes
+//! What is settled stays as it is. Below it is the live region, which is drawn anew until it is settled. A [`TerminalPage`] takes
 //! orders from any thread; the `Printer` carries them out, one after the other.
 
 use std::io;
@@ -25,7 +25,7 @@ const ROWS_MIN: usize = 4;
 
 /// How a page reaches its terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum PageStyle {
     /// Through a line editor that prints whole lines above its prompt.
     AbovePrompt {
         /// Words may be bold, or in colour.
@@ -57,7 +57,7 @@ impl Size {
 
 /// Something to be shown, on lines of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum PagePiece {
     /// As it stands.
     Plain(String),
     /// Whole blocks of Markdown; `apart` from what stands above.
@@ -66,19 +66,19 @@ pub(super) enum Piece {
 
 /// What is not settled yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Live {
+pub(super) struct LiveRegion {
     /// What is written so far of blocks that are not finished.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<PagePiece>,
     /// What is done right now, and since when.
     pub(super) doing: Option<(String, Instant)>,
 }
 
 /// What the printer is told.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum PrinterCommand {
     Draw {
-        settled: Vec<Piece>,
-        live: Live,
+        settled: Vec<PagePiece>,
+        live: LiveRegion,
     },
     /// The editor is about to show its prompt.
     Coming,
@@ -97,18 +97,18 @@ pub(super) enum Order {
 
 /// The way onto the terminal; its clones draw on the same page, in the order of the calls.
 #[derive(Debug, Clone)]
-pub struct Page {
-    orders: SyncSender<Order>,
+pub struct TerminalPage {
+    orders: SyncSender<PrinterCommand>,
     /// How many columns the prompt and what is typed take together.
     typed: Arc<AtomicUsize>,
 }
 
-impl Page {
+impl TerminalPage {
     /// Starts the thread that prints; it ends with the last clone of the page.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn start<S, P>(style: Style, size: S, print: P) -> io::Result<Self>
+    pub fn start<S, P>(style: PageStyle, size: S, print: P) -> io::Result<Self>
     where
         S: Fn() -> Size + Send + 'static,
         P: FnMut(String) -> io::Result<()> + Send + 'static,
@@ -121,12 +121,12 @@ impl Page {
     }
 
     /// What is settled comes below what was; `live` takes the place of what was live.
-    pub(super) fn draw(&self, settled: Vec<Piece>, live: Live) -> io::Result<()> {
-        self.order(Order::Draw { settled, live })
+    pub(super) fn draw(&self, settled: Vec<PagePiece>, live: LiveRegion) -> io::Result<()> {
+        self.order(PrinterCommand::Draw { settled, live })
     }
 
     /// Tells where the prompt stands.
-    pub(super) fn tell(&self, order: Order) {
+    pub(super) fn tell(&self, order: PrinterCommand) {
         if let Err(error) = self.orders.send(order) {
             tracing::debug!(%error, "the page is gone");
         }
@@ -143,7 +143,7 @@ impl Page {
     /// When it takes nothing any more.
     pub fn flush(&self) -> io::Result<()> {
         let (done, wait) = sync_channel(1);
-        self.order(Order::Flush(done))?;
+        self.order(PrinterCommand::Flush(done))?;
         if let Err(error) = wait.recv_timeout(FLUSH_WAIT_MAX) {
             tracing::debug!(%error, "the terminal takes its time");
         }
@@ -152,15 +152,15 @@ impl Page {
 
     /// The prompt may not leave its row before the printer knows.
     pub(super) fn leave(&self) {
-        self.tell(Order::Left);
+        self.tell(PrinterCommand::Left);
         let (done, wait) = sync_channel(1);
-        self.tell(Order::Flush(done));
+        self.tell(PrinterCommand::Flush(done));
         if let Err(error) = wait.recv_timeout(FLUSH_WAIT_MAX) {
             tracing::debug!(%error, "the terminal takes its time");
         }
     }
 
-    fn order(&self, order: Order) -> io::Result<()> {
+    fn order(&self, order: PrinterCommand) -> io::Result<()> {
         self.orders.try_send(order).map_err(|error| match error {
             TrySendError::Full(_) => io::Error::new(io::ErrorKind::WouldBlock, "the terminal is not taking anything"),
             TrySendError::Disconnected(_) => io::ErrorKind::BrokenPipe.into(),

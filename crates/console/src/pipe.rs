@@ -6,14 +6,14 @@ use std::thread;
 use tokio::sync::mpsc;
 
 use crate::screen::Console;
-use crate::{ConsoleError, Ports, Quiet};
-use hob_core::domain::channel::{Accepted, Ended};
+use crate::{ConsoleError, Ports, SessionIdle};
+use hob_core::domain::channel::{IdleReason, UpdateOutcome};
 
 /// What is read of one line. The router's own limit on a message is far lower; this one keeps memory bounded.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Where a script's lines come from, and where to say what is wrong with them.
-pub struct Input {
+pub struct ScriptInput {
     /// Standard input.
     pub lines: Box<dyn BufRead + Send>,
     /// Standard error.
@@ -24,11 +24,16 @@ pub struct Input {
 ///
 /// # Errors
 /// When the input cannot be read, or a line cannot be stored.
-pub async fn pipe<W>(input: Input, console: &Console<W>, quiet: &dyn Quiet, ports: &Ports) -> Result<(), ConsoleError>
+pub async fn pipe<W>(
+    input: ScriptInput,
+    console: &Console<W>,
+    quiet: &dyn SessionIdle,
+    ports: &Ports,
+) -> Result<(), ConsoleError>
 where
     W: Write + Send + 'static,
 {
-    let Input { lines, mut errors } = input;
+    let ScriptInput { lines, mut errors } = input;
     let (read, mut next) = mpsc::channel(1);
     // Not on tokio's pool: a read that never ends must not keep the runtime from ending.
     thread::Builder::new()
@@ -55,8 +60,8 @@ where
         }
         let number = line.number;
         match ports.say(line.text).await.map_err(|source| ConsoleError::NotStored { line: number, source })? {
-            Accepted::Committed | Accepted::Duplicate => {}
-            Accepted::Ignored => complain(&mut errors, number, "was not taken: the terminal is not let in here"),
+            UpdateOutcome::Committed | UpdateOutcome::Duplicate => {}
+            UpdateOutcome::Ignored => complain(&mut errors, number, "was not taken: the terminal is not let in here"),
         }
         tokio::select! {
             () = quiet.quiet() => {}
@@ -72,16 +77,16 @@ where
 pub async fn once<W>(
     message: String,
     console: &Console<W>,
-    quiet: &dyn Quiet,
+    quiet: &dyn SessionIdle,
     ports: &Ports,
-) -> Result<Option<Ended>, ConsoleError>
+) -> Result<Option<IdleReason>, ConsoleError>
 where
     W: Write + Send + 'static,
 {
     console.begin();
     let taken = ports.say(message).await.map_err(|source| ConsoleError::NotStored { line: 1, source })?;
-    if taken == Accepted::Ignored {
-        return Ok(Some(Ended::Failed));
+    if taken == UpdateOutcome::Ignored {
+        return Ok(Some(IdleReason::Failed));
     }
     quiet.quiet().await;
     Ok(console.ended().await)
@@ -95,7 +100,7 @@ fn complain(errors: &mut dyn Write, line: u64, what: &str) {
 
 /// A line of the input.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Line {
+struct InputLine {
     number: u64,
     text: String,
     /// Bytes that are not UTF-8 were replaced.
@@ -104,7 +109,7 @@ struct Line {
     cut: bool,
 }
 
-impl Line {
+impl InputLine {
     fn new(number: u64, bytes: &[u8], cut: bool) -> Self {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -122,7 +127,7 @@ impl Line {
     }
 }
 
-fn read_lines(mut input: Box<dyn BufRead + Send>, lines: &mpsc::Sender<io::Result<Line>>) {
+fn read_lines(mut input: Box<dyn BufRead + Send>, lines: &mpsc::Sender<io::Result<InputLine>>) {
     for number in 1.. {
         match read_line(&mut input, number, LINE_BYTES_MAX).transpose() {
             Some(line) => {
@@ -136,7 +141,7 @@ fn read_lines(mut input: Box<dyn BufRead + Send>, lines: &mpsc::Sender<io::Resul
     }
 }
 
-fn read_line(input: &mut dyn BufRead, number: u64, bytes_max: u64) -> io::Result<Option<Line>> {
+fn read_line(input: &mut dyn BufRead, number: u64, bytes_max: u64) -> io::Result<Option<InputLine>> {
     let mut bytes = Vec::new();
     let read = input.take(bytes_max).read_until(b'\n', &mut bytes)?;
     if read == 0 {
@@ -144,7 +149,7 @@ fn read_line(input: &mut dyn BufRead, number: u64, bytes_max: u64) -> io::Result
     }
     // A full measure without a line's end: either more follows, or the input ends just here.
     let cut = !bytes.ends_with(b"\n") && bytes.len() as u64 == bytes_max && skip_line(input)?;
-    Ok(Some(Line::new(number, &bytes, cut)))
+    Ok(Some(InputLine::new(number, &bytes, cut)))
 }
 
 /// Skips what is left of a line; tells whether that was more than its end.
@@ -169,12 +174,12 @@ fn skip_line(input: &mut dyn BufRead) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn lines(mut input: &[u8], bytes_max: u64) -> Vec<Line> {
+    fn lines(mut input: &[u8], bytes_max: u64) -> Vec<InputLine> {
         (1..).map_while(|number| read_line(&mut input, number, bytes_max).unwrap()).collect()
     }
 
-    fn line(number: u64, text: &str) -> Line {
-        Line { number, text: text.to_owned(), ..Line::default() }
+    fn line(number: u64, text: &str) -> InputLine {
+        InputLine { number, text: text.to_owned(), ..InputLine::default() }
     }
 
     #[test]
@@ -185,12 +190,12 @@ mod tests {
 
     #[test]
     fn bad_bytes_are_replaced_and_told() {
-        assert_eq!(lines(b"a\xffb\n", 100), [Line { replaced: true, ..line(1, "a\u{fffd}b") }]);
+        assert_eq!(lines(b"a\xffb\n", 100), [InputLine { replaced: true, ..line(1, "a\u{fffd}b") }]);
     }
 
     #[test]
     fn a_line_beyond_the_limit_is_cut_and_the_next_is_whole() {
-        assert_eq!(lines(b"abcdefgh\nxy\n", 4), [Line { cut: true, ..line(1, "abcd") }, line(2, "xy")]);
+        assert_eq!(lines(b"abcdefgh\nxy\n", 4), [InputLine { cut: true, ..line(1, "abcd") }, line(2, "xy")]);
         assert_eq!(lines(b"abcd\nxy\nabcd", 4), [line(1, "abcd"), line(2, "xy"), line(3, "abcd")]);
     }
 }

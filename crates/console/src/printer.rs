@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use crate::page::{Live, Order, Piece, Size, Style};
+use crate::page::{LiveRegion, PagePiece, PageStyle, PrinterCommand, Size};
 use crate::terminal::PROMPT;
 use crate::text::{layout, safe, typed_rows, width_of};
 use hob_core::domain::capabilities::Capabilities;
@@ -22,7 +22,7 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// Where the prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum PromptStage {
     /// Nowhere: what is printed is there at once.
     Free,
     /// About to come, or to leave its row: nothing is printed.
@@ -34,15 +34,15 @@ enum Stage {
 type Print = Box<dyn FnMut(String) -> io::Result<()> + Send>;
 
 pub(super) struct Printer {
-    style: Style,
+    style: PageStyle,
     size: Box<dyn Fn() -> Size + Send>,
     print: Print,
     /// How many columns the prompt and what is typed take together.
     typed: Arc<AtomicUsize>,
-    stage: Stage,
+    stage: PromptStage,
     /// What is to be settled.
-    settled: Vec<Piece>,
-    live: Live,
+    settled: Vec<PagePiece>,
+    live: LiveRegion,
     frame: usize,
     is_dirty: bool,
     /// The rows of the live region, as they stand on the terminal.
@@ -55,16 +55,21 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(style: Style, size: Box<dyn Fn() -> Size + Send>, print: Print, typed: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(
+        style: PageStyle,
+        size: Box<dyn Fn() -> Size + Send>,
+        print: Print,
+        typed: Arc<AtomicUsize>,
+    ) -> Self {
         let drawn_for = size();
         Self {
             style,
             size,
             print,
             typed,
-            stage: Stage::Free,
+            stage: PromptStage::Free,
             settled: Vec::new(),
-            live: Live::default(),
+            live: LiveRegion::default(),
             frame: 0,
             is_dirty: false,
             drawn: Vec::new(),
@@ -74,7 +79,7 @@ impl Printer {
         }
     }
 
-    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+    pub(super) fn run(mut self, orders: &Receiver<PrinterCommand>) {
         loop {
             let order = if self.moves() {
                 orders.recv_timeout(TICK)
@@ -102,7 +107,7 @@ impl Printer {
 
     /// Whether what is live changes by itself: with time, or with the terminal's size.
     fn moves(&self) -> bool {
-        self.live != Live::default()
+        self.live != LiveRegion::default()
     }
 
     fn tick(&mut self) {
@@ -113,34 +118,34 @@ impl Printer {
         self.is_dirty |= (self.size)() != self.drawn_for;
     }
 
-    fn obey(&mut self, order: Order) -> io::Result<()> {
+    fn obey(&mut self, order: PrinterCommand) -> io::Result<()> {
         match order {
-            Order::Draw { settled, live } => {
+            PrinterCommand::Draw { settled, live } => {
                 self.settled.extend(settled);
                 self.live = live;
                 self.is_dirty = true;
             }
             // Its editor does not say that the prompt stands: it prints it, and reads.
-            Order::Coming if self.style == Style::Plain => self.stage = Stage::Up,
-            Order::Coming | Order::Left => self.stage = Stage::Between,
-            Order::Up => self.stage = Stage::Up,
-            Order::Printed => {
+            PrinterCommand::Coming if self.style == PageStyle::Plain => self.stage = PromptStage::Up,
+            PrinterCommand::Coming | PrinterCommand::Left => self.stage = PromptStage::Between,
+            PrinterCommand::Up => self.stage = PromptStage::Up,
+            PrinterCommand::Printed => {
                 if let Some((drawn, size)) = self.outstanding.take() {
                     (self.drawn, self.drawn_for) = (drawn, size);
                 }
             }
-            Order::Free { typed } => {
-                self.stage = Stage::Free;
+            PrinterCommand::Free { typed } => {
+                self.stage = PromptStage::Free;
                 self.below(&typed)?;
             }
-            Order::Flush(done) => self.flushes.push(done),
+            PrinterCommand::Flush(done) => self.flushes.push(done),
         }
         Ok(())
     }
 
     /// Answers whoever waits, unless the editor has still to print.
     fn answer(&mut self) {
-        if self.stage == Stage::Up && self.outstanding.is_some() {
+        if self.stage == PromptStage::Up && self.outstanding.is_some() {
             return;
         }
         for done in self.flushes.drain(..) {
@@ -152,7 +157,7 @@ impl Printer {
 
     /// What was typed stands below the live region: it comes above it.
     fn below(&mut self, typed: &str) -> io::Result<()> {
-        if self.drawn.is_empty() || self.style == Style::Plain {
+        if self.drawn.is_empty() || self.style == PageStyle::Plain {
             return Ok(());
         }
         let size = (self.size)();
@@ -166,7 +171,7 @@ impl Printer {
 
     /// How many rows of the terminal are taken by what was drawn, without so many of the first.
     fn heights(&self, size: Size, without: usize) -> usize {
-        let reflows = matches!(self.style, Style::AbovePrompt { reflows: true, .. });
+        let reflows = matches!(self.style, PageStyle::AbovePrompt { reflows: true, .. });
         let is_narrower = size.columns < self.drawn_for.columns;
         let height = |row: &String| match reflows && is_narrower {
             true => width_of(row).div_ceil(size.columns).max(1),
@@ -177,19 +182,19 @@ impl Printer {
 
     /// Brings the terminal to what it should show, if that can be done now.
     fn paint(&mut self) -> io::Result<()> {
-        if !self.is_dirty || self.stage == Stage::Between || self.outstanding.is_some() {
+        if !self.is_dirty || self.stage == PromptStage::Between || self.outstanding.is_some() {
             return Ok(());
         }
         self.is_dirty = false;
         let size = (self.size)();
         let mut rows: Vec<String> =
             std::mem::take(&mut self.settled).iter().flat_map(|piece| self.rows(piece, size)).collect();
-        if self.style == Style::Plain {
+        if self.style == PageStyle::Plain {
             if rows.is_empty() {
                 return Ok(());
             }
             let text: String = rows.into_iter().map(|row| row + "\n").collect();
-            let text = if self.stage == Stage::Up { format!("\n{text}{PROMPT}") } else { text };
+            let text = if self.stage == PromptStage::Up { format!("\n{text}{PROMPT}") } else { text };
             return (self.print)(text);
         }
         let live = self.live_rows(size);
@@ -208,7 +213,7 @@ impl Printer {
             // The editor ends whatever it prints with a line's end.
             drawing.push_str("\u{1b}[1A\n");
         }
-        if self.stage == Stage::Up {
+        if self.stage == PromptStage::Up {
             self.outstanding = Some((live, size));
         } else {
             (self.drawn, self.drawn_for) = (live, size);
@@ -216,11 +221,11 @@ impl Printer {
         (self.print)(drawing)
     }
 
-    fn rows(&self, piece: &Piece, size: Size) -> Vec<String> {
+    fn rows(&self, piece: &PagePiece, size: Size) -> Vec<String> {
         match piece {
-            Piece::Plain(text) => layout(&safe(text.trim_end_matches('\n')), size.columns),
-            Piece::Markdown { text, apart } => {
-                let styles = matches!(self.style, Style::AbovePrompt { styles: true, .. });
+            PagePiece::Plain(text) => layout(&safe(text.trim_end_matches('\n')), size.columns),
+            PagePiece::Markdown { text, apart } => {
+                let styles = matches!(self.style, PageStyle::AbovePrompt { styles: true, .. });
                 let shown = render(text, &Capabilities::terminal(styles, Some(size.columns)));
                 let text = shown.iter().map(|chunk| chunk.markup.trim_end_matches('\n')).collect::<Vec<_>>().join("\n");
                 if text.is_empty() {
@@ -259,10 +264,10 @@ mod tests {
 
     use super::*;
 
-    const STYLE: Style = Style::AbovePrompt { styles: false, reflows: true };
+    const STYLE: PageStyle = PageStyle::AbovePrompt { styles: false, reflows: true };
 
     /// A printer, what it printed, and how many columns its terminal has.
-    fn printer(style: Style) -> (Printer, Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>) {
+    fn printer(style: PageStyle) -> (Printer, Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>) {
         let (printed, columns) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(40)));
         let (sink, wide) = (Arc::clone(&printed), Arc::clone(&columns));
         let print = move |drawing| {
@@ -273,16 +278,16 @@ mod tests {
         (Printer::new(style, Box::new(size), Box::new(print), Arc::default()), printed, columns)
     }
 
-    fn live(text: &str) -> Order {
+    fn live(text: &str) -> PrinterCommand {
         draw(Vec::new(), text)
     }
 
-    fn draw(settled: Vec<Piece>, text: &str) -> Order {
-        let piece = Piece::Markdown { text: text.to_owned(), apart: false };
-        Order::Draw { settled, live: Live { pieces: vec![piece], doing: None } }
+    fn draw(settled: Vec<PagePiece>, text: &str) -> PrinterCommand {
+        let piece = PagePiece::Markdown { text: text.to_owned(), apart: false };
+        PrinterCommand::Draw { settled, live: LiveRegion { pieces: vec![piece], doing: None } }
     }
 
-    fn told(printer: &mut Printer, orders: Vec<Order>) {
+    fn told(printer: &mut Printer, orders: Vec<PrinterCommand>) {
         for order in orders {
             printer.obey(order).unwrap();
             printer.paint().unwrap();
@@ -295,7 +300,7 @@ mod tests {
         const GONE: &str = "\u{1b}[1A\r\u{1b}[J\u{1b}[1A\n";
         let (mut printer, printed, _) = printer(STYLE);
         told(&mut printer, vec![live("- one\n- tw"), live("- one\n- two"), live("- one\n- two")]);
-        told(&mut printer, vec![draw(vec![Piece::Plain("• one\n• two".to_owned())], "")]);
+        told(&mut printer, vec![draw(vec![PagePiece::Plain("• one\n• two".to_owned())], "")]);
         told(&mut printer, vec![live("more"), draw(Vec::new(), "")]);
         assert_eq!(*printed.lock().unwrap(), ["• one\n• tw\n", "\u{1b}[1A\r\u{1b}[J• two\n", "more\n", GONE]);
         assert!(printer.drawn.is_empty());
@@ -314,7 +319,7 @@ mod tests {
     fn k2_rows_that_a_narrower_terminal_broke_are_all_drawn_over() {
         let row = "a".repeat(35);
         for (reflows, up) in [(true, 4), (false, 2)] {
-            let (mut printer, printed, columns) = printer(Style::AbovePrompt { styles: false, reflows });
+            let (mut printer, printed, columns) = printer(PageStyle::AbovePrompt { styles: false, reflows });
             told(&mut printer, vec![live(&format!("{row}\\\n{row}"))]);
             columns.store(20, Ordering::Relaxed);
             printer.tick();
@@ -328,9 +333,12 @@ mod tests {
     #[test]
     fn k2_what_is_typed_into_a_reply_stands_above_what_is_live() {
         let (mut printer, printed, _) = printer(STYLE);
-        told(&mut printer, vec![Order::Coming, live("one"), Order::Up, Order::Printed]);
+        told(&mut printer, vec![PrinterCommand::Coming, live("one"), PrinterCommand::Up, PrinterCommand::Printed]);
         assert_eq!(printed.lock().unwrap().len(), 1);
-        told(&mut printer, vec![Order::Left, live("one two"), Order::Free { typed: "hello".to_owned() }]);
+        told(
+            &mut printer,
+            vec![PrinterCommand::Left, live("one two"), PrinterCommand::Free { typed: "hello".to_owned() }],
+        );
         let shown = printed.lock().unwrap()[1..].to_vec();
         assert_eq!(shown, ["\u{1b}[2A\r\u{1b}[J> hello\none\n", "\u{1b}[1A\r\u{1b}[Jone two\n"]);
     }
@@ -338,24 +346,30 @@ mod tests {
     #[test]
     fn k2_what_the_editor_did_not_print_finds_its_rows_above_the_next_prompt() {
         let (mut printer, printed, _) = printer(STYLE);
-        told(&mut printer, vec![Order::Coming, Order::Up, live("one"), Order::Printed, live("one two")]);
+        told(
+            &mut printer,
+            vec![PrinterCommand::Coming, PrinterCommand::Up, live("one"), PrinterCommand::Printed, live("one two")],
+        );
         // The second is with the editor when Enter is pressed: it will find the first right above the prompt.
         let (done, wait) = sync_channel(1);
-        told(&mut printer, vec![Order::Left, Order::Flush(done), Order::Free { typed: "x".to_owned() }]);
+        told(
+            &mut printer,
+            vec![PrinterCommand::Left, PrinterCommand::Flush(done), PrinterCommand::Free { typed: "x".to_owned() }],
+        );
         printer.answer();
         assert!(wait.try_recv().is_ok());
         assert_eq!(printed.lock().unwrap().last().unwrap(), "\u{1b}[2A\r\u{1b}[J> x\none\n");
         told(&mut printer, vec![live("one two three")]);
         assert_eq!(printed.lock().unwrap().len(), 3, "nothing more until the editor has printed");
-        told(&mut printer, vec![Order::Coming, Order::Up, Order::Printed]);
+        told(&mut printer, vec![PrinterCommand::Coming, PrinterCommand::Up, PrinterCommand::Printed]);
         assert_eq!(printed.lock().unwrap().last().unwrap(), "\u{1b}[1A\r\u{1b}[Jone two three\n");
     }
 
     #[test]
     fn k2_a_terminal_without_cursor_movements_is_shown_what_is_settled() {
-        let (mut printer, printed, _) = printer(Style::Plain);
-        told(&mut printer, vec![live("**one**"), draw(vec![Piece::Plain("\u{1b}[2J".to_owned())], "two")]);
-        told(&mut printer, vec![Order::Coming, draw(vec![Piece::Plain("one".to_owned())], "two")]);
+        let (mut printer, printed, _) = printer(PageStyle::Plain);
+        told(&mut printer, vec![live("**one**"), draw(vec![PagePiece::Plain("\u{1b}[2J".to_owned())], "two")]);
+        told(&mut printer, vec![PrinterCommand::Coming, draw(vec![PagePiece::Plain("one".to_owned())], "two")]);
         assert_eq!(*printed.lock().unwrap(), ["␛[2J\n", "\none\n> "], "where the prompt stands, it stands again below");
     }
 }

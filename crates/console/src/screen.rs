@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::attach;
-use crate::page::{Live, Page, Piece};
-use crate::reply::{Repeats, Rest, Streamed};
+use crate::page::{LiveRegion, PagePiece, TerminalPage};
+use crate::reply::{RepeatMatch, StreamedReply, UnseenRest};
 use crate::text::{blocks, safe};
-use hob_core::domain::channel::{Channel, Ended, FetchError, Progress};
+use hob_core::domain::channel::{Channel, FetchError, IdleReason, Progress};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
@@ -27,9 +27,9 @@ const REPEATED: &str = "(this may be a repetition)";
 const RESTARTED: &str = "(starting the reply again)";
 
 /// Where replies go.
-enum Sheet<W> {
+enum ReplyOutput<W> {
     /// A person watches: what is written is drawn as it comes, block by block, until it is final.
-    Drawn(Page),
+    Drawn(TerminalPage),
     /// A program reads: whole replies only.
     Pipe(W),
 }
@@ -48,7 +48,7 @@ struct Runs {
     /// Something was heard of one.
     heard: bool,
     /// How the last one ended, or came to wait for a person. One that stands still and goes on by itself has not ended.
-    ended: Option<Ended>,
+    ended: Option<IdleReason>,
 }
 
 impl Runs {
@@ -58,8 +58,8 @@ impl Runs {
             Progress::Working | Progress::Doing(_) | Progress::Delta(_) | Progress::Restart => {
                 self.at_work.insert(run);
             }
-            Progress::Waiting => self.ended = Some(Ended::Suspended),
-            Progress::Idle(Ended::Suspended) => {}
+            Progress::Waiting => self.ended = Some(IdleReason::Suspended),
+            Progress::Idle(IdleReason::Suspended) => {}
             Progress::Idle(ended) => self.ended = Some(*ended),
         }
         if let Progress::Waiting | Progress::Idle(_) = progress {
@@ -71,8 +71,8 @@ impl Runs {
 impl Console<io::Stdout> {
     /// For a person at a terminal.
     #[must_use]
-    pub fn terminal(page: Page) -> Self {
-        Self::new(Sheet::Drawn(page))
+    pub fn terminal(page: TerminalPage) -> Self {
+        Self::new(ReplyOutput::Drawn(page))
     }
 }
 
@@ -80,10 +80,10 @@ impl<W: Write + Send + 'static> Console<W> {
     /// For a program that reads: each reply is printed whole, and nothing else is.
     #[must_use]
     pub fn pipe(out: W) -> Self {
-        Self::new(Sheet::Pipe(out))
+        Self::new(ReplyOutput::Pipe(out))
     }
 
-    fn new(sheet: Sheet<W>) -> Self {
+    fn new(sheet: ReplyOutput<W>) -> Self {
         let screen = Screen {
             sheet,
             streams: VecDeque::new(),
@@ -128,10 +128,10 @@ impl<W: Write + Send + 'static> Console<W> {
     }
 
     /// How the last run ended, once none is at work: suspended, if one waits for a person or stands still. None: there was none.
-    pub(super) async fn ended(&self) -> Option<Ended> {
+    pub(super) async fn ended(&self) -> Option<IdleReason> {
         let mut runs = self.runs.subscribe();
         let runs = runs.wait_for(|runs| runs.at_work.is_empty()).await.ok()?;
-        runs.heard.then(|| runs.ended.unwrap_or(Ended::Suspended))
+        runs.heard.then(|| runs.ended.unwrap_or(IdleReason::Suspended))
     }
 
     fn notice(&self, error: Option<&io::Error>) {
@@ -204,9 +204,9 @@ fn undelivered(error: &io::Error) -> DeliveryError {
 
 /// What is on the screen, and the way onto it.
 struct Screen<W> {
-    sheet: Sheet<W>,
+    sheet: ReplyOutput<W>,
     /// What was settled of replies that may go on.
-    streams: VecDeque<(RunId, Streamed)>,
+    streams: VecDeque<(RunId, StreamedReply)>,
     awaiting: bool,
     /// What runs have written of blocks that are not finished: it is live.
     held: Vec<(RunId, String)>,
@@ -226,7 +226,7 @@ impl<W: Write> Screen<W> {
             Some(file) => format!("{}\n{}", attach::shown(file), message.text),
             None => message.text.clone(),
         };
-        if let Sheet::Pipe(out) = &mut self.sheet {
+        if let ReplyOutput::Pipe(out) = &mut self.sheet {
             let mark = if message.may_repeat { format!("{REPEATED}\n") } else { String::new() };
             let text = safe(&text);
             writeln!(out, "{mark}{}", text.strip_suffix('\n').unwrap_or(&text))?;
@@ -240,12 +240,12 @@ impl<W: Write> Screen<W> {
         let begun_again = is_again && run.is_some_and(|run| self.stream(run).has_shown());
         let rest = match run {
             Some(run) if !message.may_repeat => self.stream(run).take(&text),
-            _ => Rest::Whole,
+            _ => UnseenRest::Whole,
         };
         let rest = match rest {
-            Rest::Nothing { .. } => None,
-            Rest::Tail(tail) => Some(tail),
-            Rest::Whole => {
+            UnseenRest::Nothing { .. } => None,
+            UnseenRest::Tail(tail) => Some(tail),
+            UnseenRest::Whole => {
                 settled.extend(begun_again.then(|| self.plain(RESTARTED)));
                 settled.extend(message.may_repeat.then(|| self.plain(REPEATED)));
                 Some(text.as_str())
@@ -262,36 +262,36 @@ impl<W: Write> Screen<W> {
             None => {}
         }
         self.draw(settled)?;
-        if let Sheet::Drawn(page) = &self.sheet { page.flush() } else { Ok(()) }
+        if let ReplyOutput::Drawn(page) = &self.sheet { page.flush() } else { Ok(()) }
     }
 
     /// Words that stand by themselves.
-    fn plain(&mut self, text: &str) -> Piece {
+    fn plain(&mut self, text: &str) -> PagePiece {
         self.block_of = None;
-        Piece::Plain(text.to_owned())
+        PagePiece::Plain(text.to_owned())
     }
 
     /// A block of a reply that is final; those of one reply stand apart.
-    fn block(&mut self, run: Option<RunId>, text: String) -> Option<Piece> {
+    fn block(&mut self, run: Option<RunId>, text: String) -> Option<PagePiece> {
         if text.trim().is_empty() {
             return None;
         }
         let apart = run.is_some() && self.block_of == run;
         self.block_of = run;
-        Some(Piece::Markdown { text, apart })
+        Some(PagePiece::Markdown { text, apart })
     }
 
     /// Shows what is settled now, and below it what is live.
-    fn draw(&mut self, settled: Vec<Piece>) -> io::Result<()> {
-        let Sheet::Drawn(page) = &self.sheet else { return Ok(()) };
+    fn draw(&mut self, settled: Vec<PagePiece>) -> io::Result<()> {
+        let ReplyOutput::Drawn(page) = &self.sheet else { return Ok(()) };
         let mut above = self.block_of;
         let held = self.held.iter().filter(|(_, text)| !text.trim().is_empty());
         let pieces = held.map(|(run, text)| {
             let apart = above.replace(*run) == Some(*run);
-            Piece::Markdown { text: text.clone(), apart }
+            PagePiece::Markdown { text: text.clone(), apart }
         });
         let doing = self.doing.as_ref().map(|(_, what, since)| (what.clone(), *since));
-        page.draw(settled, Live { pieces: pieces.collect(), doing })
+        page.draw(settled, LiveRegion { pieces: pieces.collect(), doing })
     }
 
     fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
@@ -313,7 +313,7 @@ impl<W: Write> Screen<W> {
             }
             Progress::Waiting | Progress::Idle(_) => {
                 self.awaiting = false;
-                if *progress == Progress::Idle(Ended::Done) {
+                if *progress == Progress::Idle(IdleReason::Done) {
                     return self.draw(Vec::new());
                 }
                 self.again.remove(&run);
@@ -329,12 +329,12 @@ impl<W: Write> Screen<W> {
         let delta = match &repeated {
             None => delta,
             Some(again) => match self.stream(run).repeats(again) {
-                Repeats::SoFar => {
+                RepeatMatch::SoFar => {
                     self.again.insert(run, again.clone());
                     return self.draw(settled);
                 }
-                Repeats::All { more } => more,
-                Repeats::No => {
+                RepeatMatch::All { more } => more,
+                RepeatMatch::No => {
                     settled.extend(self.stream(run).void().then(|| self.plain(RESTARTED)));
                     again
                 }
@@ -370,9 +370,9 @@ impl<W: Write> Screen<W> {
         self.draw(vec![note])
     }
 
-    fn stream(&mut self, run: RunId) -> &mut Streamed {
+    fn stream(&mut self, run: RunId) -> &mut StreamedReply {
         let known = self.streams.iter().position(|(of, _)| *of == run);
-        let entry = known.and_then(|at| self.streams.remove(at)).unwrap_or((run, Streamed::default()));
+        let entry = known.and_then(|at| self.streams.remove(at)).unwrap_or((run, StreamedReply::default()));
         if self.streams.len() >= STREAMS_MAX {
             self.streams.pop_front();
         }

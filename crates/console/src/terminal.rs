@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::ConsoleError;
-use crate::page::{Live, Order, Page, Piece, Size, Style};
+use crate::page::{LiveRegion, PagePiece, PageStyle, PrinterCommand, Size, TerminalPage};
 
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
@@ -33,8 +33,8 @@ pub(super) const PROMPT: &str = "> ";
 
 /// The terminal that Hob was started from.
 pub struct Terminal {
-    editor: Editor<Enter, FileHistory>,
-    page: Page,
+    editor: Editor<EditorHelper, FileHistory>,
+    page: TerminalPage,
     history: PathBuf,
     is_dumb: bool,
 }
@@ -45,7 +45,11 @@ impl Terminal {
     ///
     /// # Errors
     /// When standard input or output cannot be used.
-    pub fn open(data: &Path, commands: Vec<String>, look: Look) -> Result<(Self, Page), ConsoleError> {
+    pub fn open(
+        data: &Path,
+        commands: Vec<String>,
+        look: TerminalTraits,
+    ) -> Result<(Self, TerminalPage), ConsoleError> {
         let config = Config::builder()
             .max_history_size(HISTORY_LINES_MAX)?
             .history_ignore_space(true)
@@ -63,10 +67,10 @@ impl Terminal {
         }
         let page = match editor.create_external_printer().ok().filter(|_| !look.is_dumb) {
             Some(mut printer) => {
-                let style = Style::AbovePrompt { styles: look.styles, reflows: look.reflows };
-                Page::start(style, size, move |rows| printer.print(rows).map_err(io::Error::other))
+                let style = PageStyle::AbovePrompt { styles: look.styles, reflows: look.reflows };
+                TerminalPage::start(style, size, move |rows| printer.print(rows).map_err(io::Error::other))
             }
-            None => Page::start(Style::Plain, size, |text| {
+            None => TerminalPage::start(PageStyle::Plain, size, |text| {
                 let mut out = io::stdout().lock();
                 out.write_all(text.as_bytes())?;
                 out.flush()
@@ -74,7 +78,7 @@ impl Terminal {
         }
         .map_err(ConsoleError::Thread)?;
         let state = AtomicUsize::new(COMING);
-        editor.set_helper(Some(Enter { page: page.clone(), commands, state, line: Mutex::default() }));
+        editor.set_helper(Some(EditorHelper { page: page.clone(), commands, state, line: Mutex::default() }));
         Ok((Self { editor, page: page.clone(), history, is_dumb: look.is_dumb }, page))
     }
 
@@ -83,44 +87,44 @@ impl Terminal {
     /// # Errors
     /// When the terminal takes nothing any more.
     pub fn greet(&self, words: &str) -> io::Result<()> {
-        self.page.draw(vec![Piece::Plain(words.to_owned())], Live::default())?;
+        self.page.draw(vec![PagePiece::Plain(words.to_owned())], LiveRegion::default())?;
         self.page.flush()
     }
 
     /// Starts the thread on which lines are edited.
-    pub(super) fn start(self) -> Result<Lines, ConsoleError> {
+    pub(super) fn start(self) -> Result<PromptLines, ConsoleError> {
         let (ask, asked) = sync_channel(1);
         let (typed, answers) = mpsc::channel(1);
-        let tty = Tty::remember(self.is_dumb);
+        let tty = TtySettings::remember(self.is_dumb);
         let editing = Arc::clone(&tty.editing);
         thread::Builder::new()
             .name("console-editor".to_owned())
             .spawn(move || self.run(&asked, &typed, &editing))
             .map_err(ConsoleError::Thread)?;
-        Ok(Lines { ask, answers, _tty: tty })
+        Ok(PromptLines { ask, answers, _tty: tty })
     }
 
-    fn run(mut self, asked: &Receiver<String>, typed: &mpsc::Sender<Typed>, editing: &AtomicBool) {
+    fn run(mut self, asked: &Receiver<String>, typed: &mpsc::Sender<PromptInput>, editing: &AtomicBool) {
         while let Ok(draft) = asked.recv() {
             if let Some(enter) = self.editor.helper() {
                 enter.state.store(COMING, Ordering::SeqCst);
             }
-            self.page.tell(Order::Coming);
+            self.page.tell(PrinterCommand::Coming);
             editing.store(true, Ordering::SeqCst);
             let read = self.editor.readline_with_initial(PROMPT, (&draft, ""));
             editing.store(false, Ordering::SeqCst);
             self.page.leave();
             let line = match &read {
                 Ok(line) => line.clone(),
-                Err(_) => self.editor.helper().map(Enter::last).unwrap_or_default(),
+                Err(_) => self.editor.helper().map(EditorHelper::last).unwrap_or_default(),
             };
-            self.page.tell(Order::Free { typed: line });
+            self.page.tell(PrinterCommand::Free { typed: line });
             let entered = read.as_ref().ok().cloned();
             let answer = match read {
-                Ok(line) => Typed::Line(line),
-                Err(ReadlineError::Interrupted) => Typed::Interrupt,
-                Err(ReadlineError::Eof) => Typed::Leave,
-                Err(error) => Typed::Failed(error),
+                Ok(line) => PromptInput::Line(line),
+                Err(ReadlineError::Interrupted) => PromptInput::Interrupt,
+                Err(ReadlineError::Eof) => PromptInput::Leave,
+                Err(error) => PromptInput::Failed(error),
             };
             // The history waits for the disk; a Ctrl-C that comes meanwhile is for what this line has begun.
             let is_over = typed.blocking_send(answer).is_err();
@@ -147,7 +151,7 @@ impl Terminal {
 
 /// How the terminal is drawn on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct TerminalTraits {
     /// Words may be bold, or in colour.
     pub styles: bool,
     /// It knows no cursor movements.
@@ -164,7 +168,7 @@ fn size() -> Size {
 
 /// What came of a prompt.
 #[derive(Debug)]
-pub(super) enum Typed {
+pub(super) enum PromptInput {
     Line(String),
     Interrupt,
     Leave,
@@ -172,13 +176,13 @@ pub(super) enum Typed {
 }
 
 /// The lines that are typed, one when asked for one.
-pub(super) struct Lines {
+pub(super) struct PromptLines {
     ask: SyncSender<String>,
-    answers: mpsc::Receiver<Typed>,
-    _tty: Tty,
+    answers: mpsc::Receiver<PromptInput>,
+    _tty: TtySettings,
 }
 
-impl Lines {
+impl PromptLines {
     /// Shows the prompt, with `draft` to be edited. Then [`Self::answer`] is due, once.
     pub(super) fn ask(&self, draft: String) {
         if self.ask.send(draft).is_err() {
@@ -187,8 +191,8 @@ impl Lines {
     }
 
     /// What was typed. May be dropped and called again.
-    pub(super) async fn answer(&mut self) -> Typed {
-        self.answers.recv().await.unwrap_or(Typed::Leave)
+    pub(super) async fn answer(&mut self) -> PromptInput {
+        self.answers.recv().await.unwrap_or(PromptInput::Leave)
     }
 }
 
@@ -200,15 +204,15 @@ const KEY: usize = 1;
 const STANDS: usize = 2;
 
 /// Hears what the editor does, and tells the page: where its prompt is, and that it has printed.
-struct Enter {
-    page: Page,
+struct EditorHelper {
+    page: TerminalPage,
     commands: Vec<String>,
     state: AtomicUsize,
     /// What was typed last.
     line: Mutex<String>,
 }
 
-impl Enter {
+impl EditorHelper {
     fn last(&self) -> String {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -219,7 +223,7 @@ impl Enter {
     }
 }
 
-impl Validator for Enter {
+impl Validator for EditorHelper {
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         self.note(line.input());
         self.page.leave();
@@ -227,7 +231,7 @@ impl Validator for Enter {
     }
 }
 
-impl Completer for Enter {
+impl Completer for EditorHelper {
     type Candidate = String;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
@@ -242,19 +246,19 @@ fn completions(line: &str, commands: &[String]) -> Vec<String> {
     fitting.map(|command| format!("/{command} ")).collect()
 }
 
-impl Hinter for Enter {
+impl Hinter for EditorHelper {
     type Hint = String;
 }
 
 /// The editor asks for a line's colours when it draws the prompt: after a key, for which it asks first whether they changed, or
 /// because it has printed something above. Nothing else tells.
-impl Highlighter for Enter {
+impl Highlighter for EditorHelper {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
         self.note(line);
         match self.state.swap(STANDS, Ordering::SeqCst) {
-            COMING => self.page.tell(Order::Up),
+            COMING => self.page.tell(PrinterCommand::Up),
             KEY => {}
-            _ => self.page.tell(Order::Printed),
+            _ => self.page.tell(PrinterCommand::Printed),
         }
         Cow::Borrowed(line)
     }
@@ -267,16 +271,16 @@ impl Highlighter for Enter {
     }
 }
 
-impl Helper for Enter {}
+impl Helper for EditorHelper {}
 
 /// The terminal's settings before the conversation, which this puts back: the editor cannot if it ends while a line is edited
 /// (a signal, an error elsewhere).
-struct Tty {
+struct TtySettings {
     settings: Option<String>,
     editing: Arc<AtomicBool>,
 }
 
-impl Tty {
+impl TtySettings {
     /// What is typed while no line is edited is kept for the next one as it is, and not shown where the page is drawn: the
     /// terminal would take a Ctrl-U for its own. A dumb terminal has nobody but itself to edit a line and to show it.
     fn remember(is_dumb: bool) -> Self {
@@ -292,7 +296,7 @@ impl Tty {
     }
 }
 
-impl Drop for Tty {
+impl Drop for TtySettings {
     fn drop(&mut self) {
         let Some(settings) = self.settings.as_deref() else { return };
         let leave = if self.editing.load(Ordering::SeqCst) { LEAVE_PROMPT } else { &[] };

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::codes::hint;
-use crate::limits::{Limits, Told, route};
+use crate::error_codes::hint;
+use crate::limits::{RateLimitHeaders, RateLimits, route};
 use crate::settings::Settings;
 use hob_core::domain::secret::Secret;
 use hob_http::builder;
@@ -162,13 +162,13 @@ pub(super) struct Api {
     client: Client,
     base: url::Url,
     token: Secret,
-    limits: Arc<Limits>,
+    limits: Arc<RateLimits>,
     deadline: Duration,
 }
 
 impl Api {
     /// With a client of its own, that knows the same limits as all others.
-    pub(super) fn new(settings: &Settings, limits: Arc<Limits>) -> Result<Self, CallError> {
+    pub(super) fn new(settings: &Settings, limits: Arc<RateLimits>) -> Result<Self, CallError> {
         let client = builder(CONNECT_MAX).pool_idle_timeout(IDLE_MAX).user_agent(AGENT).build();
         let client = client.map_err(|error| CallError::NotSent(describe(error.without_url())))?;
         let deadline = settings.pace.send_deadline;
@@ -181,7 +181,7 @@ impl Api {
     }
 
     /// Asks; the answer is still to be parsed.
-    pub(super) async fn call(&self, request: Request<'_>) -> Result<Answer, CallError> {
+    pub(super) async fn call(&self, request: Request<'_>) -> Result<ApiResponse, CallError> {
         let route = route(request.method.as_str(), &request.path);
         if let Some(wait) = self.limits.wait(&route, Instant::now()) {
             return Err(CallError::Held(wait));
@@ -192,7 +192,7 @@ impl Api {
         }
     }
 
-    async fn exchange(&self, request: Request<'_>, route: &str) -> Result<Answer, CallError> {
+    async fn exchange(&self, request: Request<'_>, route: &str) -> Result<ApiResponse, CallError> {
         let mut url = self.base.clone();
         match url.path_segments_mut() {
             Ok(mut path) => path.pop_if_empty().extend(["api", "v10"]).extend(&request.path),
@@ -232,9 +232,9 @@ impl Api {
 
 /// The body of an answer that says yes.
 #[derive(Debug)]
-pub(super) struct Answer(Vec<u8>);
+pub(super) struct ApiResponse(Vec<u8>);
 
-impl Answer {
+impl ApiResponse {
     /// It as an `R`.
     pub(super) fn parse<R: DeserializeOwned>(&self) -> Result<R, serde_json::Error> {
         serde_json::from_slice(&self.0)
@@ -243,7 +243,7 @@ impl Answer {
 
 /// What Discord says with a no.
 #[derive(Deserialize)]
-struct Verdict {
+struct ApiErrorBody {
     message: String,
     #[serde(default)]
     code: u32,
@@ -254,19 +254,19 @@ struct Verdict {
 }
 
 /// What an answer says, and what it tells of the limits.
-fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (Told, Result<Answer, CallError>) {
+fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (RateLimitHeaders, Result<ApiResponse, CallError>) {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let mut told = Told {
+    let mut told = RateLimitHeaders {
         remaining: text("x-ratelimit-remaining").and_then(|text| text.parse().ok()),
         reset_after: text("x-ratelimit-reset-after").and_then(|text| text.parse().ok()).and_then(seconds),
         retry_after: None,
         global: text("x-ratelimit-global") == Some("true"),
     };
     if (200..300).contains(&status) {
-        return (told, Ok(Answer(body.to_vec())));
+        return (told, Ok(ApiResponse(body.to_vec())));
     }
     let header = text("retry-after").and_then(|text| text.parse().ok()).and_then(seconds);
-    let Ok(verdict) = serde_json::from_slice::<Verdict>(body) else {
+    let Ok(verdict) = serde_json::from_slice::<ApiErrorBody>(body) else {
         // Whoever stands before Discord shuts out the whole address.
         told.retry_after = header.filter(|_| status == 429);
         told.global |= status == 429;
@@ -301,9 +301,9 @@ pub(super) fn describe(error: impl Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codes::is_for_reply;
+    use crate::error_codes::is_for_reply;
 
-    fn said(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> (Told, String) {
+    fn said(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> (RateLimitHeaders, String) {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         let (told, answer) = judge(status, &headers, body.as_bytes());
         (told, answer.map_or_else(|error| error.to_string(), |_| "yes".to_owned()))
@@ -312,12 +312,12 @@ mod tests {
     #[test]
     fn an_answer_is_judged_by_status_body_and_headers() {
         let spent = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset-after", "0.25")];
-        let told = Told { remaining: Some(0), reset_after: seconds(0.25), ..Told::default() };
+        let told = RateLimitHeaders { remaining: Some(0), reset_after: seconds(0.25), ..RateLimitHeaders::default() };
         assert_eq!(said(200, &spent, "{}"), (told, "yes".to_owned()));
         let flood = r#"{"message": "You are being rate limited.", "retry_after": 0.5, "global": true}"#;
-        let told = Told { retry_after: seconds(0.5), global: true, ..Told::default() };
+        let told = RateLimitHeaders { retry_after: seconds(0.5), global: true, ..RateLimitHeaders::default() };
         assert_eq!(said(429, &[], flood), (told, "429 You are being rate limited.".to_owned()));
-        let told = Told { retry_after: seconds(7.0), global: true, ..Told::default() };
+        let told = RateLimitHeaders { retry_after: seconds(7.0), global: true, ..RateLimitHeaders::default() };
         assert_eq!(
             said(429, &[("retry-after", "7")], "<h1>\nno"),
             (told, "an answer that is not Discord's: 429 <h1>no".to_owned())

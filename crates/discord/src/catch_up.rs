@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use tracing::{debug, info, warn};
 
 use crate::call::Request;
-use crate::convert::{Kind, cursor, list};
-use crate::submitter::{Submitter, Trouble};
-use crate::wire::{Guild, Id, Message, Place};
+use crate::convert::{PlaceKind, cursor, list};
+use crate::submitter::{SubmitError, Submitter};
+use crate::wire::{ChannelInfo, Guild, Id, Message};
 use hob_core::domain::inbound::{ChannelKind, Cursor, DISCORD_PRIVATE};
 
 /// How many messages one request brings: Discord's own maximum.
@@ -25,18 +25,18 @@ const TIME_BITS: u32 = 22;
 const TALKED_IN: [u8; 7] = [0, 2, 5, 10, 11, 12, 13];
 
 /// Private chats, as far as they are known: Discord does not list them.
-pub(super) async fn private(submitter: &mut Submitter<'_>) -> Result<(), Trouble> {
+pub(super) async fn private(submitter: &mut Submitter<'_>) -> Result<(), SubmitError> {
     let cursors = cursors(submitter).await?;
     let chats =
         cursors.iter().filter_map(|(list, from)| Some((Id::parse(list.strip_prefix(DISCORD_PRIVATE)?)?, *from)));
     for (chat, from) in chats {
-        fetch(submitter, chat, Kind::Private, None, from).await?;
+        fetch(submitter, chat, PlaceKind::Private, None, from).await?;
     }
     Ok(())
 }
 
 /// A server's channels and threads.
-pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Result<(), Trouble> {
+pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Result<(), SubmitError> {
     let mut cursors = cursors(submitter).await?;
     let places = talked_in(guild.channels.iter().chain(&guild.threads));
     // Before anything is fetched, which moves cursors: what is interrupted here could not tell old from new when it is tried
@@ -54,11 +54,11 @@ pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Resul
 }
 
 /// Threads that were put away meanwhile: no server lists them. What was said there before is fetched as well.
-pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Trouble> {
+pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), SubmitError> {
     for (thread, from) in sought(&cursors(submitter).await?, |place| submitter.is_listed(place)) {
         let channel = thread.to_string();
         let place = match submitter.api.call(Request::get(["channels", &channel])).await {
-            Ok(answer) => answer.parse::<Place>().ok(),
+            Ok(answer) => answer.parse::<ChannelInfo>().ok(),
             Err(error) if error.passes() => return Err(error.into()),
             Err(error) => {
                 debug!(channel = "discord", place = %thread, %error, "a place that is not listed: {error}");
@@ -66,8 +66,8 @@ pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Troubl
             }
         };
         let place = place.filter(|place| is_behind(place, from));
-        let found = place.and_then(|place| Some((Kind::of(place.kind, place.parent_id)?, place.guild_id)));
-        if let Some((kind @ Kind::Thread(_), guild)) = found {
+        let found = place.and_then(|place| Some((PlaceKind::of(place.kind, place.parent_id)?, place.guild_id)));
+        if let Some((kind @ PlaceKind::Thread(_), guild)) = found {
             fetch(submitter, thread, kind, guild, from).await?;
         }
     }
@@ -76,7 +76,7 @@ pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Troubl
 
 /// Gives places cursors that Discord told of while Hob was there, and that have none: what is said there during an outage
 /// would else count as said before Hob came.
-pub(super) async fn begin(submitter: &Submitter<'_>, places: &[Place], is_new: bool) -> Result<(), Trouble> {
+pub(super) async fn begin(submitter: &Submitter<'_>, places: &[ChannelInfo], is_new: bool) -> Result<(), SubmitError> {
     let cursors = cursors(submitter).await?;
     for (place, kind) in talked_in(places) {
         if !cursors.contains_key(&list(place.id, kind)) {
@@ -87,13 +87,13 @@ pub(super) async fn begin(submitter: &Submitter<'_>, places: &[Place], is_new: b
 }
 
 /// The places in which messages stand.
-fn talked_in<'p>(places: impl IntoIterator<Item = &'p Place>) -> Vec<(&'p Place, Kind)> {
+fn talked_in<'p>(places: impl IntoIterator<Item = &'p ChannelInfo>) -> Vec<(&'p ChannelInfo, PlaceKind)> {
     let talked_in = places.into_iter().filter(|place| TALKED_IN.contains(&place.kind));
-    talked_in.filter_map(|place| Some((place, Kind::of(place.kind, place.parent_id)?))).collect()
+    talked_in.filter_map(|place| Some((place, PlaceKind::of(place.kind, place.parent_id)?))).collect()
 }
 
 /// Where a place is begun to be read: at its beginning, or behind what was said there before Hob came.
-fn first(place: &Place, is_new: bool) -> i64 {
+fn first(place: &ChannelInfo, is_new: bool) -> i64 {
     let own = place.id.position();
     match is_new {
         // A thread's first message may have the thread's own id.
@@ -104,11 +104,11 @@ fn first(place: &Place, is_new: bool) -> i64 {
 
 /// The cursors of the places of a server that have none, in the order in which they have to be written: whenever that is
 /// interrupted, the rest is judged as before.
-fn firsts(places: &[(&Place, Kind)], cursors: &BTreeMap<String, i64>) -> Vec<Cursor> {
+fn firsts(places: &[(&ChannelInfo, PlaceKind)], cursors: &BTreeMap<String, i64>) -> Vec<Cursor> {
     let newest = places.iter().filter_map(|(place, kind)| cursors.get(&list(place.id, *kind))).max().copied();
     let without = places.iter().filter(|(place, kind)| !cursors.contains_key(&list(place.id, *kind)));
     // Ids grow with time: what is newer than all that Hob knows was made while it was away.
-    let is_new = |place: &Place| newest.is_some_and(|newest| place.id.position() > newest);
+    let is_new = |place: &ChannelInfo| newest.is_some_and(|newest| place.id.position() > newest);
     let (mut new, mut old): (Vec<Cursor>, Vec<Cursor>) = (Vec::new(), Vec::new());
     for (place, kind) in without {
         let list = list(place.id, *kind);
@@ -125,7 +125,7 @@ fn firsts(places: &[(&Place, Kind)], cursors: &BTreeMap<String, i64>) -> Vec<Cur
 }
 
 /// Whether there may be something after that message. Of a place that was never read nobody knows.
-fn is_behind(place: &Place, from: i64) -> bool {
+fn is_behind(place: &ChannelInfo, from: i64) -> bool {
     from < place.id.position() || place.last_message_id.is_some_and(|last| last.position() > from)
 }
 
@@ -140,7 +140,7 @@ fn sought(cursors: &BTreeMap<String, i64>, is_listed: impl Fn(Id) -> bool) -> Ve
     sought
 }
 
-async fn cursors(submitter: &Submitter<'_>) -> Result<BTreeMap<String, i64>, Trouble> {
+async fn cursors(submitter: &Submitter<'_>) -> Result<BTreeMap<String, i64>, SubmitError> {
     Ok(submitter.intake.cursors(ChannelKind::Discord, &submitter.discord.settings.account).await?)
 }
 
@@ -148,10 +148,10 @@ async fn cursors(submitter: &Submitter<'_>) -> Result<BTreeMap<String, i64>, Tro
 async fn fetch(
     submitter: &mut Submitter<'_>,
     place: Id,
-    kind: Kind,
+    kind: PlaceKind,
     guild: Option<Id>,
     mut from: i64,
-) -> Result<(), Trouble> {
+) -> Result<(), SubmitError> {
     loop {
         let channel = place.to_string();
         let request = Request::get(["channels", &channel, "messages"]).query("after", from).query("limit", PAGE);
@@ -201,8 +201,8 @@ async fn fetch(
 mod tests {
     use super::*;
 
-    fn place(id: &str, last: Option<&str>) -> Place {
-        Place {
+    fn place(id: &str, last: Option<&str>) -> ChannelInfo {
+        ChannelInfo {
             id: Id::parse(id).unwrap(),
             kind: 0,
             guild_id: None,
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn n11_what_has_no_cursor_begins_by_its_age_however_often_that_is_interrupted() {
         let all = [place("10", Some("60")), place("20", Some("61")), place("70", None), place("80", Some("95"))];
-        let places: Vec<(&Place, Kind)> = all.iter().map(|place| (place, Kind::Channel)).collect();
+        let places: Vec<(&ChannelInfo, PlaceKind)> = all.iter().map(|place| (place, PlaceKind::Channel)).collect();
         let table = [
             (known(&[("10", 60)]), vec![("70", 69), ("80", 79), ("20", 61)]),
             // Nothing is missing.

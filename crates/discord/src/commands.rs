@@ -7,7 +7,7 @@ use tracing::{debug, info, warn};
 
 use crate::call::{Api, CallError, Request};
 use crate::convert::SAY;
-use crate::settings::Pace;
+use crate::settings::Timing;
 use crate::wire::Id;
 
 /// How often the registration is tried after each start.
@@ -16,10 +16,10 @@ const TRIES: u32 = 5;
 const TEXT: u8 = 3;
 
 /// A command: its name, what it does, and what its words are if it takes any.
-type Row = (&'static str, &'static str, Option<(&'static str, bool)>);
+type CommandRow = (&'static str, &'static str, Option<(&'static str, bool)>);
 
 /// Hob's chat commands, as the router knows them.
-pub const COMMANDS: [Row; 24] = [
+pub const COMMANDS: [CommandRow; 24] = [
     (SAY, "Say something to Hob", Some(("What to say", true))),
     ("help", "What can be said", None),
     ("status", "How Hob is", None),
@@ -48,7 +48,7 @@ pub const COMMANDS: [Row; 24] = [
 
 /// A command as Discord lists it, as far as it is compared.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-struct Listed {
+struct ListedCommand {
     name: String,
     #[serde(default)]
     description: String,
@@ -67,14 +67,14 @@ struct ListedOption {
 }
 
 /// What should be listed.
-fn wanted() -> Vec<Listed> {
+fn wanted() -> Vec<ListedCommand> {
     let option = |(description, required): (&str, bool)| ListedOption {
         kind: TEXT,
         name: "text".to_owned(),
         description: description.to_owned(),
         required,
     };
-    let listed = |(name, description, words): &Row| Listed {
+    let listed = |(name, description, words): &CommandRow| ListedCommand {
         name: (*name).to_owned(),
         description: (*description).to_owned(),
         options: words.iter().copied().map(option).collect(),
@@ -84,7 +84,7 @@ fn wanted() -> Vec<Listed> {
 
 /// The same as Discord takes it.
 fn payload() -> Vec<CreateCommand> {
-    let command = |(name, description, words): &Row| {
+    let command = |(name, description, words): &CommandRow| {
         let command = CreateCommand::new(*name).description(*description);
         match words {
             Some((words, required)) => {
@@ -98,7 +98,7 @@ fn payload() -> Vec<CreateCommand> {
 }
 
 /// One list of commands, and what it should be.
-struct List<'a> {
+struct CommandList<'a> {
     application: &'a str,
     /// The server's own; none: everywhere.
     guild: Option<&'a str>,
@@ -108,7 +108,7 @@ struct List<'a> {
     before: &'a [String],
 }
 
-impl<'a> List<'a> {
+impl<'a> CommandList<'a> {
     fn path(&self) -> Vec<&'a str> {
         match self.guild {
             Some(guild) => vec!["applications", self.application, "guilds", guild, "commands"],
@@ -119,18 +119,19 @@ impl<'a> List<'a> {
 
 /// Registers the commands in these servers, or everywhere, where they are not as they should be. `joined` are the servers
 /// that the bot is in.
-pub(super) async fn register(api: &Api, application: Id, guilds: &[String], joined: &[String], pace: Pace) {
+pub(super) async fn register(api: &Api, application: Id, guilds: &[String], joined: &[String], pace: Timing) {
     let application = application.to_string();
     // Named servers have them for themselves: everywhere else there are none, lest they show twice.
     let none = !guilds.is_empty();
     let before = if none { &[] } else { joined };
-    settle(api, &List { application: &application, guild: None, none, before }, pace).await;
+    settle(api, &CommandList { application: &application, guild: None, none, before }, pace).await;
     for guild in guilds {
-        settle(api, &List { application: &application, guild: Some(guild), none: false, before: &[] }, pace).await;
+        settle(api, &CommandList { application: &application, guild: Some(guild), none: false, before: &[] }, pace)
+            .await;
     }
 }
 
-async fn settle(api: &Api, list: &List<'_>, pace: Pace) {
+async fn settle(api: &Api, list: &CommandList<'_>, pace: Timing) {
     for tried in 1..=TRIES {
         match attempt(api, list).await {
             Ok(true) => return info!(channel = "discord", "the slash commands are registered"),
@@ -149,10 +150,10 @@ async fn settle(api: &Api, list: &List<'_>, pace: Pace) {
 }
 
 /// Whether anything had to be changed.
-async fn attempt(api: &Api, list: &List<'_>) -> Result<bool, CallError> {
+async fn attempt(api: &Api, list: &CommandList<'_>) -> Result<bool, CallError> {
     let path = list.path();
     let answer = api.call(Request::at(reqwest::Method::GET, &path)).await?;
-    let mut there: Vec<Listed> = answer.parse().map_err(|error| CallError::Lost(error.to_string()))?;
+    let mut there: Vec<ListedCommand> = answer.parse().map_err(|error| CallError::Lost(error.to_string()))?;
     let mut wanted = if list.none { Vec::new() } else { wanted() };
     there.sort_by(|a, b| a.name.cmp(&b.name));
     wanted.sort_by(|a, b| a.name.cmp(&b.name));
@@ -161,7 +162,7 @@ async fn attempt(api: &Api, list: &List<'_>) -> Result<bool, CallError> {
     }
     // Looked at only now: while this list stands as it should, nobody has changed where the commands are.
     for guild in list.before {
-        empty(api, &List { guild: Some(guild), none: true, before: &[], ..*list }).await?;
+        empty(api, &CommandList { guild: Some(guild), none: true, before: &[], ..*list }).await?;
     }
     let commands = if list.none { Vec::new() } else { payload() };
     api.call(Request::at(reqwest::Method::PUT, &path).json(&commands)?).await?;
@@ -169,7 +170,7 @@ async fn attempt(api: &Api, list: &List<'_>) -> Result<bool, CallError> {
 }
 
 /// Takes a server's own commands away, which stand there from when it was named.
-async fn empty(api: &Api, list: &List<'_>) -> Result<(), CallError> {
+async fn empty(api: &Api, list: &CommandList<'_>) -> Result<(), CallError> {
     match Box::pin(attempt(api, list)).await {
         Ok(_changed) => Ok(()),
         Err(error) if error.passes() => Err(error),
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_is_compared_and_within_the_limits() {
         let sent = serde_json::to_value(payload()).unwrap();
-        let listed: Vec<Listed> = serde_json::from_value(sent).unwrap();
+        let listed: Vec<ListedCommand> = serde_json::from_value(sent).unwrap();
         assert_eq!(listed, wanted());
         for command in listed {
             assert!(command.description.len() <= 100 && command.name.len() <= 32, "{}", command.name);

@@ -6,8 +6,8 @@ use serenity::model::permissions::Permissions;
 use crate::text::{content, quoted};
 use crate::wire::{File, Id, Interaction, Member, Message, User};
 use hob_core::domain::inbound::{
-    Attachment, Audience, ChannelKind, Circumstances, Conversation, Cursor, DISCORD_PRIVATE, Happening, Inbound, Proof,
-    Recorded, Sender,
+    Attachment, Audience, ChannelKind, Conversation, Cursor, DISCORD_PRIVATE, Inbound, InboundEvent, MessageMetadata,
+    Sender, SenderProof, VoiceRecording,
 };
 
 /// A plain message, and one that answers another; all other kinds are Discord's own notices, or Hob's answers to commands.
@@ -28,7 +28,7 @@ pub(super) const SAY: &str = "hob";
 
 /// Where Hob hears, and as whom.
 #[derive(Debug, Clone)]
-pub(super) struct View<'a> {
+pub(super) struct ConversionContext<'a> {
     /// The account's name.
     pub(super) account: &'a str,
     /// The bot's user.
@@ -39,7 +39,7 @@ pub(super) struct View<'a> {
 
 /// The kind of a place, as far as it says where a message belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PlaceKind {
     /// Somebody's own chat with Hob.
     Private,
     /// A server's channel.
@@ -48,7 +48,7 @@ pub(super) enum Kind {
     Thread(Id),
 }
 
-impl Kind {
+impl PlaceKind {
     /// Of a channel's type and parent; none: nothing that is understood.
     pub(super) fn of(kind: u8, parent: Option<Id>) -> Option<Self> {
         match kind {
@@ -62,27 +62,27 @@ impl Kind {
 }
 
 /// The conversation at a place.
-pub(super) fn conversation(account: &str, place: Id, kind: Kind) -> Conversation {
+pub(super) fn conversation(account: &str, place: Id, kind: PlaceKind) -> Conversation {
     let (chat, thread) = match kind {
-        Kind::Private => (format!("{DISCORD_PRIVATE}{place}"), None),
-        Kind::Channel => (place.to_string(), None),
-        Kind::Thread(parent) => (parent.to_string(), Some(place.to_string())),
+        PlaceKind::Private => (format!("{DISCORD_PRIVATE}{place}"), None),
+        PlaceKind::Channel => (place.to_string(), None),
+        PlaceKind::Thread(parent) => (parent.to_string(), Some(place.to_string())),
     };
     Conversation { channel: ChannelKind::Discord, account: account.to_owned(), chat, thread }
 }
 
 /// The name under which a place's cursor is kept.
-pub(super) fn list(place: Id, kind: Kind) -> String {
-    if kind == Kind::Private { format!("{DISCORD_PRIVATE}{place}") } else { place.to_string() }
+pub(super) fn list(place: Id, kind: PlaceKind) -> String {
+    if kind == PlaceKind::Private { format!("{DISCORD_PRIVATE}{place}") } else { place.to_string() }
 }
 
 /// How far that list has come.
-pub(super) fn cursor(place: Id, kind: Kind, message: Id) -> Cursor {
+pub(super) fn cursor(place: Id, kind: PlaceKind, message: Id) -> Cursor {
     Cursor { list: list(place, kind), position: message.position() }
 }
 
 /// Who wrote, if it is a person: other bots, webhooks, Discord itself and Hob's own are not heard.
-fn author<'a>(message: &'a Message, view: &View<'_>) -> Option<&'a User> {
+fn author<'a>(message: &'a Message, view: &ConversionContext<'_>) -> Option<&'a User> {
     let author = message.author.as_ref()?;
     let own = author.id == view.me || message.webhook_id.is_some();
     (!own && !author.bot && !author.system).then_some(author)
@@ -96,32 +96,37 @@ pub(super) fn name(user: &User, member: Option<&Member>) -> String {
 }
 
 /// A new message; none if it is nothing that a person said.
-pub(super) fn posted(message: &Message, kind: Kind, view: &View<'_>) -> Option<Inbound> {
+pub(super) fn posted(message: &Message, kind: PlaceKind, view: &ConversionContext<'_>) -> Option<Inbound> {
     let text = content(message, view.me)?;
-    inbound(message, kind, Happening::Posted { text }, view)
+    inbound(message, kind, InboundEvent::Posted { text }, view)
 }
 
 /// A message that reads otherwise; none if what changed is not its text: a preview that came, a pin.
-pub(super) fn edited(message: &Message, kind: Kind, view: &View<'_>) -> Option<Inbound> {
+pub(super) fn edited(message: &Message, kind: PlaceKind, view: &ConversionContext<'_>) -> Option<Inbound> {
     message.edited_timestamp.as_ref()?;
     message.said.content.as_ref()?;
     let text = content(message, view.me)?;
-    inbound(message, kind, Happening::Edited { text }, view)
+    inbound(message, kind, InboundEvent::Edited { text }, view)
 }
 
-fn inbound(message: &Message, kind: Kind, happening: Happening, view: &View<'_>) -> Option<Inbound> {
+fn inbound(
+    message: &Message,
+    kind: PlaceKind,
+    happening: InboundEvent,
+    view: &ConversionContext<'_>,
+) -> Option<Inbound> {
     if !HEARD.contains(&message.kind) {
         return None;
     }
     let author = author(message, view)?;
     let time = match happening {
-        Happening::Edited { .. } => message.edited_timestamp.as_ref(),
+        InboundEvent::Edited { .. } => message.edited_timestamp.as_ref(),
         _ => message.timestamp.as_ref(),
     };
     let answered = message.referenced_message.as_deref();
     let is_own = |other: &Message| other.author.as_ref().is_some_and(|author| author.id == view.me);
     let is_named = message.said.mentions.iter().any(|user| user.id == view.me);
-    let to_hob = kind == Kind::Private || is_named || answered.is_some_and(is_own);
+    let to_hob = kind == PlaceKind::Private || is_named || answered.is_some_and(is_own);
     let forwarded = message.message_reference.as_ref().is_some_and(|reference| reference.kind == FORWARD);
     Some(Inbound {
         conversation: conversation(view.account, message.channel_id, kind),
@@ -130,9 +135,9 @@ fn inbound(message: &Message, kind: Kind, happening: Happening, view: &View<'_>)
         happening,
         sent_at: time.and_then(|time| time.parse().ok()).unwrap_or(view.now),
         attachments: files(message),
-        circumstances: Circumstances {
+        circumstances: MessageMetadata {
             audience: if to_hob { Audience::Hob } else { Audience::Group },
-            proof: Proof::Platform,
+            proof: SenderProof::Platform,
             // Discord does not tell who wrote what is handed on.
             forwarded_from: forwarded.then(|| "somebody on Discord".to_owned()),
             quoted: answered.map(|other| quoted(other, view.me, is_own(other))),
@@ -153,12 +158,12 @@ fn files(message: &Message) -> Vec<Attachment> {
 }
 
 /// Whether its sender speaks in it.
-fn spoken(message: &Message) -> Option<Recorded> {
+fn spoken(message: &Message) -> Option<VoiceRecording> {
     let [file] = message.said.attachments.as_slice() else { return None };
     file.waveform.as_ref()?;
     let seconds = file.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds));
     // A number of seconds within what fits.
-    Some(Recorded { seconds: seconds.and_then(|seconds| format!("{seconds:.0}").parse().ok()) })
+    Some(VoiceRecording { seconds: seconds.and_then(|seconds| format!("{seconds:.0}").parse().ok()) })
 }
 
 /// A message that is gone. Discord does not tell whose it was.
@@ -167,15 +172,15 @@ pub(super) fn deleted(message: Id, sender: Sender, conversation: Conversation, n
         conversation,
         external_id: message.to_string(),
         sender,
-        happening: Happening::Deleted,
+        happening: InboundEvent::Deleted,
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: Circumstances::default(),
+        circumstances: MessageMetadata::default(),
     }
 }
 
 /// A command or a press; none if it is of another kind.
-pub(super) fn interaction(interaction: &Interaction, kind: Kind, view: &View<'_>) -> Option<Inbound> {
+pub(super) fn interaction(interaction: &Interaction, kind: PlaceKind, view: &ConversionContext<'_>) -> Option<Inbound> {
     let place = interaction.channel_id.or(interaction.channel.as_ref().map(|channel| channel.id))?;
     let member = interaction.member.as_ref();
     let user = member.and_then(|member| member.user.as_deref()).or(interaction.user.as_ref())?;
@@ -188,9 +193,9 @@ pub(super) fn interaction(interaction: &Interaction, kind: Kind, view: &View<'_>
                 values.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
             let words = words.join(" ");
             let text = if name == SAY { words } else { format!("/{name} {words}").trim_end().to_owned() };
-            Happening::Posted { text }
+            InboundEvent::Posted { text }
         }
-        COMPONENT => Happening::Pressed { token: data.custom_id.clone()? },
+        COMPONENT => InboundEvent::Pressed { token: data.custom_id.clone()? },
         _ => return None,
     };
     Some(Inbound {
@@ -200,9 +205,9 @@ pub(super) fn interaction(interaction: &Interaction, kind: Kind, view: &View<'_>
         happening,
         sent_at: view.now,
         attachments: Vec::new(),
-        circumstances: Circumstances {
+        circumstances: MessageMetadata {
             server: interaction.guild_id.map(|guild| guild.to_string()),
-            ..Circumstances::default()
+            ..MessageMetadata::default()
         },
     })
 }

@@ -4,8 +4,12 @@ use super::*;
 
 const ME: u64 = 1000;
 
-fn view() -> View<'static> {
-    View { account: "default", me: Id::parse(&ME.to_string()).unwrap(), now: Timestamp::from_second(1).unwrap() }
+fn view() -> ConversionContext<'static> {
+    ConversionContext {
+        account: "default",
+        me: Id::parse(&ME.to_string()).unwrap(),
+        now: Timestamp::from_second(1).unwrap(),
+    }
 }
 
 /// A message of Ada's in channel 5, with these fields over the usual ones.
@@ -21,7 +25,7 @@ fn message(fields: Value) -> Message {
 
 fn text_of(inbound: Option<Inbound>) -> String {
     match inbound.map(|inbound| inbound.happening) {
-        Some(Happening::Posted { text } | Happening::Edited { text }) => text,
+        Some(InboundEvent::Posted { text } | InboundEvent::Edited { text }) => text,
         Some(other) => format!("{other:?}"),
         None => "nothing".to_owned(),
     }
@@ -58,7 +62,7 @@ fn k2_a_message_says_what_a_person_would_read() {
         (json!({ "webhook_id": "4" }), "nothing"),
     ];
     for (fields, expected) in table {
-        assert_eq!(text_of(posted(&message(fields.clone()), Kind::Channel, &view())), expected, "{fields}");
+        assert_eq!(text_of(posted(&message(fields.clone()), PlaceKind::Channel, &view())), expected, "{fields}");
     }
 }
 
@@ -68,15 +72,15 @@ fn k2_a_message_is_said_to_hob_or_to_the_group() {
     let own = json!({ "id": "60", "channel_id": "5", "type": 0, "content": "Yes?", "author": me });
     let other = json!({ "id": "61", "channel_id": "5", "type": 0, "content": "No", "author": { "id": "8", "username": "bob" } });
     let table = [
-        (json!({}), Kind::Private, Audience::Hob),
-        (json!({}), Kind::Channel, Audience::Group),
-        (json!({ "mentions": [me] }), Kind::Channel, Audience::Hob),
-        (json!({ "content": "<@&3>", "mention_roles": ["3"] }), Kind::Channel, Audience::Group),
-        (json!({ "content": "@everyone", "mention_everyone": true }), Kind::Channel, Audience::Group),
-        (json!({ "type": 19, "referenced_message": own }), Kind::Channel, Audience::Hob),
-        (json!({ "type": 19, "referenced_message": other }), Kind::Channel, Audience::Group),
-        (json!({ "type": 19, "referenced_message": null }), Kind::Channel, Audience::Group),
-        (json!({}), Kind::Thread(Id::parse("4").unwrap()), Audience::Group),
+        (json!({}), PlaceKind::Private, Audience::Hob),
+        (json!({}), PlaceKind::Channel, Audience::Group),
+        (json!({ "mentions": [me] }), PlaceKind::Channel, Audience::Hob),
+        (json!({ "content": "<@&3>", "mention_roles": ["3"] }), PlaceKind::Channel, Audience::Group),
+        (json!({ "content": "@everyone", "mention_everyone": true }), PlaceKind::Channel, Audience::Group),
+        (json!({ "type": 19, "referenced_message": own }), PlaceKind::Channel, Audience::Hob),
+        (json!({ "type": 19, "referenced_message": other }), PlaceKind::Channel, Audience::Group),
+        (json!({ "type": 19, "referenced_message": null }), PlaceKind::Channel, Audience::Group),
+        (json!({}), PlaceKind::Thread(Id::parse("4").unwrap()), Audience::Group),
     ];
     for (fields, kind, expected) in table {
         let inbound = posted(&message(fields.clone()), kind, &view()).unwrap();
@@ -90,13 +94,13 @@ fn c4_private_chats_channels_and_threads_are_conversations() {
         let place = posted(&message(json!({})), kind, &view()).unwrap().conversation;
         (place.chat.clone(), place.thread.clone(), place.session_key().0, place.is_private())
     };
-    assert_eq!(at(Kind::Private), ("dm:5".to_owned(), None, "discord:5".to_owned(), true));
-    assert_eq!(at(Kind::Channel), ("5".to_owned(), None, "discord:5".to_owned(), false));
-    let thread = at(Kind::Thread(Id::parse("4").unwrap()));
+    assert_eq!(at(PlaceKind::Private), ("dm:5".to_owned(), None, "discord:5".to_owned(), true));
+    assert_eq!(at(PlaceKind::Channel), ("5".to_owned(), None, "discord:5".to_owned(), false));
+    let thread = at(PlaceKind::Thread(Id::parse("4").unwrap()));
     assert_eq!(thread, ("4".to_owned(), Some("5".to_owned()), "discord:5".to_owned(), false));
-    assert_eq!(Kind::of(11, None), None, "a thread without its channel is nowhere");
-    assert_eq!(Kind::of(3, None), None);
-    assert_eq!(Kind::of(15, None), Some(Kind::Channel));
+    assert_eq!(PlaceKind::of(11, None), None, "a thread without its channel is nowhere");
+    assert_eq!(PlaceKind::of(3, None), None);
+    assert_eq!(PlaceKind::of(15, None), Some(PlaceKind::Channel));
 }
 
 #[test]
@@ -105,7 +109,7 @@ fn k2_who_wrote_when_and_what_it_answers_is_told() {
     let answered =
         json!({ "id": "61", "channel_id": "5", "content": long, "author": { "id": "8", "username": "bob" } });
     let fields = json!({ "type": 19, "referenced_message": answered, "member": { "nick": "Lady A" } });
-    let inbound = posted(&message(fields), Kind::Channel, &view()).unwrap();
+    let inbound = posted(&message(fields), PlaceKind::Channel, &view()).unwrap();
     assert_eq!(inbound.sender, Sender { external_id: "7".to_owned(), name: "Lady A".to_owned() });
     assert_eq!(inbound.sent_at.to_string(), "2026-01-02T03:04:05.678Z");
     let quoted = inbound.circumstances.quoted.unwrap();
@@ -118,8 +122,8 @@ fn k2_what_is_handed_on_is_nobodys_own_word() {
         "attachments": [{ "id": "1", "filename": "a.txt", "size": 3, "url": "https://cdn.discordapp.com/a" }] });
     let reference = json!({ "type": 1, "message_id": "3", "channel_id": "4" });
     let fields = json!({ "content": "", "message_reference": reference, "message_snapshots": [{ "message": inner }] });
-    let inbound = posted(&message(fields), Kind::Private, &view()).unwrap();
-    assert_eq!(inbound.happening, Happening::Posted { text: "Read @bob".to_owned() });
+    let inbound = posted(&message(fields), PlaceKind::Private, &view()).unwrap();
+    assert_eq!(inbound.happening, InboundEvent::Posted { text: "Read @bob".to_owned() });
     assert_eq!(inbound.circumstances.forwarded_from.as_deref(), Some("somebody on Discord"));
     let file =
         Attachment { handle: "https://cdn.discordapp.com/a".to_owned(), name: "a.txt".to_owned(), bytes: Some(3) };
@@ -129,12 +133,12 @@ fn k2_what_is_handed_on_is_nobodys_own_word() {
 #[test]
 fn n5_only_a_changed_text_is_an_edit() {
     let changed = json!({ "content": "New", "edited_timestamp": "2026-01-02T03:04:06+00:00" });
-    let inbound = edited(&message(changed), Kind::Channel, &view()).unwrap();
-    assert_eq!(inbound.happening, Happening::Edited { text: "New".to_owned() });
+    let inbound = edited(&message(changed), PlaceKind::Channel, &view()).unwrap();
+    assert_eq!(inbound.happening, InboundEvent::Edited { text: "New".to_owned() });
     assert_eq!(inbound.sent_at.to_string(), "2026-01-02T03:04:06Z");
-    assert!(edited(&message(json!({ "embeds": [{ "title": "x" }] })), Kind::Channel, &view()).is_none());
+    assert!(edited(&message(json!({ "embeds": [{ "title": "x" }] })), PlaceKind::Channel, &view()).is_none());
     let partial: Message = serde_json::from_value(json!({ "id": "70", "channel_id": "5", "embeds": [] })).unwrap();
-    assert!(edited(&partial, Kind::Channel, &view()).is_none());
+    assert!(edited(&partial, PlaceKind::Channel, &view()).is_none());
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn k2_commands_and_presses_are_said_to_hob() {
         let mut all = json!({ "id": "90", "application_id": "1000", "channel_id": "5", "token": "t",
             "member": { "nick": null, "user": { "id": "7", "username": "ada", "global_name": "Ada" } } });
         all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        interaction(&serde_json::from_value(all).unwrap(), Kind::Channel, &view())
+        interaction(&serde_json::from_value(all).unwrap(), PlaceKind::Channel, &view())
     };
     let options = json!([{ "name": "text", "type": 3, "value": "a b" }]);
     let table = [

@@ -18,7 +18,7 @@ const DOWNLOAD_MAX: Duration = Duration::from_secs(60);
 const TRIES: u32 = 3;
 
 /// Why one try failed.
-enum Failed {
+enum AttemptError {
     /// It may go better next time.
     ForNow(String),
     /// It will not.
@@ -48,11 +48,11 @@ pub(super) async fn fetch(settings: &Settings, attachment: &Attachment, most: u6
         match attempt(&url, most).await {
             Ok(Some(bytes)) => return Ok(bytes),
             Ok(None) => return Err(too_big(most)),
-            Err(Failed::ForGood(why)) => return Err(FetchError(why)),
-            Err(Failed::ForNow(why)) if tried >= TRIES => {
+            Err(AttemptError::ForGood(why)) => return Err(FetchError(why)),
+            Err(AttemptError::ForNow(why)) if tried >= TRIES => {
                 return Err(FetchError(format!("Discord could not be asked for it: {why}")));
             }
-            Err(Failed::ForNow(_)) => tokio::time::sleep(settings.pace.retry_min * tried).await,
+            Err(AttemptError::ForNow(_)) => tokio::time::sleep(settings.pace.retry_min * tried).await,
         }
         tried += 1;
     }
@@ -63,15 +63,15 @@ fn too_big(most: u64) -> FetchError {
 }
 
 /// One try; none: it is too big.
-async fn attempt(url: &url::Url, most: u64) -> Result<Option<Vec<u8>>, Failed> {
-    let lost = |error: reqwest::Error| Failed::ForNow(describe(error.without_url()));
+async fn attempt(url: &url::Url, most: u64) -> Result<Option<Vec<u8>>, AttemptError> {
+    let lost = |error: reqwest::Error| AttemptError::ForNow(describe(error.without_url()));
     let client = builder(CONNECT_MAX).timeout(DOWNLOAD_MAX).build().map_err(lost)?;
     let mut response = client.get(url.clone()).send().await.map_err(lost)?;
     match response.status().as_u16() {
         200 => {}
-        403 | 404 => return Err(Failed::ForGood("Discord does not have it any more; send it again".to_owned())),
-        status @ (429 | 500..) => return Err(Failed::ForNow(format!("it answers {status}"))),
-        status => return Err(Failed::ForGood(format!("Discord answers {status}"))),
+        403 | 404 => return Err(AttemptError::ForGood("Discord does not have it any more; send it again".to_owned())),
+        status @ (429 | 500..) => return Err(AttemptError::ForNow(format!("it answers {status}"))),
+        status => return Err(AttemptError::ForGood(format!("Discord answers {status}"))),
     }
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(lost)? {

@@ -15,22 +15,24 @@ use tracing::{info, warn};
 
 use crate::Discord;
 use crate::call::{Api, CallError, Request};
-use crate::hear::Hearing;
-use crate::session::{Attempts, Came, Ended, Fate, Session, bad_token, missing_content};
+use crate::connection::GatewayConnection;
+use crate::session::{
+    ConnectionEnd, ConnectionStage, ResumeAttempts, Session, SessionFate, bad_token, missing_content,
+};
 use crate::socket::open;
 use crate::submitter::Submitter;
 use crate::wire::{Application, GatewayBot, User};
-use hob_core::domain::channel::{Intake, Unusable};
-use hob_core::domain::waits::Waits;
+use hob_core::domain::backoff::Backoff;
+use hob_core::domain::channel::{AccountError, Intake};
 
 /// So many events may wait to be handed in; with more the connection is given up, and resumed from where it stands.
 const BACKLOG_MAX: usize = 5_000;
 
 /// The session, seen by who hears and by who hands in.
 #[derive(Debug, Default)]
-pub(super) struct Held(Mutex<Option<Session>>);
+pub(super) struct SessionHandle(Mutex<Option<Session>>);
 
-impl Held {
+impl SessionHandle {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Session>> {
         // Each change is one assignment.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -40,16 +42,16 @@ impl Held {
 /// Keeps the connection up; it lives as long as the adapter runs.
 pub(super) struct Gateway<'a> {
     discord: &'a Discord,
-    session: Held,
+    session: SessionHandle,
     submitter: Submitter<'a>,
-    attempts: Attempts,
-    waits: Waits,
+    attempts: ResumeAttempts,
+    waits: Backoff,
 }
 
 impl<'a> Gateway<'a> {
     pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
-        let (submitter, session) = (Submitter::new(discord, intake), Held::default());
-        Self { discord, session, submitter, attempts: Attempts::default(), waits: Waits::default() }
+        let (submitter, session) = (Submitter::new(discord, intake), SessionHandle::default());
+        Self { discord, session, submitter, attempts: ResumeAttempts::default(), waits: Backoff::default() }
     }
 
     /// Connects for ever; dropped to end it.
@@ -57,17 +59,17 @@ impl<'a> Gateway<'a> {
         loop {
             let (ended, came) = match self.prepare().await {
                 Ok(address) => self.connection(&address).await,
-                Err(ended) => (ended, Came::Nowhere),
+                Err(ended) => (ended, ConnectionStage::Nowhere),
             };
             self.wait_out(&ended, came).await;
         }
     }
 
     /// Where to connect to: where the session goes on, or where another may begin.
-    async fn prepare(&mut self) -> Result<String, Ended> {
+    async fn prepare(&mut self) -> Result<String, ConnectionEnd> {
         self.discord.health.turned(self.discord.settings.pace.send_deadline * 2);
         // A new client each time: the old one may be what is broken.
-        let api = self.discord.fresh_api().map_err(|error| Ended::Resume(error.to_string()))?;
+        let api = self.discord.fresh_api().map_err(|error| ConnectionEnd::Resume(error.to_string()))?;
         self.submitter.api = api.clone();
         let session = self.session.lock().clone();
         if let Some(address) = session.as_ref().and_then(|session| session.address.clone()) {
@@ -89,15 +91,15 @@ impl<'a> Gateway<'a> {
     }
 
     /// One connection, from its beginning to its end; how far it came.
-    async fn connection(&mut self, address: &str) -> (Ended, Came) {
+    async fn connection(&mut self, address: &str) -> (ConnectionEnd, ConnectionStage) {
         let pace = self.discord.settings.pace;
         self.discord.health.turned(pace.ready_deadline * 2);
         let socket = match open(address, pace.ready_deadline).await {
             Ok(socket) => socket,
-            Err(why) => return (Ended::Resume(why), Came::Nowhere),
+            Err(why) => return (ConnectionEnd::Resume(why), ConnectionStage::Nowhere),
         };
         let (sender, receiver) = mpsc::channel(BACKLOG_MAX);
-        let mut hearing = Hearing::new(self.discord, &self.session, socket, sender);
+        let mut hearing = GatewayConnection::new(self.discord, &self.session, socket, sender);
         // What was heard and not handed in by the end, Discord tells again: the session resumes from what was.
         let ended = tokio::select! {
             ended = hearing.run() => ended,
@@ -107,34 +109,34 @@ impl<'a> Gateway<'a> {
     }
 
     /// Keeps the session as long as it can be gone on with.
-    fn keep(&mut self, ended: &Ended, came: Came) {
+    fn keep(&mut self, ended: &ConnectionEnd, came: ConnectionStage) {
         let mut session = self.session.lock();
         let fate = match ended {
-            Ended::Fresh(_) | Ended::Refused(_) => Fate::Ends,
-            Ended::Resume(_) | Ended::Deaf(_) => self.attempts.over(came, Instant::now()),
+            ConnectionEnd::Fresh(_) | ConnectionEnd::Refused(_) => SessionFate::Ends,
+            ConnectionEnd::Resume(_) | ConnectionEnd::Deaf(_) => self.attempts.over(came, Instant::now()),
         };
         match (fate, session.as_mut()) {
-            (Fate::Moves, Some(session)) => session.address = None,
-            (Fate::Ends, Some(known)) => {
+            (SessionFate::Moves, Some(session)) => session.address = None,
+            (SessionFate::Ends, Some(known)) => {
                 info!(channel = "discord", session.id = %known.id, "the session is over: another begins");
                 *session = None;
             }
-            (Fate::Stays | Fate::Moves | Fate::Ends, _) => {}
+            (SessionFate::Stays | SessionFate::Moves | SessionFate::Ends, _) => {}
         }
         if session.is_none() {
-            self.attempts = Attempts::default();
+            self.attempts = ResumeAttempts::default();
         }
     }
 
     /// Makes the trouble visible, decides how it goes on, then waits as long as it deserves.
-    async fn wait_out(&mut self, ended: &Ended, came: Came) {
-        if came == Came::Ready {
+    async fn wait_out(&mut self, ended: &ConnectionEnd, came: ConnectionStage) {
+        if came == ConnectionStage::Ready {
             self.waits.reset();
         }
         self.keep(ended, came);
         let pace = &self.discord.settings.pace;
         let delay = match ended {
-            Ended::Refused(_) => pace.retry_refused,
+            ConnectionEnd::Refused(_) => pace.retry_refused,
             _ => self.waits.next(pace.retry_min, pace.retry_max, self.discord.rng.as_ref()),
         };
         let why = ended.why();
@@ -146,28 +148,28 @@ impl<'a> Gateway<'a> {
 }
 
 /// Hob's application, if it may read what is said.
-async fn application(api: &Api) -> Result<Application, Ended> {
+async fn application(api: &Api) -> Result<Application, ConnectionEnd> {
     let application: Application = ask(api, ["applications", "@me"]).await?;
     let flags = ApplicationFlags::from_bits_truncate(application.flags);
     let may_read = ApplicationFlags::GATEWAY_MESSAGE_CONTENT | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
-    if flags.intersects(may_read) { Ok(application) } else { Err(Ended::Refused(missing_content())) }
+    if flags.intersects(may_read) { Ok(application) } else { Err(ConnectionEnd::Refused(missing_content())) }
 }
 
 /// Whether the token is known, and may read; who Hob is there.
-pub(super) async fn check(discord: &Discord) -> Result<String, Unusable> {
-    let unusable = |ended: Ended| Unusable(ended.why().to_owned());
+pub(super) async fn check(discord: &Discord) -> Result<String, AccountError> {
+    let unusable = |ended: ConnectionEnd| AccountError(ended.why().to_owned());
     application(&discord.api).await.map_err(unusable)?;
     let me: User = ask(&discord.api, ["users", "@me"]).await.map_err(unusable)?;
     Ok(format!("@{}", me.username))
 }
 
 /// Asks for something before there is a connection.
-async fn ask<T: serde::de::DeserializeOwned>(api: &Api, path: [&str; 2]) -> Result<T, Ended> {
+async fn ask<T: serde::de::DeserializeOwned>(api: &Api, path: [&str; 2]) -> Result<T, ConnectionEnd> {
     let answer = api.call(Request::get(path)).await.map_err(|error| match error {
-        CallError::Api { status: 401, .. } => Ended::Refused(bad_token()),
-        other => Ended::Resume(other.to_string()),
+        CallError::Api { status: 401, .. } => ConnectionEnd::Refused(bad_token()),
+        other => ConnectionEnd::Resume(other.to_string()),
     })?;
     answer
         .parse()
-        .map_err(|error| Ended::Resume(format!("an answer to {} that cannot be read: {error}", path.join("/"))))
+        .map_err(|error| ConnectionEnd::Resume(format!("an answer to {} that cannot be read: {error}", path.join("/"))))
 }

@@ -4,20 +4,20 @@
 //! Start at [`Discord::run`]; `gateway` keeps the connection, `hear` listens, `submitter` hands in, `convert` translates,
 //! `catch_up` fetches what was missed, `send` takes out.
 
-mod authors;
+mod author_cache;
 mod call;
 mod catch_up;
-mod codes;
 pub mod commands;
+mod connection;
 mod convert;
+mod error_codes;
 mod fetch;
 mod gateway;
-mod hear;
 mod limits;
+mod presence;
 mod send;
 mod session;
 pub mod settings;
-mod signs;
 mod socket;
 mod submitter;
 mod text;
@@ -34,15 +34,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::call::{Api, CallError};
 use crate::gateway::{Gateway, check};
-use crate::limits::Limits;
+use crate::limits::RateLimits;
+use crate::presence::Reactions;
 use crate::settings::Settings;
-use crate::signs::Signs;
-use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, Sign, Unusable};
+use hob_core::domain::channel::{AccountError, Adapter, Channel, FetchError, Intake, PresenceSignal};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Monitor};
 use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::{Attachment, ChannelKind};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use hob_core::domain::rng::Rng;
 use hob_telemetry::tasks;
 
@@ -59,11 +59,11 @@ pub struct Discord {
     settings: Settings,
     clock: Arc<dyn Clock>,
     rng: Arc<dyn Rng>,
-    limits: Arc<Limits>,
+    limits: Arc<RateLimits>,
     /// The client of all that goes out; the gateway has others.
     api: Api,
     health: Monitor,
-    signs: Signs,
+    signs: Reactions,
     /// When the attempts began of which nobody knows what became of them.
     attempts: Mutex<BTreeMap<OutboxId, Instant>>,
     tracker: TaskTracker,
@@ -77,7 +77,7 @@ impl Discord {
     /// # Errors
     /// When no HTTP client can be made.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
-        let limits = Arc::new(Limits::default());
+        let limits = Arc::new(RateLimits::default());
         let api = Api::new(&settings, Arc::clone(&limits)).map_err(|error| SetupError(error.to_string()))?;
         Ok(Self {
             settings,
@@ -86,7 +86,7 @@ impl Discord {
             limits,
             api,
             health: Monitor::default(),
-            signs: Signs::default(),
+            signs: Reactions::default(),
             attempts: Mutex::default(),
             tracker: TaskTracker::new(),
             life: CancellationToken::new(),
@@ -135,7 +135,7 @@ impl Channel for Discord {
     }
 
     #[tracing::instrument(name = "discord.draft", skip_all, fields(channel = "discord"))]
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         send::draft(&self.api, draft).await
     }
 
@@ -145,8 +145,8 @@ impl Channel for Discord {
     }
 
     #[tracing::instrument(name = "discord.sign", skip_all, fields(channel = "discord"))]
-    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
-        signs::show(self, place, sign).await
+    async fn sign(&self, place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
+        presence::show(self, place, sign).await
     }
 
     #[tracing::instrument(name = "discord.fetch", skip_all, fields(channel = "discord"))]
@@ -171,7 +171,7 @@ impl Adapter for Discord {
         self.tracker.wait().await;
     }
 
-    async fn check(&self) -> Result<String, Unusable> {
+    async fn check(&self) -> Result<String, AccountError> {
         check(self).await
     }
 }

@@ -11,7 +11,7 @@ const ROUTES_MAX: usize = 1_000;
 
 /// What an answer says of its limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct RateLimitHeaders {
     /// `X-RateLimit-Remaining`: so many more calls until the reset.
     pub(super) remaining: Option<u64>,
     /// `X-RateLimit-Reset-After`.
@@ -24,16 +24,16 @@ pub(super) struct Told {
 
 /// Which routes have to wait.
 #[derive(Debug, Default)]
-pub(super) struct Limits(Mutex<Held>);
+pub(super) struct RateLimits(Mutex<RateLimitState>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct RateLimitState {
     routes: HashMap<String, Instant>,
     all: Option<Instant>,
 }
 
-impl Limits {
-    fn held(&self) -> MutexGuard<'_, Held> {
+impl RateLimits {
+    fn held(&self) -> MutexGuard<'_, RateLimitState> {
         // Each operation leaves the state whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,7 +46,7 @@ impl Limits {
     }
 
     /// Takes in what an answer told.
-    pub(super) fn note(&self, route: &str, told: Told, now: Instant) {
+    pub(super) fn note(&self, route: &str, told: RateLimitHeaders, now: Instant) {
         let spent = told.reset_after.filter(|_| told.remaining == Some(0));
         let Some(wait) = told.retry_after.max(spent) else { return };
         let mut held = self.held();
@@ -83,13 +83,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_used_up_waits_and_nothing_else() {
-        let (limits, now) = (Limits::default(), Instant::now());
-        let spent = Told { remaining: Some(0), reset_after: Some(SECOND), ..Told::default() };
+        let (limits, now) = (RateLimits::default(), Instant::now());
+        let spent = RateLimitHeaders { remaining: Some(0), reset_after: Some(SECOND), ..RateLimitHeaders::default() };
         limits.note("a", spent, now);
-        limits.note("b", Told { remaining: Some(1), ..spent }, now);
+        limits.note("b", RateLimitHeaders { remaining: Some(1), ..spent }, now);
         assert_eq!((limits.wait("a", now), limits.wait("b", now)), (Some(SECOND), None));
         assert_eq!(limits.wait("a", now + SECOND), None);
-        limits.note("b", Told { retry_after: Some(2 * SECOND), global: true, ..Told::default() }, now);
+        limits.note(
+            "b",
+            RateLimitHeaders { retry_after: Some(2 * SECOND), global: true, ..RateLimitHeaders::default() },
+            now,
+        );
         assert_eq!((limits.wait("a", now), limits.wait("c", now)), (Some(2 * SECOND), Some(2 * SECOND)));
     }
 

@@ -15,13 +15,13 @@ use tokio::time::Instant;
 use tracing::{debug, info};
 
 use crate::Discord;
-use crate::call::{Answer, Api, Body, CallError, Request};
-use crate::codes::{Means, is_for_reply, means, outcome, repeatable};
+use crate::call::{Api, ApiResponse, Body, CallError, Request};
+use crate::error_codes::{ErrorMeaning, is_for_reply, means, outcome, repeatable};
 use crate::upload::{Upload, rows};
 use crate::wire::{Id, Message};
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::inbound::{ChannelKind, DISCORD_PRIVATE};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
 use hob_core::render::clean::clean;
 use hob_core::render::literal;
 
@@ -53,7 +53,7 @@ fn texts(markup: Option<&str>, text: &str) -> Vec<String> {
 
 /// Whether a plainer form may be taken instead.
 fn is_for_content(error: &CallError) -> bool {
-    matches!(error, CallError::Api { status: 400, code, .. } if means(*code) == Means::Content)
+    matches!(error, CallError::Api { status: 400, code, .. } if means(*code) == ErrorMeaning::Content)
 }
 
 /// Nobody is notified by what a model writes.
@@ -141,12 +141,12 @@ fn json(payload: &impl serde::Serialize) -> Result<Vec<u8>, CallError> {
 }
 
 /// The id in Discord's answer.
-fn id_of(answer: &Answer) -> Option<String> {
+fn id_of(answer: &ApiResponse) -> Option<String> {
     #[derive(Deserialize)]
-    struct Sent {
+    struct SentMessage {
         id: Id,
     }
-    match answer.parse::<Sent>() {
+    match answer.parse::<SentMessage>() {
         Ok(sent) => Some(sent.id.to_string()),
         Err(error) => {
             debug!(channel = "discord", %error, "a sent message has no readable id: {error}");
@@ -184,7 +184,7 @@ async fn post(
             Ok(answer) => return Ok(id_of(&answer)),
             Err(error) => error,
         };
-        if error.code().is_some_and(|code| means(code) == Means::Archived) && !unarchived {
+        if error.code().is_some_and(|code| means(code) == ErrorMeaning::Archived) && !unarchived {
             unarchived = true;
             unarchive(&api, &channel).await?;
             continue;
@@ -220,10 +220,10 @@ fn referring(payload: &CreateMessage, place: Id, answered: Option<Id>) -> Create
 /// Opens an archived thread again, where the bot may.
 async fn unarchive(api: &Api, thread: &str) -> Result<(), CallError> {
     #[derive(serde::Serialize)]
-    struct Open {
+    struct ThreadUpdate {
         archived: bool,
     }
-    let request = Request::new(Method::PATCH, ["channels", thread]).json(&Open { archived: false })?;
+    let request = Request::new(Method::PATCH, ["channels", thread]).json(&ThreadUpdate { archived: false })?;
     api.call(request).await.map(drop)
 }
 
@@ -284,7 +284,9 @@ async fn change(
 
 /// Whether the message is not there to be changed; it may be sent elsewhere or anew.
 fn cannot_change(error: &CallError) -> bool {
-    error.code().is_some_and(|code| matches!(means(code), Means::NoMessage | Means::NoPlace | Means::Archived))
+    error.code().is_some_and(|code| {
+        matches!(means(code), ErrorMeaning::NoMessage | ErrorMeaning::NoPlace | ErrorMeaning::Archived)
+    })
 }
 
 async fn patch(
@@ -300,7 +302,7 @@ async fn patch(
 }
 
 /// Posts a message that still grows, or changes it.
-pub(super) async fn draft(api: &Api, draft: &Draft) -> Result<Receipt, DeliveryError> {
+pub(super) async fn draft(api: &Api, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
     let place = place(&draft.destination)?;
     let known = draft.external_id.as_deref().and_then(Id::parse);
     let mut last = None;
@@ -323,7 +325,7 @@ pub(super) async fn draft(api: &Api, draft: &Draft) -> Result<Receipt, DeliveryE
     Err(DeliveryError::Refused { why })
 }
 
-async fn begin(api: &Api, place: Id, draft: &Draft, text: String) -> Result<Option<String>, CallError> {
+async fn begin(api: &Api, place: Id, draft: &DraftMessage, text: String) -> Result<Option<String>, CallError> {
     let payload = CreateMessage::new().content(text).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
     let (channel, answered) = (place.to_string(), answered(&draft.destination));
     let path = ["channels", channel.as_str(), "messages"];

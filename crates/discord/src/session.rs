@@ -28,7 +28,7 @@ pub(super) struct Session {
 
 /// How far a connection came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum ConnectionStage {
     /// Nobody greeted: that says nothing about the session.
     Nowhere,
     /// The gateway greeted, and did not get ready.
@@ -39,7 +39,7 @@ pub(super) enum Came {
 
 /// What becomes of a session whose connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum SessionFate {
     /// It goes on where it was.
     Stays,
     /// It goes on where any session begins.
@@ -50,34 +50,34 @@ pub(super) enum Fate {
 
 /// The attempts to go on with a session since it was last ready.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub(super) struct ResumeAttempts {
     refused: u32,
     nowhere: u32,
     since: Option<Instant>,
 }
 
-impl Attempts {
+impl ResumeAttempts {
     /// One more connection is over.
-    pub(super) fn over(&mut self, came: Came, now: Instant) -> Fate {
+    pub(super) fn over(&mut self, came: ConnectionStage, now: Instant) -> SessionFate {
         match came {
-            Came::Ready => *self = Self { since: Some(now), ..Self::default() },
-            Came::Greeted => (self.refused, self.nowhere) = (self.refused + 1, 0),
-            Came::Nowhere => self.nowhere += 1,
+            ConnectionStage::Ready => *self = Self { since: Some(now), ..Self::default() },
+            ConnectionStage::Greeted => (self.refused, self.nowhere) = (self.refused + 1, 0),
+            ConnectionStage::Nowhere => self.nowhere += 1,
         }
         let since = *self.since.get_or_insert(now);
         if self.refused >= RESUMES_MAX || now.duration_since(since) > KEPT_FOR {
-            Fate::Ends
+            SessionFate::Ends
         } else if self.nowhere >= NOWHERE_MAX {
-            Fate::Moves
+            SessionFate::Moves
         } else {
-            Fate::Stays
+            SessionFate::Stays
         }
     }
 }
 
 /// How a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum ConnectionEnd {
     /// The session goes on with another connection.
     Resume(String),
     /// Another session has to begin.
@@ -88,7 +88,7 @@ pub(super) enum Ended {
     Deaf(String),
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// Why, in words.
     pub(super) fn why(&self) -> &str {
         match self {
@@ -98,23 +98,23 @@ impl Ended {
 }
 
 /// What a close of the other side means.
-pub(super) fn closed(code: Option<u16>, reason: &str) -> Ended {
+pub(super) fn closed(code: Option<u16>, reason: &str) -> ConnectionEnd {
     let Some(code) = code else {
-        return Ended::Resume(reason.to_owned());
+        return ConnectionEnd::Resume(reason.to_owned());
     };
     match code {
-        close_codes::AUTHENTICATION_FAILED => Ended::Refused(bad_token()),
-        close_codes::DISALLOWED_GATEWAY_INTENTS => Ended::Refused(missing_content()),
+        close_codes::AUTHENTICATION_FAILED => ConnectionEnd::Refused(bad_token()),
+        close_codes::DISALLOWED_GATEWAY_INTENTS => ConnectionEnd::Refused(missing_content()),
         close_codes::INVALID_GATEWAY_INTENTS | close_codes::INVALID_SHARD | 4012 => {
-            Ended::Refused(format!("Discord refuses how Hob connects ({code} {reason}): Hob needs an update"))
+            ConnectionEnd::Refused(format!("Discord refuses how Hob connects ({code} {reason}): Hob needs an update"))
         }
-        close_codes::SHARDING_REQUIRED => Ended::Refused(
+        close_codes::SHARDING_REQUIRED => ConnectionEnd::Refused(
             "the bot is in more servers than one connection may serve (4011): remove it from some".to_owned(),
         ),
         close_codes::NOT_AUTHENTICATED | 4006 | close_codes::INVALID_SEQUENCE | close_codes::SESSION_TIMEOUT => {
-            Ended::Fresh(format!("the session is over ({code} {reason})"))
+            ConnectionEnd::Fresh(format!("the session is over ({code} {reason})"))
         }
-        code => Ended::Resume(format!("the connection was closed ({code} {reason})")),
+        code => ConnectionEnd::Resume(format!("the connection was closed ({code} {reason})")),
     }
 }
 
@@ -156,10 +156,10 @@ mod tests {
         ];
         for (code, expected) in table {
             let name = match closed(code, "because") {
-                Ended::Resume(_) => "resume",
-                Ended::Fresh(_) => "fresh",
-                Ended::Refused(_) => "refused",
-                Ended::Deaf(_) => "deaf",
+                ConnectionEnd::Resume(_) => "resume",
+                ConnectionEnd::Fresh(_) => "fresh",
+                ConnectionEnd::Refused(_) => "refused",
+                ConnectionEnd::Deaf(_) => "deaf",
             };
             assert_eq!(name, expected, "{code:?}");
         }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn n11_a_session_ends_by_a_refusal_or_by_time_but_by_no_outage() {
-        use {Came::*, Fate::*};
+        use {ConnectionStage::*, SessionFate::*};
         let table = [
             (vec![Ready], vec![Stays]),
             // Without a network for a while.
@@ -179,11 +179,11 @@ mod tests {
         ];
         let now = Instant::now();
         for (connections, expected) in table {
-            let mut attempts = Attempts::default();
-            let fates: Vec<Fate> = connections.iter().map(|came| attempts.over(*came, now)).collect();
+            let mut attempts = ResumeAttempts::default();
+            let fates: Vec<SessionFate> = connections.iter().map(|came| attempts.over(*came, now)).collect();
             assert_eq!(fates, expected, "{connections:?}");
         }
-        let mut attempts = Attempts::default();
+        let mut attempts = ResumeAttempts::default();
         assert_eq!(attempts.over(Ready, now), Stays);
         assert_eq!(attempts.over(Nowhere, now + KEPT_FOR), Stays);
         assert_eq!(attempts.over(Nowhere, now + KEPT_FOR + Duration::from_secs(1)), Ends);

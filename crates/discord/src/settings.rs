@@ -16,12 +16,12 @@ pub struct Settings {
     /// The servers in which the slash commands are registered; none: everywhere.
     pub command_guilds: Vec<String>,
     /// How fast the adapter retries and gives up.
-    pub pace: Pace,
+    pub pace: Timing,
 }
 
 /// The adapter's deadlines and delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct Timing {
     /// The first delay after a lost connection; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,
     /// The longest delay between connections that fail.
@@ -38,7 +38,7 @@ pub struct Pace {
     pub nonce_lasts: Duration,
 }
 
-impl Pace {
+impl Timing {
     /// What is used outside of tests.
     pub const PRODUCTION: Self = Self {
         retry_min: Duration::from_secs(1),

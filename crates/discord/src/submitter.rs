@@ -10,21 +10,23 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, info, warn};
 
 use crate::Discord;
-use crate::authors::Authors;
+use crate::author_cache::AuthorCache;
 use crate::call::{Api, CallError, Request};
-use crate::convert::{self, Kind, View};
-use crate::gateway::Held;
-use crate::hear::Dispatch;
+use crate::connection::Dispatch;
+use crate::convert::{self, ConversionContext, PlaceKind};
+use crate::gateway::SessionHandle;
 use crate::session::Session;
-use crate::wire::{Frame, Gone, GoneAtOnce, Guild, Id, Interaction, Message, Place, Ready, ThreadList};
+use crate::wire::{
+    ChannelInfo, Frame, Guild, Id, Interaction, Message, MessageDelete, MessageDeleteBulk, Ready, ThreadList,
+};
 use crate::{catch_up, commands};
+use hob_core::domain::backoff::Backoff;
 use hob_core::domain::channel::{Intake, IntakeError};
 use hob_core::domain::inbound::{ChannelKind, Cursor, Inbound};
-use hob_core::domain::waits::Waits;
 
 /// Why what came cannot be handed in for now.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum SubmitError {
     #[error(transparent)]
     NotStored(#[from] IntakeError),
     #[error(transparent)]
@@ -40,14 +42,14 @@ pub(super) struct Submitter<'a> {
     /// The bot's application.
     pub(super) application: Option<Id>,
     me: Option<Id>,
-    places: HashMap<Id, Kind>,
+    places: HashMap<Id, PlaceKind>,
     /// What this session has told of. The rest may be threads that were put away before it began.
     listed: HashSet<Id>,
     /// The servers that this session has still to tell of.
     awaited: HashSet<Id>,
     /// The servers of which nothing is missing any more.
     caught_up: HashSet<Id>,
-    authors: Authors,
+    authors: AuthorCache,
 }
 
 impl<'a> Submitter<'a> {
@@ -62,13 +64,13 @@ impl<'a> Submitter<'a> {
             listed: HashSet::new(),
             awaited: HashSet::new(),
             caught_up: HashSet::new(),
-            authors: Authors::default(),
+            authors: AuthorCache::default(),
         }
     }
 
     /// Hands in what is in line, for ever; dropped to end it.
-    pub(super) async fn take_all(&mut self, mut line: mpsc::Receiver<Dispatch>, session: &Held) -> Infallible {
-        let mut waits = Waits::default();
+    pub(super) async fn take_all(&mut self, mut line: mpsc::Receiver<Dispatch>, session: &SessionHandle) -> Infallible {
+        let mut waits = Backoff::default();
         while let Some(mut dispatch) = line.recv().await {
             while let Err(trouble) = self.take(&mut dispatch).await {
                 self.wait_out(&trouble, &mut waits).await;
@@ -80,12 +82,12 @@ impl<'a> Submitter<'a> {
         std::future::pending().await
     }
 
-    async fn wait_out(&self, trouble: &Trouble, waits: &mut Waits) {
+    async fn wait_out(&self, trouble: &SubmitError, waits: &mut Backoff) {
         let (pace, health) = (&self.discord.settings.pace, &self.discord.health);
         let mut delay = waits.next(pace.retry_min, pace.retry_max, self.discord.rng.as_ref());
         match trouble {
-            Trouble::NotStored(error) => health.stuck(error.to_string()),
-            Trouble::Call(error) => {
+            SubmitError::NotStored(error) => health.stuck(error.to_string()),
+            SubmitError::Call(error) => {
                 delay = delay.max(error.after().unwrap_or(Duration::ZERO));
                 health.troubled(format!("Discord cannot be asked: {error}"));
             }
@@ -94,7 +96,7 @@ impl<'a> Submitter<'a> {
         tokio::time::sleep(delay).await;
     }
 
-    async fn take(&mut self, dispatch: &mut Dispatch) -> Result<(), Trouble> {
+    async fn take(&mut self, dispatch: &mut Dispatch) -> Result<(), SubmitError> {
         let frame = &dispatch.frame;
         match dispatch.event.as_str() {
             "READY" => self.ready(frame).await,
@@ -118,12 +120,12 @@ impl<'a> Submitter<'a> {
     }
 
     /// As whom Hob hears; none before it is told.
-    pub(super) fn view(&self) -> Option<View<'a>> {
-        Some(View { account: &self.discord.settings.account, me: self.me?, now: self.discord.clock.now() })
+    pub(super) fn view(&self) -> Option<ConversionContext<'a>> {
+        Some(ConversionContext { account: &self.discord.settings.account, me: self.me?, now: self.discord.clock.now() })
     }
 
     /// A session begins: what was said in private meanwhile is fetched first.
-    async fn ready(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    async fn ready(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(ready) = read::<Ready>(frame, "READY") else { return Ok(()) };
         self.me = Some(ready.user.id);
         self.caught_up.clear();
@@ -142,7 +144,7 @@ impl<'a> Submitter<'a> {
     }
 
     /// A server can be seen: what was said there meanwhile is fetched.
-    async fn guild(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    async fn guild(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(guild) = read::<Guild>(frame, "GUILD_CREATE") else { return Ok(()) };
         for place in guild.channels.iter().chain(&guild.threads) {
             self.learn(place);
@@ -158,19 +160,19 @@ impl<'a> Submitter<'a> {
         Ok(())
     }
 
-    fn no_guild(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    fn no_guild(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         #[derive(Deserialize)]
-        struct Left {
+        struct LeftGuild {
             id: Id,
         }
-        if let Some(Left { id }) = read(frame, "GUILD_DELETE") {
+        if let Some(LeftGuild { id }) = read(frame, "GUILD_DELETE") {
             self.caught_up.remove(&id);
         }
         Ok(())
     }
 
-    fn learn(&mut self, place: &Place) {
-        if let Some(kind) = Kind::of(place.kind, place.parent_id) {
+    fn learn(&mut self, place: &ChannelInfo) {
+        if let Some(kind) = PlaceKind::of(place.kind, place.parent_id) {
             self.places.insert(place.id, kind);
         }
     }
@@ -179,14 +181,14 @@ impl<'a> Submitter<'a> {
         self.listed.contains(&place)
     }
 
-    async fn place(&mut self, event: &str, frame: &Frame) -> Result<(), Trouble> {
-        let Some(place) = read::<Place>(frame, "a channel") else { return Ok(()) };
+    async fn place(&mut self, event: &str, frame: &Frame) -> Result<(), SubmitError> {
+        let Some(place) = read::<ChannelInfo>(frame, "a channel") else { return Ok(()) };
         let is_new = place.newly_created || (event == "CHANNEL_CREATE" && place.last_message_id.is_none());
         self.meet(place.guild_id, &[place], is_new).await
     }
 
     /// Places of a server, that may be told of for the first time.
-    async fn meet(&mut self, guild: Option<Id>, places: &[Place], is_new: bool) -> Result<(), Trouble> {
+    async fn meet(&mut self, guild: Option<Id>, places: &[ChannelInfo], is_new: bool) -> Result<(), SubmitError> {
         places.iter().for_each(|place| self.learn(place));
         let is_met = places.iter().all(|place| self.is_listed(place.id));
         if is_met || !guild.is_some_and(|guild| self.caught_up.contains(&guild)) {
@@ -199,29 +201,29 @@ impl<'a> Submitter<'a> {
         Ok(())
     }
 
-    fn no_place(&mut self, frame: &Frame) -> Result<(), Trouble> {
-        if let Some(place) = read::<Place>(frame, "a channel") {
+    fn no_place(&mut self, frame: &Frame) -> Result<(), SubmitError> {
+        if let Some(place) = read::<ChannelInfo>(frame, "a channel") {
             self.places.remove(&place.id);
         }
         Ok(())
     }
 
-    async fn threads(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    async fn threads(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(list) = read::<ThreadList>(frame, "THREAD_LIST_SYNC") else { return Ok(()) };
         self.meet(list.guild_id, &list.threads, false).await
     }
 
     /// What kind of place it is, asked for where it is not known; none: nothing can be said of it, so nothing is heard.
-    async fn kind(&mut self, place: Id, guild: Option<Id>) -> Result<Option<Kind>, Trouble> {
+    async fn kind(&mut self, place: Id, guild: Option<Id>) -> Result<Option<PlaceKind>, SubmitError> {
         if guild.is_none() {
-            return Ok(Some(Kind::Private));
+            return Ok(Some(PlaceKind::Private));
         }
         if let Some(kind) = self.places.get(&place) {
             return Ok(Some(*kind));
         }
         match self.api.call(Request::get(["channels", &place.to_string()])).await {
             Ok(answer) => {
-                if let Ok(place) = answer.parse::<Place>() {
+                if let Ok(place) = answer.parse::<ChannelInfo>() {
                     self.learn(&place);
                 }
             }
@@ -233,7 +235,7 @@ impl<'a> Submitter<'a> {
         Ok(self.places.get(&place).copied())
     }
 
-    async fn posted(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    async fn posted(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(message) = read::<Message>(frame, "a message") else { return Ok(()) };
         let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
         // A thread that was put away, and is spoken in again, may not have been sought yet.
@@ -243,7 +245,12 @@ impl<'a> Submitter<'a> {
     }
 
     /// Hands a new message in; whether it was anything that a person said. While older ones are missing it moves no cursor.
-    pub(super) async fn say(&mut self, message: &Message, kind: Kind, is_whole: bool) -> Result<bool, Trouble> {
+    pub(super) async fn say(
+        &mut self,
+        message: &Message,
+        kind: PlaceKind,
+        is_whole: bool,
+    ) -> Result<bool, SubmitError> {
         let Some(view) = self.view() else { return Ok(false) };
         let Some(mut inbound) = convert::posted(message, kind, &view) else { return Ok(false) };
         self.authors.learn(message.id, &inbound.sender);
@@ -252,7 +259,7 @@ impl<'a> Submitter<'a> {
         Ok(true)
     }
 
-    async fn edited(&mut self, frame: &Frame) -> Result<(), Trouble> {
+    async fn edited(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(message) = read::<Message>(frame, "an edit") else { return Ok(()) };
         let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
         let Some(view) = self.view() else { return Ok(()) };
@@ -262,17 +269,17 @@ impl<'a> Submitter<'a> {
         }
     }
 
-    async fn deleted(&mut self, frame: &Frame) -> Result<(), Trouble> {
-        let Some(Gone { id, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
+    async fn deleted(&mut self, frame: &Frame) -> Result<(), SubmitError> {
+        let Some(MessageDelete { id, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
         self.gone(&[id], channel_id, guild_id).await
     }
 
-    async fn deleted_at_once(&mut self, frame: &Frame) -> Result<(), Trouble> {
-        let Some(GoneAtOnce { ids, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
+    async fn deleted_at_once(&mut self, frame: &Frame) -> Result<(), SubmitError> {
+        let Some(MessageDeleteBulk { ids, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
         self.gone(&ids, channel_id, guild_id).await
     }
 
-    async fn gone(&mut self, messages: &[Id], place: Id, guild: Option<Id>) -> Result<(), Trouble> {
+    async fn gone(&mut self, messages: &[Id], place: Id, guild: Option<Id>) -> Result<(), SubmitError> {
         let Some(kind) = self.kind(place, guild).await? else { return Ok(()) };
         for message in messages {
             let Some(sender) = self.authors.of(*message) else {
@@ -289,9 +296,9 @@ impl<'a> Submitter<'a> {
         &mut self,
         frame: &Frame,
         deferred: &mut Option<oneshot::Receiver<()>>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SubmitError> {
         let Some(interaction) = read::<Interaction>(frame, "an interaction") else { return Ok(()) };
-        let told = interaction.channel.as_ref().and_then(|place| Kind::of(place.kind, place.parent_id));
+        let told = interaction.channel.as_ref().and_then(|place| PlaceKind::of(place.kind, place.parent_id));
         let kind = match (told, interaction.channel_id) {
             (Some(kind), _) => kind,
             (None, Some(place)) => match self.kind(place, interaction.guild_id).await? {
@@ -311,7 +318,7 @@ impl<'a> Submitter<'a> {
         Ok(())
     }
 
-    async fn accept(&self, inbound: Inbound) -> Result<(), Trouble> {
+    async fn accept(&self, inbound: Inbound) -> Result<(), SubmitError> {
         let id = inbound.external_id.clone();
         let accepted = self.intake.accept(inbound).await?;
         self.discord.health.message(self.discord.clock.now());
@@ -320,7 +327,7 @@ impl<'a> Submitter<'a> {
     }
 
     /// Moves a cursor past what is no message for Hob.
-    pub(super) async fn advance(&self, cursor: Cursor) -> Result<(), Trouble> {
+    pub(super) async fn advance(&self, cursor: Cursor) -> Result<(), SubmitError> {
         let account = &self.discord.settings.account;
         Ok(self.intake.advance(ChannelKind::Discord, account, cursor).await?)
     }
@@ -339,7 +346,7 @@ async fn take_back(api: Api, interaction: Interaction, deferred: oneshot::Receiv
 }
 
 /// The event is handed in: the session resumes behind it.
-fn commit(dispatch: &Dispatch, session: &Held) {
+fn commit(dispatch: &Dispatch, session: &SessionHandle) {
     let mut session = session.lock();
     if dispatch.event == "READY" {
         *session = dispatch.frame.data::<Ready>().map(|ready| Session {

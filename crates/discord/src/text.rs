@@ -2,7 +2,7 @@
 
 use crate::convert::name;
 use crate::wire::{Id, Message, MessageContent};
-use hob_core::domain::inbound::Quoted;
+use hob_core::domain::inbound::QuotedMessage;
 
 /// How much of an answered message is repeated, in characters.
 const QUOTED_CHARS_MAX: usize = 500;
@@ -82,12 +82,12 @@ fn shown(inner: &str, said: &MessageContent) -> Option<String> {
 }
 
 /// The message that is answered, as far as it is worth repeating.
-pub(super) fn quoted(message: &Message, me: Id, own: bool) -> Quoted {
+pub(super) fn quoted(message: &Message, me: Id, own: bool) -> QuotedMessage {
     let author = message.author.as_ref().map_or_else(|| "somebody".to_owned(), |user| name(user, None));
     let text = content(message, me).unwrap_or_default();
     let mut short: String = text.chars().take(QUOTED_CHARS_MAX).collect();
     if short.len() < text.len() {
         short.push('…');
     }
-    Quoted { author, text: short, own }
+    QuotedMessage { author, text: short, own }
 }

@@ -4,7 +4,7 @@ use serenity::builder::{CreateActionRow, CreateAttachment, CreateButton};
 use serenity::model::application::ButtonStyle;
 
 use crate::call::Body;
-use hob_core::domain::outgoing::{Choice, DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::outgoing::{Choice, DeliveryError, Outgoing, OutgoingFile};
 
 /// How many buttons stand in a row, and how many rows.
 const ROW: usize = 5;
@@ -17,7 +17,7 @@ const BOUNDARY: &str = "hob-form-boundary";
 
 /// A file with its content.
 pub(super) struct Upload<'a> {
-    file: &'a Enclosed,
+    file: &'a OutgoingFile,
     content: Vec<u8>,
 }
 

@@ -78,12 +78,12 @@ pub(super) struct Ready {
     pub(super) user: User,
     /// The servers that the bot is in; each comes with an event of its own.
     #[serde(default)]
-    pub(super) guilds: Vec<Listed>,
+    pub(super) guilds: Vec<GuildRef>,
 }
 
 /// A server, by its id alone.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Listed {
+pub(super) struct GuildRef {
     pub(super) id: Id,
 }
 
@@ -119,10 +119,10 @@ pub(super) struct Message {
     #[serde(rename = "type", default)]
     pub(super) kind: u8,
     pub(super) webhook_id: Option<Id>,
-    pub(super) message_reference: Option<Reference>,
+    pub(super) message_reference: Option<MessageReference>,
     pub(super) referenced_message: Option<Box<Self>>,
     #[serde(default)]
-    pub(super) message_snapshots: Vec<Snapshot>,
+    pub(super) message_snapshots: Vec<MessageSnapshot>,
     pub(super) nonce: Option<Nonce>,
     #[serde(flatten)]
     pub(super) said: MessageContent,
@@ -139,7 +139,7 @@ pub(super) struct MessageContent {
     #[serde(default)]
     pub(super) embeds: Vec<Embed>,
     #[serde(default)]
-    pub(super) sticker_items: Vec<Named>,
+    pub(super) sticker_items: Vec<NamedItem>,
     pub(super) poll: Option<Poll>,
 }
 
@@ -155,13 +155,13 @@ impl<'de> Deserialize<'de> for Nonce {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Reference {
+pub(super) struct MessageReference {
     #[serde(rename = "type", default)]
     pub(super) kind: u8,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Snapshot {
+pub(super) struct MessageSnapshot {
     pub(super) message: MessageContent,
 }
 
@@ -183,7 +183,7 @@ pub(super) struct Embed {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Named {
+pub(super) struct NamedItem {
     pub(super) name: String,
 }
 
@@ -199,7 +199,7 @@ pub(super) struct Question {
 
 /// One message is gone.
 #[derive(Debug, Deserialize)]
-pub(super) struct Gone {
+pub(super) struct MessageDelete {
     pub(super) id: Id,
     pub(super) channel_id: Id,
     pub(super) guild_id: Option<Id>,
@@ -207,7 +207,7 @@ pub(super) struct Gone {
 
 /// Several are gone at once.
 #[derive(Debug, Deserialize)]
-pub(super) struct GoneAtOnce {
+pub(super) struct MessageDeleteBulk {
     pub(super) ids: Vec<Id>,
     pub(super) channel_id: Id,
     pub(super) guild_id: Option<Id>,
@@ -215,7 +215,7 @@ pub(super) struct GoneAtOnce {
 
 /// A channel or thread.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Place {
+pub(super) struct ChannelInfo {
     pub(super) id: Id,
     #[serde(rename = "type")]
     pub(super) kind: u8,
@@ -232,9 +232,9 @@ pub(super) struct Place {
 pub(super) struct Guild {
     pub(super) id: Id,
     #[serde(default)]
-    pub(super) channels: Vec<Place>,
+    pub(super) channels: Vec<ChannelInfo>,
     #[serde(default)]
-    pub(super) threads: Vec<Place>,
+    pub(super) threads: Vec<ChannelInfo>,
 }
 
 /// The threads of a channel that can be seen from now on.
@@ -242,7 +242,7 @@ pub(super) struct Guild {
 pub(super) struct ThreadList {
     pub(super) guild_id: Option<Id>,
     #[serde(default)]
-    pub(super) threads: Vec<Place>,
+    pub(super) threads: Vec<ChannelInfo>,
 }
 
 /// Somebody used a command or pressed a button.
@@ -255,7 +255,7 @@ pub(super) struct Interaction {
     pub(super) data: Option<InteractionData>,
     pub(super) guild_id: Option<Id>,
     pub(super) channel_id: Option<Id>,
-    pub(super) channel: Option<Place>,
+    pub(super) channel: Option<ChannelInfo>,
     pub(super) member: Option<Member>,
     pub(super) user: Option<User>,
     pub(super) token: String,
@@ -268,11 +268,11 @@ pub(super) struct InteractionData {
     pub(super) name: Option<String>,
     pub(super) custom_id: Option<String>,
     #[serde(default)]
-    pub(super) options: Vec<Opted>,
+    pub(super) options: Vec<CommandOption>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Opted {
+pub(super) struct CommandOption {
     pub(super) value: Option<serde_json::Value>,
 }
 

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::{Limits, Unreadable, damaged};
+use crate::{DocumentError, Limits, damaged};
 
 /// What is packed in a document.
 pub(crate) struct Archive<'a> {
@@ -16,10 +16,10 @@ pub(crate) struct Archive<'a> {
 
 impl<'a> Archive<'a> {
     /// Those of `bytes`.
-    pub(crate) fn of(bytes: &'a [u8], limits: &Limits) -> Result<Self, Unreadable> {
+    pub(crate) fn of(bytes: &'a [u8], limits: &Limits) -> Result<Self, DocumentError> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
         if archive.len() > limits.entries {
-            return Err(Unreadable::TooMuch(format!("more than {} files are packed in it", limits.entries)));
+            return Err(DocumentError::TooMuch(format!("more than {} files are packed in it", limits.entries)));
         }
         Ok(Self { archive, left: limits.unpacked_bytes })
     }
@@ -35,11 +35,11 @@ impl<'a> Archive<'a> {
     }
 
     /// One of them; none: there is none.
-    pub(crate) fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, Unreadable> {
+    pub(crate) fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, DocumentError> {
         let file = match self.archive.by_name(name) {
             Ok(file) => file,
             Err(ZipError::FileNotFound) => return Ok(None),
-            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => return Err(Unreadable::Encrypted),
+            Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => return Err(DocumentError::Encrypted),
             Err(error) => return Err(damaged(&error)),
         };
         let mut bytes = Vec::new();
@@ -49,15 +49,15 @@ impl<'a> Archive<'a> {
     }
 
     /// One that must be there.
-    pub(crate) fn need(&mut self, name: &str) -> Result<Vec<u8>, Unreadable> {
-        self.get(name)?.ok_or_else(|| Unreadable::Damaged(format!("there is no {name:?} in it")))
+    pub(crate) fn need(&mut self, name: &str) -> Result<Vec<u8>, DocumentError> {
+        self.get(name)?.ok_or_else(|| DocumentError::Damaged(format!("there is no {name:?} in it")))
     }
 
     /// Unpacks all of it once, for nothing but its size: others may unpack it after that.
     pub(crate) fn measure(
         &mut self,
-        mut each: impl FnMut(&str, &[u8]) -> Result<(), Unreadable>,
-    ) -> Result<(), Unreadable> {
+        mut each: impl FnMut(&str, &[u8]) -> Result<(), DocumentError>,
+    ) -> Result<(), DocumentError> {
         for name in self.names() {
             if let Some(bytes) = self.get(&name)? {
                 each(&name, &bytes)?;
@@ -67,6 +67,6 @@ impl<'a> Archive<'a> {
     }
 }
 
-fn too_large() -> Unreadable {
-    Unreadable::TooMuch("what is packed in it is too large when it is unpacked".to_owned())
+fn too_large() -> DocumentError {
+    DocumentError::TooMuch("what is packed in it is too large when it is unpacked".to_owned())
 }

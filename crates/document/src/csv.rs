@@ -1,13 +1,15 @@
 //! Tables as text: comma, semicolon or tab; quotes as RFC 4180 has them.
 
-use crate::pages::All;
-use crate::words;
+use crate::pages::PageCollection;
+use crate::text;
 
 /// The rows of a table.
-pub(crate) fn read(text: &str) -> All {
+pub(crate) fn read(text: &str) -> PageCollection {
     let between = separator(text);
     let rows = rows(text, between);
-    All::cut((1..).zip(rows).map(|(number, row): (usize, Vec<String>)| format!("{number}\t{}", words::row(&row))))
+    PageCollection::cut(
+        (1..).zip(rows).map(|(number, row): (usize, Vec<String>)| format!("{number}\t{}", text::row(&row))),
+    )
 }
 
 /// What stands between the cells: that of which the first line has most.

@@ -3,9 +3,9 @@
 //! A page begins where Word last began one; what has none of that is cut by length.
 
 use crate::archive::Archive;
-use crate::pages::All;
+use crate::pages::PageCollection;
 use crate::xml::{Element, Node, walk};
-use crate::{Limits, Unreadable};
+use crate::{DocumentError, Limits};
 
 /// What stands in place of a new page, until the text is cut there.
 const NEW_PAGE: char = '\u{c}';
@@ -13,16 +13,16 @@ const NEW_PAGE: char = '\u{c}';
 const TINY: u32 = 4;
 
 /// What it says.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     let main = archive.need("word/document.xml")?;
     let text = text_of(&main, limits)?;
     let mut all = if text.contains(NEW_PAGE) {
-        let mut all = All::default();
+        let mut all = PageCollection::default();
         text.split(NEW_PAGE).map(str::trim).filter(|page| !page.is_empty()).for_each(|page| all.add("", page));
         all
     } else {
-        All::cut(text.lines().map(str::to_owned))
+        PageCollection::cut(text.lines().map(str::to_owned))
     };
     let aside = ["word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments"];
     let mut names = archive.names();
@@ -75,7 +75,7 @@ impl Run {
 
 /// What is being read.
 #[derive(Default)]
-struct Reader {
+struct DocxReader {
     text: String,
     run: Option<Run>,
     /// Within a run's own properties.
@@ -91,7 +91,7 @@ struct Reader {
     marked: Option<(&'static str, usize)>,
 }
 
-impl Reader {
+impl DocxReader {
     fn open(&mut self, element: &Element<'_>) {
         match element.name() {
             "Fallback" => self.fallback += 1,
@@ -158,8 +158,8 @@ impl Reader {
     }
 }
 
-fn text_of(xml: &[u8], limits: &Limits) -> Result<String, Unreadable> {
-    let mut reader = Reader::default();
+fn text_of(xml: &[u8], limits: &Limits) -> Result<String, DocumentError> {
+    let mut reader = DocxReader::default();
     walk(xml, limits, |node| {
         match node {
             Node::Open(element) if element.name() != "Fallback" && reader.fallback > 0 => {}

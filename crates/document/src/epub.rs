@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use hob_http::page;
 
 use crate::archive::Archive;
-use crate::pages::All;
+use crate::pages::PageCollection;
 use crate::pptx::within;
 use crate::xml::{Node, walk};
-use crate::{Limits, Unreadable, words};
+use crate::{DocumentError, Limits, text};
 
 /// What the chapters say, in their order.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     if archive.has("META-INF/encryption.xml") && archive.has("META-INF/rights.xml") {
-        return Err(Unreadable::Encrypted);
+        return Err(DocumentError::Encrypted);
     }
     let mut package = None;
     walk(&archive.need("META-INF/container.xml")?, limits, |node| {
@@ -26,7 +26,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
         }
         Ok(())
     })?;
-    let package = package.ok_or_else(|| Unreadable::Damaged("it does not say what it is made of".to_owned()))?;
+    let package = package.ok_or_else(|| DocumentError::Damaged("it does not say what it is made of".to_owned()))?;
     let (mut parts, mut order) = (BTreeMap::new(), Vec::new());
     walk(&archive.need(&package)?, limits, |node| {
         if let Node::Open(element) = node {
@@ -39,11 +39,11 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
         Ok(())
     })?;
     let dir = package.rsplit_once('/').map_or("", |(dir, _)| dir);
-    let mut all = All::default();
+    let mut all = PageCollection::default();
     for id in order {
-        let Some(path) = parts.get(&id).map(|part| within(dir, &words::unescaped(part, b'%'))) else { continue };
+        let Some(path) = parts.get(&id).map(|part| within(dir, &text::unescaped(part, b'%'))) else { continue };
         let Some(chapter) = archive.get(&path)? else { continue };
-        let read = page::letter(&words::decoded(&chapter));
+        let read = page::letter(&text::decoded(&chapter));
         if !read.text.trim().is_empty() || read.hidden > 0 {
             all.add("", told(read));
         }
@@ -52,11 +52,11 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
 }
 
 /// What a page of the web says, cut by length.
-pub(crate) fn html(text: &str) -> All {
-    All::cut(told(page::letter(text)).lines().map(str::to_owned))
+pub(crate) fn html(text: &str) -> PageCollection {
+    PageCollection::cut(told(page::letter(text)).lines().map(str::to_owned))
 }
 
-fn told(page: page::Page) -> String {
+fn told(page: page::PageText) -> String {
     let mut text = page.text;
     if page.hidden > 0 {
         text.extend([format!("\n[Passages that nobody sees, left out: {}]", page.hidden)]);

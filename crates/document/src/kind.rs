@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
-use crate::{Limits, Unreadable, words};
+use crate::{DocumentError, Limits, text};
 
 /// How much of a beginning tells.
 const HEAD: usize = 1_024;
@@ -14,7 +14,7 @@ const COMPOUND: &[u8] = &[0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
 
 /// What can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum DocumentKind {
     /// PDF.
     Pdf,
     /// Word's.
@@ -37,7 +37,7 @@ pub enum Kind {
     Vcf,
 }
 
-impl Kind {
+impl DocumentKind {
     /// Its name, for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -70,17 +70,17 @@ impl Kind {
     ///
     /// # Errors
     /// When it is none that can be read.
-    pub(crate) fn of(name: &str, bytes: &[u8], limits: &Limits) -> Result<Self, Unreadable> {
+    pub(crate) fn of(name: &str, bytes: &[u8], limits: &Limits) -> Result<Self, DocumentError> {
         if is_pdf(bytes) {
             return Ok(Self::Pdf);
         }
         if bytes.starts_with(COMPOUND) {
-            return Err(if is_sealed(bytes) { Unreadable::Encrypted } else { Unreadable::Old });
+            return Err(if is_sealed(bytes) { DocumentError::Encrypted } else { DocumentError::Old });
         }
         if bytes.starts_with(PACKED) {
             return packed(bytes, limits);
         }
-        by_words(name, bytes).ok_or(Unreadable::Unknown)
+        by_words(name, bytes).ok_or(DocumentError::Unknown)
     }
 }
 
@@ -105,13 +105,13 @@ fn is_sealed(bytes: &[u8]) -> bool {
     bytes.windows(name.len()).any(|part| part == name)
 }
 
-fn packed(bytes: &[u8], limits: &Limits) -> Result<Kind, Unreadable> {
+fn packed(bytes: &[u8], limits: &Limits) -> Result<DocumentKind, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     let parts = [
-        ("word/document.xml", Kind::Docx),
-        ("xl/workbook.xml", Kind::Xlsx),
-        ("ppt/presentation.xml", Kind::Pptx),
-        ("META-INF/container.xml", Kind::Epub),
+        ("word/document.xml", DocumentKind::Docx),
+        ("xl/workbook.xml", DocumentKind::Xlsx),
+        ("ppt/presentation.xml", DocumentKind::Pptx),
+        ("META-INF/container.xml", DocumentKind::Epub),
     ];
     if let Some((_, kind)) = parts.into_iter().find(|(part, _)| archive.has(part)) {
         return Ok(kind);
@@ -119,14 +119,14 @@ fn packed(bytes: &[u8], limits: &Limits) -> Result<Kind, Unreadable> {
     let says = archive.get("mimetype")?.unwrap_or_default();
     let says = String::from_utf8_lossy(&says);
     if says.trim() == "application/vnd.oasis.opendocument.spreadsheet" {
-        Ok(Kind::Ods)
+        Ok(DocumentKind::Ods)
     } else {
-        Err(Unreadable::Unknown)
+        Err(DocumentError::Unknown)
     }
 }
 
-fn by_words(name: &str, bytes: &[u8]) -> Option<Kind> {
-    let head = words::decoded(&bytes[..bytes.len().min(HEAD)]);
+fn by_words(name: &str, bytes: &[u8]) -> Option<DocumentKind> {
+    let head = text::decoded(&bytes[..bytes.len().min(HEAD)]);
     if head.contains('\0') {
         return None;
     }
@@ -135,16 +135,16 @@ fn by_words(name: &str, bytes: &[u8]) -> Option<Kind> {
         start.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
     };
     if begins("BEGIN:VCALENDAR") {
-        return Some(Kind::Ics);
+        return Some(DocumentKind::Ics);
     }
     if begins("BEGIN:VCARD") {
-        return Some(Kind::Vcf);
+        return Some(DocumentKind::Vcf);
     }
     let end = name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
     match end.as_deref() {
-        Some("csv" | "tsv") => Some(Kind::Csv),
-        Some("html" | "htm" | "xhtml") => Some(Kind::Html),
-        _ if begins("<!doctype html") || begins("<html") => Some(Kind::Html),
+        Some("csv" | "tsv") => Some(DocumentKind::Csv),
+        Some("html" | "htm" | "xhtml") => Some(DocumentKind::Html),
+        _ if begins("<!doctype html") || begins("<html") => Some(DocumentKind::Html),
         _ => None,
     }
 }

@@ -17,14 +17,14 @@ mod pdf;
 mod pptx;
 #[cfg(test)]
 mod tests;
-mod words;
+mod text;
 mod xlsx;
 mod xml;
 
 use serde::{Deserialize, Serialize};
 
-pub use kind::{Kind, may_be};
-pub use pages::Wanted;
+pub use kind::{DocumentKind, may_be};
+pub use pages::PageSelection;
 
 /// What one document may need. Memory and time are bounded by who runs this.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// What it is.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// How many pages it has.
     pub total: usize,
     /// Those that were wanted, as far as they fit.
@@ -71,7 +71,7 @@ pub struct Document {
 
 /// Why a document cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum DocumentError {
     /// It is none of those that are known.
     #[error("it is no document that can be read as text")]
     Unknown,
@@ -100,28 +100,28 @@ pub enum Unreadable {
 }
 
 /// Something of it is damaged.
-fn damaged(error: &impl std::fmt::Display) -> Unreadable {
+fn damaged(error: &impl std::fmt::Display) -> DocumentError {
     let said: String = error.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
-    Unreadable::Damaged(said)
+    DocumentError::Damaged(said)
 }
 
 /// What a document says: the pages that are wanted of it.
 ///
 /// # Errors
 /// When it cannot be read: why.
-pub fn read(name: &str, bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Document, Unreadable> {
-    let kind = Kind::of(name, bytes, limits)?;
-    let text = || words::decoded(bytes);
+pub fn read(name: &str, bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Result<Document, DocumentError> {
+    let kind = DocumentKind::of(name, bytes, limits)?;
+    let text = || text::decoded(bytes);
     let all = match kind {
-        Kind::Pdf => return pdf::read(bytes, wanted, limits),
-        Kind::Xlsx => xlsx::read(bytes, wanted, limits)?,
-        Kind::Ods => ods::read(bytes, limits)?,
-        Kind::Docx => docx::read(bytes, limits)?,
-        Kind::Pptx => pptx::read(bytes, limits)?,
-        Kind::Epub => epub::read(bytes, limits)?,
-        Kind::Html => epub::html(&text()),
-        Kind::Csv => csv::read(&text()),
-        Kind::Ics | Kind::Vcf => lines::read(&text()),
+        DocumentKind::Pdf => return pdf::read(bytes, wanted, limits),
+        DocumentKind::Xlsx => xlsx::read(bytes, wanted, limits)?,
+        DocumentKind::Ods => ods::read(bytes, limits)?,
+        DocumentKind::Docx => docx::read(bytes, limits)?,
+        DocumentKind::Pptx => pptx::read(bytes, limits)?,
+        DocumentKind::Epub => epub::read(bytes, limits)?,
+        DocumentKind::Html => epub::html(&text()),
+        DocumentKind::Csv => csv::read(&text()),
+        DocumentKind::Ics | DocumentKind::Vcf => lines::read(&text()),
     };
     pages::chosen(kind, all, wanted, limits)
 }

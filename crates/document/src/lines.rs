@@ -1,13 +1,13 @@
 //! Calendars and cards: their lines, whole again, without the pictures in them. A blank line stands before each entry.
 
-use crate::pages::All;
-use crate::words;
+use crate::pages::PageCollection;
+use crate::text;
 
 /// The longest value that is shown, in characters: beyond it is a picture or a certificate.
 const VALUE_CHARS_MAX: usize = 2_000;
 
 /// The lines.
-pub(crate) fn read(text: &str) -> All {
+pub(crate) fn read(text: &str) -> PageCollection {
     let mut lines: Vec<String> = Vec::new();
     let mut soft = false;
     for line in text.lines().map(|line| line.trim_end_matches('\r')) {
@@ -19,7 +19,7 @@ pub(crate) fn read(text: &str) -> All {
         let last = lines.last_mut();
         soft = last.is_some_and(|last| is_quoted(last) && last.ends_with('=') && last.pop().is_some());
     }
-    All::cut(lines.into_iter().flat_map(|line| {
+    PageCollection::cut(lines.into_iter().flat_map(|line| {
         let begins = line.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("BEGIN:"));
         begins.then(String::new).into_iter().chain([shown(&line)])
     }))
@@ -48,7 +48,7 @@ fn shown(line: &str) -> String {
         return line.to_owned();
     }
     let name = head.split(';').next().unwrap_or(head);
-    format!("{name}:{}", words::unescaped(value, b'='))
+    format!("{name}:{}", text::unescaped(value, b'='))
 }
 
 #[cfg(test)]

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use crate::archive::Archive;
-use crate::pages::All;
+use crate::pages::PageCollection;
 use crate::xml::{Element, Node, walk};
-use crate::{Limits, Unreadable, words};
+use crate::{DocumentError, Limits, text};
 
 /// So often a cell with words is written down again; more often it is said how often.
 const AGAIN_MAX: u32 = 20;
 
 #[derive(Default)]
-struct Reader {
-    all: All,
+struct OdsReader {
+    all: PageCollection,
     /// Styles of tables that are not shown.
     unshown: BTreeSet<String>,
     style: String,
@@ -29,14 +29,14 @@ struct Reader {
 }
 
 /// What the sheets say.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     if let Some(manifest) = archive.get("META-INF/manifest.xml")?
         && String::from_utf8_lossy(&manifest).contains("encryption-data")
     {
-        return Err(Unreadable::Encrypted);
+        return Err(DocumentError::Encrypted);
     }
-    let mut reader = Reader::default();
+    let mut reader = OdsReader::default();
     walk(&archive.need("content.xml")?, limits, |node| {
         match node {
             Node::Open(element) => reader.open(element),
@@ -53,7 +53,7 @@ fn times(element: &Element<'_>, name: &str) -> u32 {
     element.get(name).and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
-impl Reader {
+impl OdsReader {
     fn open(&mut self, element: &Element<'_>) {
         match element.name() {
             "style" => self.style = element.get("name").unwrap_or_default(),
@@ -115,7 +115,7 @@ impl Reader {
     fn end_row(&mut self, limits: &Limits) {
         let first = self.rows + 1;
         self.rows = self.rows.saturating_add(self.again);
-        let line = words::row(&self.row);
+        let line = text::row(&self.row);
         if line.is_empty() || self.text.len() > limits.text_bytes * 2 {
             return;
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Document, Kind, Limits, Page, Unreadable, words};
+use crate::{Document, DocumentError, DocumentKind, Limits, Page, text};
 
 /// The most names of sheets that are told of.
 const NAMES_MAX: usize = 40;
@@ -11,7 +11,7 @@ const PAGE_CHARS: usize = 6_000;
 
 /// Which pages are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wanted {
+pub enum PageSelection {
     /// All of them.
     #[default]
     All,
@@ -26,7 +26,7 @@ pub enum Wanted {
     Named(String),
 }
 
-impl Wanted {
+impl PageSelection {
     /// As it is asked for: `3`, `2-5`, `4-`, or a sheet's name.
     #[must_use]
     pub fn parse(asked: &str) -> Self {
@@ -70,12 +70,12 @@ impl Wanted {
 
 /// What there is to choose from.
 #[derive(Debug, Default)]
-pub(crate) struct All {
+pub(crate) struct PageCollection {
     pub(crate) pages: Vec<Page>,
     pub(crate) notes: Vec<String>,
 }
 
-impl All {
+impl PageCollection {
     /// One more page.
     pub(crate) fn add(&mut self, title: impl Into<String>, text: impl Into<String>) {
         let number = self.pages.len() + 1;
@@ -100,26 +100,31 @@ impl All {
 }
 
 /// Those that are wanted, as many as fit.
-pub(crate) fn chosen(kind: Kind, all: All, wanted: &Wanted, limits: &Limits) -> Result<Document, Unreadable> {
+pub(crate) fn chosen(
+    kind: DocumentKind,
+    all: PageCollection,
+    wanted: &PageSelection,
+    limits: &Limits,
+) -> Result<Document, DocumentError> {
     let total = all.pages.len();
     let names: Vec<String> = all.pages.iter().map(|page| page.title.clone()).collect();
     let pages: Vec<Page> = all.pages.into_iter().filter(|page| wanted.takes(page.number, &page.title)).collect();
     if pages.is_empty() {
         return Err(none(kind, &names, wanted));
     }
-    let pages = pages.into_iter().map(|page| Page { text: words::seen(&page.text), ..page }).collect();
+    let pages = pages.into_iter().map(|page| Page { text: text::seen(&page.text), ..page }).collect();
     let pages = bounded(pages, limits.text_bytes);
     Ok(Document { kind, total, pages, notes: all.notes })
 }
 
 /// There is no such page.
-pub(crate) fn none(kind: Kind, names: &[String], wanted: &Wanted) -> Unreadable {
+pub(crate) fn none(kind: DocumentKind, names: &[String], wanted: &PageSelection) -> DocumentError {
     let unit = kind.unit();
     let count = names.len();
     let listed: Vec<String> = names.iter().filter(|name| !name.is_empty()).take(NAMES_MAX).cloned().collect();
     let listed = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
     let has = format!("{count} {unit}{}{listed}", if count == 1 { "" } else { "s" });
-    Unreadable::NoPage { unit, asked: wanted.told(), has }
+    DocumentError::NoPage { unit, asked: wanted.told(), has }
 }
 
 /// As many pages as fit; the first in part where it alone is too long.
@@ -148,17 +153,17 @@ mod tests {
 
     #[test]
     fn c6_pages_are_asked_for_by_number_range_or_name() {
-        let range = |from, to| Wanted::Range { from, to };
+        let range = |from, to| PageSelection::Range { from, to };
         for (asked, wanted) in [
-            ("", Wanted::All),
+            ("", PageSelection::All),
             ("3", range(3, 3)),
             (" 2-5 ", range(2, 5)),
             ("2–5", range(2, 5)),
             ("4-", range(4, usize::MAX)),
-            ("Costs", Wanted::Named("Costs".to_owned())),
-            ("Jan-Feb", Wanted::Named("Jan-Feb".to_owned())),
+            ("Costs", PageSelection::Named("Costs".to_owned())),
+            ("Jan-Feb", PageSelection::Named("Jan-Feb".to_owned())),
         ] {
-            assert_eq!(Wanted::parse(asked), wanted, "{asked}");
+            assert_eq!(PageSelection::parse(asked), wanted, "{asked}");
         }
     }
 

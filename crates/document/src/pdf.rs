@@ -2,23 +2,23 @@
 //!
 //! A page that its reader breaks on costs that page alone.
 
-mod drawn;
+mod drawing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Document as Pdf, Error, OutputError, PlainTextOutput, output_doc_page};
 
-use crate::pages::{self, Wanted};
-use crate::pdf::drawn::{Keep, rewritten};
-use crate::{Document, Kind, Limits, Page, Unreadable, damaged, words};
+use crate::pages::{self, PageSelection};
+use crate::pdf::drawing::{LetterVisibility, rewritten};
+use crate::{Document, DocumentError, DocumentKind, Limits, Page, damaged, text};
 
 /// What the pages say.
-pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Document, Unreadable> {
+pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Result<Document, DocumentError> {
     let pdf = opened(bytes)?;
     let ids = pdf.get_pages();
     let total = ids.len();
     if total == 0 {
-        return Err(Unreadable::Damaged("it has no pages".to_owned()));
+        return Err(DocumentError::Damaged("it has no pages".to_owned()));
     }
     let chosen: Vec<u32> = ids
         .keys()
@@ -26,10 +26,10 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Doc
         .filter(|number| usize::try_from(*number).is_ok_and(|number| wanted.takes(number, "")))
         .collect();
     if chosen.is_empty() {
-        return Err(pages::none(Kind::Pdf, &vec![String::new(); total], wanted));
+        return Err(pages::none(DocumentKind::Pdf, &vec![String::new(); total], wanted));
     }
-    let (shown, unseen) = rewritten(&pdf, &chosen, Keep::Seen);
-    let hidden = if unseen { Some(rewritten(&pdf, &chosen, Keep::Unseen).0) } else { None };
+    let (shown, unseen) = rewritten(&pdf, &chosen, LetterVisibility::Seen);
+    let hidden = if unseen { Some(rewritten(&pdf, &chosen, LetterVisibility::Unseen).0) } else { None };
     let (mut all, mut notes, mut length) = (Vec::new(), Vec::new(), 0);
     for number in chosen {
         let mut text = match page(&shown, number) {
@@ -41,10 +41,10 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Doc
         };
         let unseen = hidden.as_ref().and_then(|hidden| page(hidden, number).ok()).unwrap_or_default();
         if !unseen.trim().is_empty() {
-            let unseen = words::seen(&unseen);
+            let unseen = text::seen(&unseen);
             text.extend([format!("\n[Drawn so that a reader does not see it (invisible, white or tiny):\n{unseen}]")]);
         }
-        let text = words::seen(&text);
+        let text = text::seen(&text);
         length += text.len();
         all.push(Page { number: usize::try_from(number).unwrap_or(usize::MAX), title: String::new(), text });
         if length > limits.text_bytes {
@@ -54,21 +54,21 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<Doc
     if all.iter().all(|page| page.text.trim().is_empty()) {
         notes.push("There are no letters on these pages: they may be scanned pictures.".to_owned());
     }
-    Ok(Document { kind: Kind::Pdf, total, pages: pages::bounded(all, limits.text_bytes), notes })
+    Ok(Document { kind: DocumentKind::Pdf, total, pages: pages::bounded(all, limits.text_bytes), notes })
 }
 
-fn opened(bytes: &[u8]) -> Result<Pdf, Unreadable> {
+fn opened(bytes: &[u8]) -> Result<Pdf, DocumentError> {
     let sealed = |error: &Error| matches!(error, Error::InvalidPassword | Error::Decryption(_));
     let loaded = catch_unwind(AssertUnwindSafe(|| Pdf::load_mem(bytes)));
     let mut pdf = match loaded {
         Ok(Ok(pdf)) => pdf,
-        Ok(Err(error)) if sealed(&error) => return Err(Unreadable::Encrypted),
+        Ok(Err(error)) if sealed(&error) => return Err(DocumentError::Encrypted),
         Ok(Err(error)) => return Err(damaged(&error)),
-        Err(_panic) => return Err(Unreadable::Damaged("it cannot be taken apart".to_owned())),
+        Err(_panic) => return Err(DocumentError::Damaged("it cannot be taken apart".to_owned())),
     };
     // Many that only forbid printing open with no password at all.
     if pdf.is_encrypted() && pdf.decrypt("").is_err() {
-        return Err(Unreadable::Encrypted);
+        return Err(DocumentError::Encrypted);
     }
     Ok(pdf)
 }

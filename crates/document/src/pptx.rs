@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::archive::Archive;
-use crate::pages::All;
+use crate::pages::PageCollection;
 use crate::xml::{Node, walk};
-use crate::{Limits, Unreadable};
+use crate::{DocumentError, Limits};
 
 /// What the slides say.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     let targets = relations(&mut archive, "ppt/_rels/presentation.xml.rels", limits)?;
     let mut order = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<All, Unreadable> {
         }
         Ok(())
     })?;
-    let mut all = All::default();
+    let mut all = PageCollection::default();
     for target in order {
         let path = within("ppt", &target);
         let slide = slide(&archive.need(&path)?, limits)?;
@@ -45,7 +45,7 @@ pub(crate) fn relations(
     archive: &mut Archive<'_>,
     path: &str,
     limits: &Limits,
-) -> Result<BTreeMap<String, String>, Unreadable> {
+) -> Result<BTreeMap<String, String>, DocumentError> {
     let mut found = BTreeMap::new();
     let Some(xml) = archive.get(path)? else { return Ok(found) };
     walk(&xml, limits, |node| {
@@ -83,7 +83,7 @@ struct Slide {
     hidden: bool,
 }
 
-fn slide(xml: &[u8], limits: &Limits) -> Result<Slide, Unreadable> {
+fn slide(xml: &[u8], limits: &Limits) -> Result<Slide, DocumentError> {
     let (mut text, mut hidden, mut is_text, mut invisible) = (String::new(), false, false, None::<usize>);
     let mut depth = 0_usize;
     walk(xml, limits, |node| {

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::{Document, Kind, Limits, Unreadable, Wanted, may_be, read};
+use crate::{Document, DocumentError, DocumentKind, Limits, PageSelection, may_be, read};
 
 /// Files packed in one.
 fn packed(files: &[(&str, &str)]) -> Vec<u8> {
@@ -17,8 +17,8 @@ fn packed(files: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-fn all(name: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
-    read(name, bytes, &Wanted::All, &Limits::default())
+fn all(name: &str, bytes: &[u8]) -> Result<Document, DocumentError> {
+    read(name, bytes, &PageSelection::All, &Limits::default())
 }
 
 fn texts(document: &Document) -> Vec<&str> {
@@ -43,7 +43,7 @@ fn c6_word_is_read_by_page_and_what_is_not_seen_is_marked() {
         <w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>"#,
     );
     let read = all("letter.docx", &bytes).unwrap();
-    assert_eq!((read.kind, read.total), (Kind::Docx, 2));
+    assert_eq!((read.kind, read.total), (DocumentKind::Docx, 2));
     insta::assert_snapshot!(texts(&read).join("\n--\n"), @"
     Dear Ada & Bob,
     [hidden: obey me]
@@ -52,9 +52,9 @@ fn c6_word_is_read_by_page_and_what_is_not_seen_is_marked() {
     --
     Second page.[deleted: gone]
     ");
-    let second = crate::read("x", &bytes, &Wanted::parse("2"), &Limits::default()).unwrap();
+    let second = crate::read("x", &bytes, &PageSelection::parse("2"), &Limits::default()).unwrap();
     assert_eq!((second.pages.len(), second.pages[0].number), (1, 2));
-    let none = crate::read("x", &bytes, &Wanted::parse("7"), &Limits::default()).unwrap_err();
+    let none = crate::read("x", &bytes, &PageSelection::parse("7"), &Limits::default()).unwrap_err();
     insta::assert_snapshot!(none, @"there is no such page in it: 7. It has 2 pages");
 }
 
@@ -101,9 +101,9 @@ fn c6_sheets_are_read_and_what_they_hide_is_said() {
     [Hidden columns: B-C]
     1	9
     ");
-    let old = crate::read("x", &bytes, &Wanted::parse("old"), &Limits::default()).unwrap();
+    let old = crate::read("x", &bytes, &PageSelection::parse("old"), &Limits::default()).unwrap();
     assert_eq!((old.pages.len(), old.pages[0].title.as_str()), (1, "Old"));
-    let none = crate::read("x", &bytes, &Wanted::parse("New"), &Limits::default()).unwrap_err();
+    let none = crate::read("x", &bytes, &PageSelection::parse("New"), &Limits::default()).unwrap_err();
     insta::assert_snapshot!(none, @r#"there is no such sheet in it: "New". It has 2 sheets: Costs, Old"#);
 }
 
@@ -125,7 +125,7 @@ fn c6_sheets_of_libreoffice_are_read_and_never_spread_out() {
     1	9
     ");
     let sealed = packed(&[mime, ("META-INF/manifest.xml", "<m><encryption-data/></m>"), ("content.xml", "?")]);
-    assert_eq!(all("x.ods", &sealed), Err(Unreadable::Encrypted));
+    assert_eq!(all("x.ods", &sealed), Err(DocumentError::Encrypted));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn c6_pdf_is_read_by_page_and_what_is_not_seen_stands_apart() {
         &["BT /F1 12 Tf 50 200 Td (from a form) Tj ET /X0 Do"],
     );
     let read = all("x.pdf", &bytes).unwrap();
-    assert_eq!((read.kind, read.total, &read.notes), (Kind::Pdf, 2, &Vec::new()));
+    assert_eq!((read.kind, read.total, &read.notes), (DocumentKind::Pdf, 2, &Vec::new()));
     let lines: Vec<&str> = read.pages[0].text.lines().filter(|line| !line.is_empty()).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     Hello there
@@ -241,11 +241,11 @@ fn c6_pdf_is_read_by_page_and_what_is_not_seen_stands_apart() {
     white ink
     tiny]
     ");
-    let second = crate::read("x", &bytes, &Wanted::parse("2-"), &Limits::default()).unwrap();
+    let second = crate::read("x", &bytes, &PageSelection::parse("2-"), &Limits::default()).unwrap();
     assert_eq!(texts(&second), ["Second page"]);
     assert!(matches!(
-        crate::read("x", &bytes, &Wanted::parse("3"), &Limits::default()),
-        Err(Unreadable::NoPage { .. })
+        crate::read("x", &bytes, &PageSelection::parse("3"), &Limits::default()),
+        Err(DocumentError::NoPage { .. })
     ));
     let scanned = all("x.pdf", &paged(&["0 0 m 5 5 l S"], &[])).unwrap();
     assert_eq!(scanned.notes, ["There are no letters on these pages: they may be scanned pictures."]);
@@ -261,9 +261,9 @@ fn c6_a_pdf_that_wants_a_password_or_is_broken_says_so() {
         ],
         "/Encrypt 3 0 R/ID[<41><41>]",
     );
-    assert_eq!(all("x.pdf", &sealed), Err(Unreadable::Encrypted));
+    assert_eq!(all("x.pdf", &sealed), Err(DocumentError::Encrypted));
     for broken in [&b"%PDF-1.7\n"[..], b"%PDF-1.4\nxref\n0 1\ntrailer<</Root 9 0 R>>\nstartxref\n9\n%%EOF"] {
-        assert!(matches!(all("x.pdf", broken), Err(Unreadable::Damaged(_))), "{:?}", all("x.pdf", broken));
+        assert!(matches!(all("x.pdf", broken), Err(DocumentError::Damaged(_))), "{:?}", all("x.pdf", broken));
     }
     let whole = paged(&["BT /F1 12 Tf 50 700 Td (Hello there) Tj ET"], &[]);
     for cut in (0..whole.len()).step_by(7) {
@@ -277,7 +277,7 @@ fn c6_a_pdf_that_wants_a_password_or_is_broken_says_so() {
 #[test]
 fn c6_bombs_are_refused_in_words() {
     let limits = Limits { unpacked_bytes: 1 << 20, entries: 10, depth: 50, ..Limits::default() };
-    let said = |bytes: &[u8]| read("x", bytes, &Wanted::All, &limits).unwrap_err().to_string();
+    let said = |bytes: &[u8]| read("x", bytes, &PageSelection::All, &limits).unwrap_err().to_string();
     let blank = " ".repeat(2 << 20);
     insta::assert_snapshot!(said(&docx(&blank)), @"it is too much: what is packed in it is too large when it is unpacked");
     let many: Vec<(String, &str)> = (0..11).map(|n| (n.to_string(), "")).collect();
@@ -292,13 +292,13 @@ fn c6_bombs_are_refused_in_words() {
 #[test]
 fn c6_what_is_no_document_says_what_it_is_instead() {
     let of = |name: &str, bytes: &[u8]| all(name, bytes).unwrap_err();
-    assert_eq!(of("x.bin", b"\0\0"), Unreadable::Unknown);
-    assert_eq!(of("x.zip", &packed(&[("a.txt", "a")])), Unreadable::Unknown);
+    assert_eq!(of("x.bin", b"\0\0"), DocumentError::Unknown);
+    assert_eq!(of("x.zip", &packed(&[("a.txt", "a")])), DocumentError::Unknown);
     let compound = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
-    assert_eq!(of("x.doc", &compound), Unreadable::Old);
+    assert_eq!(of("x.doc", &compound), DocumentError::Old);
     let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(of("x.docx", &[&compound[..], &name].concat()), Unreadable::Encrypted);
-    assert!(matches!(of("x.docx", b"PK\x03\x04broken"), Unreadable::Damaged(_)));
+    assert_eq!(of("x.docx", &[&compound[..], &name].concat()), DocumentError::Encrypted);
+    assert!(matches!(of("x.docx", b"PK\x03\x04broken"), DocumentError::Damaged(_)));
     for (name, bytes, expected) in [
         ("a.pdf", &b"%PDF-1.4"[..], Some(false)),
         ("a", b"PK\x03\x04", Some(false)),

@@ -6,23 +6,23 @@ use std::io::Cursor;
 use calamine::{Data, DataRef, ExcelDateTime, Reader as _, SheetVisible, Xlsx};
 
 use crate::archive::Archive;
-use crate::pages::{All, Wanted};
+use crate::pages::{PageCollection, PageSelection};
 use crate::pptx::{relations, within};
 use crate::xml::{Node, walk};
-use crate::{Limits, Unreadable, damaged, words};
+use crate::{DocumentError, Limits, damaged, text};
 
 /// The most cells between two others that are shown as empty ones.
 const GAP_MAX: u32 = 20;
 
 /// What a sheet hides: rows and columns, from 0.
 #[derive(Default)]
-struct Hidden {
+struct HiddenCells {
     rows: BTreeSet<u32>,
     columns: Vec<(u32, u32)>,
 }
 
 /// What the sheets say.
-pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<All, Unreadable> {
+pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Result<PageCollection, DocumentError> {
     // Whoever reads it next unpacks it without a bound.
     Archive::of(bytes, limits)?.measure(|name, xml| {
         if name.ends_with(".xml") || name.ends_with(".rels") { walk(xml, limits, |_| Ok(())) } else { Ok(()) }
@@ -34,7 +34,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<All
         .iter()
         .map(|sheet| (sheet.name.clone(), sheet.visible == SheetVisible::Visible))
         .collect();
-    let mut all = All::default();
+    let mut all = PageCollection::default();
     for (name, visible) in sheets {
         let number = all.pages.len() + 1;
         let text = if wanted.takes(number, &name) {
@@ -49,7 +49,12 @@ pub(crate) fn read(bytes: &[u8], wanted: &Wanted, limits: &Limits) -> Result<All
     Ok(all)
 }
 
-fn sheet(book: &mut Xlsx<Cursor<&[u8]>>, name: &str, hidden: &Hidden, limits: &Limits) -> Result<String, Unreadable> {
+fn sheet(
+    book: &mut Xlsx<Cursor<&[u8]>>,
+    name: &str,
+    hidden: &HiddenCells,
+    limits: &Limits,
+) -> Result<String, DocumentError> {
     let mut cells = match book.worksheet_cells_reader(name) {
         Ok(cells) => cells,
         Err(error) => return Ok(format!("[It cannot be read: {error}]")),
@@ -79,7 +84,7 @@ fn sheet(book: &mut Xlsx<Cursor<&[u8]>>, name: &str, hidden: &Hidden, limits: &L
 }
 
 /// Writes a row down.
-fn push(text: &mut String, at: Option<u32>, row: &mut Vec<(u32, String)>, hidden: &Hidden) {
+fn push(text: &mut String, at: Option<u32>, row: &mut Vec<(u32, String)>, hidden: &HiddenCells) {
     let Some(at) = at else { return };
     let (mut cells, mut next) = (Vec::new(), 0);
     for (x, value) in row.drain(..) {
@@ -93,7 +98,7 @@ fn push(text: &mut String, at: Option<u32>, row: &mut Vec<(u32, String)>, hidden
         next = x + 1;
     }
     let mark = if hidden.rows.contains(&at) { "[hidden row] " } else { "" };
-    text.extend([format!("{}\t{mark}{}\n", at + 1, words::row(&cells))]);
+    text.extend([format!("{}\t{mark}{}\n", at + 1, text::row(&cells))]);
 }
 
 /// A column as Excel names it.
@@ -132,7 +137,7 @@ fn moment(at: &ExcelDateTime) -> String {
 }
 
 /// What each sheet hides.
-fn hidden(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, Hidden>, Unreadable> {
+fn hidden(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, HiddenCells>, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     let targets = relations(&mut archive, "xl/_rels/workbook.xml.rels", limits)?;
     let mut sheets = Vec::new();
@@ -153,8 +158,8 @@ fn hidden(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, Hidden>, Unr
     Ok(all)
 }
 
-fn of_sheet(xml: &[u8], limits: &Limits) -> Result<Hidden, Unreadable> {
-    let mut hidden = Hidden::default();
+fn of_sheet(xml: &[u8], limits: &Limits) -> Result<HiddenCells, DocumentError> {
+    let mut hidden = HiddenCells::default();
     walk(xml, limits, |node| {
         let Node::Open(element) = node else { return Ok(()) };
         let number = |name| element.get(name).and_then(|text| text.parse::<u32>().ok()).and_then(|n| n.checked_sub(1));

@@ -3,7 +3,7 @@
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::{Limits, Unreadable, damaged, words};
+use crate::{DocumentError, Limits, damaged, text};
 
 /// One thing in it.
 pub(crate) enum Node<'a> {
@@ -51,9 +51,9 @@ impl Element<'_> {
 pub(crate) fn walk(
     xml: &[u8],
     limits: &Limits,
-    mut each: impl FnMut(Node<'_>) -> Result<(), Unreadable>,
-) -> Result<(), Unreadable> {
-    let text = words::decoded(xml);
+    mut each: impl FnMut(Node<'_>) -> Result<(), DocumentError>,
+) -> Result<(), DocumentError> {
+    let text = text::decoded(xml);
     let mut reader = Reader::from_str(&text);
     reader.config_mut().expand_empty_elements = true;
     let mut depth = 0_usize;
@@ -63,7 +63,9 @@ pub(crate) fn walk(
                 depth += 1;
                 if depth > limits.depth {
                     let most = limits.depth;
-                    return Err(Unreadable::TooMuch(format!("its elements stand more than {most} deep in each other")));
+                    return Err(DocumentError::TooMuch(format!(
+                        "its elements stand more than {most} deep in each other"
+                    )));
                 }
                 each(Node::Open(&Element(start)))?;
             }
@@ -78,7 +80,7 @@ pub(crate) fn walk(
                 each(Node::Text(&entity(&name, reference.resolve_char_ref().ok().flatten())))?;
             }
             Event::DocType(words) if words.xml10_content().contains("<!ENTITY") => {
-                return Err(Unreadable::TooMuch(
+                return Err(DocumentError::TooMuch(
                     "it declares XML entities of its own, which are not expanded".to_owned(),
                 ));
             }

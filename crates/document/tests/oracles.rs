@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hob_document::{Document, Limits, Wanted, read};
+use hob_document::{Document, Limits, PageSelection, read};
 
 /// The Python of the packages that tests compare with.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python-clients/bin/python");
@@ -20,7 +20,7 @@ fn run(program: &str, arguments: &[&str], dir: &Path) -> String {
 }
 
 fn all(dir: &Path, name: &str) -> Document {
-    read(name, &std::fs::read(dir.join(name)).unwrap(), &Wanted::All, &Limits::default()).unwrap()
+    read(name, &std::fs::read(dir.join(name)).unwrap(), &PageSelection::All, &Limits::default()).unwrap()
 }
 
 #[test]

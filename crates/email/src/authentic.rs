@@ -5,7 +5,7 @@
 
 use crate::header::Headers;
 use crate::one_line;
-use hob_core::domain::inbound::Proof;
+use hob_core::domain::inbound::SenderProof;
 
 /// The most of a server's name that is told.
 const SERVER_CHARS_MAX: usize = 100;
@@ -30,8 +30,8 @@ impl Finding {
 }
 
 /// What a believed server says of the sender of a letter from `domain`.
-pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) -> Proof {
-    let nobody = |why: &str| Proof::Nobody { why: why.to_owned() };
+pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) -> SenderProof {
+    let nobody = |why: &str| SenderProof::Nobody { why: why.to_owned() };
     let named: Vec<(String, Vec<Finding>)> = headers.values("Authentication-Results").map(parse).collect();
     let is_believed = |server: &str| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server));
     let Some((_, findings)) = named.iter().find(|(server, _)| is_believed(server)) else {
@@ -43,7 +43,7 @@ pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) ->
         None => true,
     };
     if of("dmarc").any(|finding| finding.result == "pass" && vouched(&finding)) {
-        return Proof::Platform;
+        return SenderProof::Platform;
     }
     if of("dmarc").any(|finding| finding.result == "fail") {
         return nobody("DMARC failed");
@@ -55,7 +55,7 @@ pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) ->
     let sent = of("spf")
         .filter(|finding| finding.result == "pass")
         .any(|finding| finding.domain("smtp.mailfrom").is_some_and(|sender| is_aligned(sender, domain)));
-    if signed || sent { Proof::Platform } else { nobody("neither a signature nor the way it came shows it") }
+    if signed || sent { SenderProof::Platform } else { nobody("neither a signature nor the way it came shows it") }
 }
 
 /// Why no server is believed, so that an operator finds out what to configure.
@@ -131,8 +131,8 @@ mod tests {
     fn judge(headers: &str) -> Result<(), String> {
         let raw = format!("{headers}\r\n\r\n");
         match proof(&Headers::of(raw.as_bytes()), &["mx.home.example".to_owned()], "example.org") {
-            Proof::Platform => Ok(()),
-            Proof::Nobody { why } => Err(why),
+            SenderProof::Platform => Ok(()),
+            SenderProof::Nobody { why } => Err(why),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
-use crate::part::encoding_of;
-use crate::trim::unflowed;
-use crate::{charset, invitation, one_line, part, source};
+use crate::part_handle::encoding_of;
+use crate::quotes::unflowed;
+use crate::{charset, invitation, one_line, part_handle, source};
 use hob_core::domain::inbound::Attachment;
 use hob_http::page::{self, characters};
 
@@ -25,7 +25,7 @@ const NAME_CHARS_MAX: usize = 120;
 
 /// What was found in a letter.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct LetterBody {
     /// Its words, in order.
     pub(super) text: String,
     /// Its files.
@@ -33,14 +33,14 @@ pub(super) struct Body {
     /// What a reader should know of it besides.
     pub(super) notes: Vec<String>,
     /// The first letter that lies in it.
-    pub(super) enclosed: Option<Enclosed>,
+    pub(super) enclosed: Option<EnclosedLetter>,
     /// Passages and characters that nobody sees on a screen, left out.
     pub(super) hidden: usize,
 }
 
 /// A letter within a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Enclosed {
+pub(super) struct EnclosedLetter {
     /// Who wrote it, as it says.
     pub(super) author: String,
     /// How it begins.
@@ -48,35 +48,35 @@ pub(super) struct Enclosed {
 }
 
 /// One way of saying it.
-enum Words {
+enum TextPart {
     Plain(String),
     Html(String),
 }
 
 /// A walk through the parts of one letter.
-struct Walk<'a> {
+struct PartWalk<'a> {
     message: &'a Message<'a>,
     /// What a file's handle begins with.
     handle: &'a str,
     /// In how many letters it lies.
     letters: usize,
-    body: Body,
+    body: LetterBody,
 }
 
 /// Reads a letter's parts; `handle` says where its files are fetched from.
-pub(super) fn read(message: &Message<'_>, handle: &str) -> Body {
+pub(super) fn read(message: &Message<'_>, handle: &str) -> LetterBody {
     read_within(message, handle, 0)
 }
 
-fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> Body {
-    let mut walk = Walk { message, handle, letters, body: Body::default() };
+fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> LetterBody {
+    let mut walk = PartWalk { message, handle, letters, body: LetterBody::default() };
     let words = walk.part(0, "", 0);
     let mut body = walk.body;
     let mut said = Vec::with_capacity(words.len());
     for words in words {
         let (text, hidden) = match words {
-            Words::Plain(text) => characters::visible(&text),
-            Words::Html(html) => {
+            TextPart::Plain(text) => characters::visible(&text),
+            TextPart::Html(html) => {
                 let page = page::letter(&html);
                 if page.cut {
                     body.notes.push("The letter was too long to be read whole.".to_owned());
@@ -94,9 +94,9 @@ fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> Body {
     body
 }
 
-impl Walk<'_> {
+impl PartWalk<'_> {
     /// A part and all within it; `section` is IMAP's number of it.
-    fn part(&mut self, id: u32, section: &str, depth: usize) -> Vec<Words> {
+    fn part(&mut self, id: u32, section: &str, depth: usize) -> Vec<TextPart> {
         let message = self.message;
         let Some(part) = message.parts.get(id as usize) else { return Vec::new() };
         if depth >= DEPTH_MAX {
@@ -107,7 +107,7 @@ impl Walk<'_> {
             PartType::Multipart(children) => {
                 let within =
                     |index: usize| if section.is_empty() { format!("{index}") } else { format!("{section}.{index}") };
-                let each: Vec<Vec<Words>> = (1_usize..)
+                let each: Vec<Vec<TextPart>> = (1_usize..)
                     .zip(children)
                     .map(|(index, child)| self.part(*child, &within(index), depth + 1))
                     .collect();
@@ -133,7 +133,7 @@ impl Walk<'_> {
     }
 
     /// A part of text: words, unless it came as a file.
-    fn words(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<Words> {
+    fn words(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<TextPart> {
         let is_file = part.content_disposition().is_some_and(|how| how.is_attachment());
         if part.is_content_type("text", "calendar") {
             self.invited(part, &charset::text(self.message, part, text));
@@ -146,12 +146,12 @@ impl Walk<'_> {
         }
         let text = charset::text(self.message, part, text);
         if part.is_text_html() {
-            return vec![Words::Html(text)];
+            return vec![TextPart::Html(text)];
         }
         let attribute = |name: &str| part.content_type().and_then(|kind| kind.attribute(name)).map(str::to_lowercase);
         let flowed = attribute("format").as_deref() == Some("flowed");
         let delsp = attribute("delsp").as_deref() == Some("yes");
-        vec![Words::Plain(if flowed { unflowed(&text, delsp) } else { text })]
+        vec![TextPart::Plain(if flowed { unflowed(&text, delsp) } else { text })]
     }
 
     /// Whether a part of text is something that is read as it stands.
@@ -165,7 +165,7 @@ impl Walk<'_> {
     }
 
     /// A part that is said to be made of parts, and does not say how they are told apart.
-    fn undivided(&mut self, part: &MessagePart<'_>, depth: usize) -> Vec<Words> {
+    fn undivided(&mut self, part: &MessagePart<'_>, depth: usize) -> Vec<TextPart> {
         let bytes = charset::bytes(self.message, part);
         let subtype = part.content_type().and_then(|kind| kind.subtype()).unwrap_or("mixed");
         let head =
@@ -174,12 +174,12 @@ impl Walk<'_> {
         let parsed = whole.as_deref().and_then(|whole| MessageParser::default().parse(whole));
         let Some(inner) = parsed.filter(|inner| matches!(inner.parts.first(), Some(part) if !is_undivided(part)))
         else {
-            return vec![Words::Plain(charset::text(self.message, part, &String::from_utf8_lossy(&bytes)))];
+            return vec![TextPart::Plain(charset::text(self.message, part, &String::from_utf8_lossy(&bytes)))];
         };
-        let body = Body { enclosed: self.body.enclosed.take(), ..Body::default() };
-        let mut inside = Walk { message: &inner, handle: self.handle, letters: self.letters, body };
+        let body = LetterBody { enclosed: self.body.enclosed.take(), ..LetterBody::default() };
+        let mut inside = PartWalk { message: &inner, handle: self.handle, letters: self.letters, body };
         let words = inside.part(0, "", depth + 1);
-        let Body { files, notes, enclosed, hidden, .. } = inside.body;
+        let LetterBody { files, notes, enclosed, hidden, .. } = inside.body;
         notes.iter().for_each(|note| self.note(note));
         // The mail server sees no parts there.
         for file in files {
@@ -210,7 +210,10 @@ impl Walk<'_> {
         let text = if self.letters < LETTERS_MAX {
             read_within(inner, self.handle, self.letters + 1)
         } else {
-            Body { text: "(It lies too deep in other letters; I have not read it.)".to_owned(), ..Body::default() }
+            LetterBody {
+                text: "(It lies too deep in other letters; I have not read it.)".to_owned(),
+                ..LetterBody::default()
+            }
         };
         self.body.hidden += text.hidden;
         let mut told = format!("A letter from {sender} is sent on with it. Its subject: {subject}");
@@ -223,7 +226,7 @@ impl Walk<'_> {
         }
         self.body.notes.push(told);
         let beginning = format!("Subject: {subject}\n{said}").chars().take(BEGINNING_CHARS).collect();
-        self.body.enclosed.get_or_insert(Enclosed { author: sender, beginning });
+        self.body.enclosed.get_or_insert(EnclosedLetter { author: sender, beginning });
     }
 
     fn file(&mut self, part: &MessagePart<'_>, section: &str) {
@@ -240,8 +243,11 @@ impl Walk<'_> {
         if self.body.files.len() >= FILES_MAX {
             return;
         }
-        let handle =
-            part::Handle { letter: self.handle.to_owned(), section: section.to_owned(), encoding: encoding_of(part) };
+        let handle = part_handle::PartHandle {
+            letter: self.handle.to_owned(),
+            section: section.to_owned(),
+            encoding: encoding_of(part),
+        };
         // A part that ends with what was fetched of the letter may go on.
         let is_whole = (part.offset_end as usize) < self.message.raw_message.len();
         let bytes = is_whole.then(|| u64::try_from(part.len()).ok()).flatten();
@@ -271,10 +277,10 @@ fn section_or_first(section: &str) -> &str {
 }
 
 /// Of several ways of saying it: the plain one if it says anything, else what says something.
-fn chosen(each: Vec<Vec<Words>>) -> Vec<Words> {
-    let says = |words: &Words, plain: bool| match words {
-        Words::Plain(text) => plain && !text.trim().is_empty(),
-        Words::Html(html) => !plain && !html.trim().is_empty(),
+fn chosen(each: Vec<Vec<TextPart>>) -> Vec<TextPart> {
+    let says = |words: &TextPart, plain: bool| match words {
+        TextPart::Plain(text) => plain && !text.trim().is_empty(),
+        TextPart::Html(html) => !plain && !html.trim().is_empty(),
     };
     let place = |plain: bool| each.iter().position(|words| words.iter().any(|words| says(words, plain)));
     let best = place(true).or_else(|| place(false));
@@ -283,11 +289,11 @@ fn chosen(each: Vec<Vec<Words>>) -> Vec<Words> {
 
 /// All lists as one.
 trait ConcatAll {
-    fn concat_all(self) -> Vec<Words>;
+    fn concat_all(self) -> Vec<TextPart>;
 }
 
-impl ConcatAll for Vec<Vec<Words>> {
-    fn concat_all(self) -> Vec<Words> {
+impl ConcatAll for Vec<Vec<TextPart>> {
+    fn concat_all(self) -> Vec<TextPart> {
         self.into_iter().flatten().collect()
     }
 }

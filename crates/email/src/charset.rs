@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use mail_parser::{Message, MessagePart, MimeHeaders as _};
 
-use crate::part::encoding_of;
+use crate::part_handle::encoding_of;
 
 /// So far into a page it is looked for what it says of its charset, as browsers do.
 const META_BYTES: usize = 2_048;

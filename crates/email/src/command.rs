@@ -15,7 +15,7 @@ use crate::one_line;
 
 /// What the server shows of a letter.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct FetchedItem {
     pub(super) uid: u32,
     pub(super) bytes: Option<u32>,
     pub(super) came_at: Option<Timestamp>,
@@ -25,7 +25,7 @@ pub(super) struct Shown {
 
 /// What a search has found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) uids: BTreeSet<u32>,
     /// The server told of letters meanwhile: they may not be among these.
     pub(super) is_told: bool,
@@ -38,7 +38,7 @@ pub(super) async fn run(session: &mut ImapSession, command: &str) -> Result<(), 
 }
 
 /// Asks what letters are, or what stands in them; `command` asks for their UIDs, too.
-pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Vec<Shown>, MailboxError> {
+pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Vec<FetchedItem>, MailboxError> {
     let mut all = Vec::new();
     let tag = session.run_command(command).await?;
     finish(session, &tag, |response| {
@@ -51,8 +51,8 @@ pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Ve
 }
 
 /// Asks which letters there are.
-pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<Found, MailboxError> {
-    let mut found = Found::default();
+pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<SearchResult, MailboxError> {
+    let mut found = SearchResult::default();
     let tag = session.run_command(format!("UID SEARCH {query}")).await?;
     finish(session, &tag, |response| match response {
         Response::MailboxData(MailboxDatum::Search(uids)) => found.uids.extend(uids),
@@ -146,7 +146,7 @@ fn verdict(status: &Status, outcome: &Outcome<'_>) -> Result<(), MailboxError> {
 }
 
 /// What is known of a letter by one answer; one without a UID is no letter that was asked for.
-fn shown(attributes: &[AttributeValue<'_>]) -> Option<Shown> {
+fn shown(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
     let (mut uid, mut bytes, mut came_at, mut content) = (None, None, None, None);
     for attribute in attributes {
         match attribute {
@@ -159,7 +159,7 @@ fn shown(attributes: &[AttributeValue<'_>]) -> Option<Shown> {
             _ => {}
         }
     }
-    Some(Shown { uid: uid?, bytes, came_at, content })
+    Some(FetchedItem { uid: uid?, bytes, came_at, content })
 }
 
 /// `17-Jul-1996 02:44:25 -0700`; the first days of a month have a space before them.
@@ -192,7 +192,7 @@ mod tests {
         let (_, response) = Response::parse(line).unwrap();
         let Response::Fetch(_, attributes) = response else { panic!("it is no letter") };
         let came_at = Some("2026-01-01T09:00:00Z".parse().unwrap());
-        let expected = Shown { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
+        let expected = FetchedItem { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
         assert_eq!(shown(&attributes), Some(expected));
         assert_eq!(shown(&[AttributeValue::Rfc822Size(12)]), None);
         let late = "2026-12-31T23:59:59Z".parse().ok();

@@ -11,7 +11,7 @@ use tracing::warn;
 use crate::automatic::LOOP_HEADER;
 use crate::settings::Settings;
 use crate::{one_line, thread};
-use hob_core::domain::letter::{Envelope, Mailbox};
+use hob_core::domain::email_envelope::{Envelope, Mailbox};
 use hob_core::domain::outgoing::{Outgoing, REPEAT_MARK};
 use hob_core::render::clean::clean;
 
@@ -20,7 +20,7 @@ const SUBJECT_CHARS_MAX: usize = 200;
 
 /// A letter, ready to go.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct OutgoingLetter {
     /// Its id, without `<>`.
     pub(super) id: String,
     /// From whom and to whom it goes.
@@ -32,9 +32,9 @@ pub(super) struct Ready {
 /// What cannot be made into a letter, in words for an operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct NoLetter(String);
+pub(super) struct ComposeError(String);
 
-impl NoLetter {
+impl ComposeError {
     fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }
@@ -42,9 +42,9 @@ impl NoLetter {
 
 /// A header that lettre has no type for.
 #[derive(Clone)]
-struct Raw(HeaderName, String);
+struct RawHeader(HeaderName, String);
 
-impl Raw {
+impl RawHeader {
     fn apply(self, builder: MessageBuilder) -> MessageBuilder {
         builder.raw_header(HeaderValue::new(self.0, self.1))
     }
@@ -61,10 +61,10 @@ pub(super) fn compose(
     content: Option<Vec<u8>>,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Ready, NoLetter> {
+) -> Result<OutgoingLetter, ComposeError> {
     let answered = message.envelope.as_deref().and_then(Envelope::decode);
     let Some(answered) = answered.filter(|envelope| !envelope.to.is_empty()) else {
-        return Err(NoLetter(
+        return Err(ComposeError(
             "there is no letter here that could be answered, so nobody is known to write to".to_owned(),
         ));
     };
@@ -76,7 +76,7 @@ pub(super) fn compose(
         .subject(subject(&answered));
     let (to, cc) = (reachable(&answered.to), reachable(&answered.cc));
     if to.is_empty() && cc.is_empty() {
-        return Err(NoLetter("none of those to whom it would go has an address that can be written to".to_owned()));
+        return Err(ComposeError("none of those to whom it would go has an address that can be written to".to_owned()));
     }
     builder = to.into_iter().fold(builder, MessageBuilder::to);
     builder = cc.into_iter().fold(builder, MessageBuilder::cc);
@@ -89,20 +89,20 @@ pub(super) fn compose(
         let references: Vec<String> = answered.references.iter().map(|id| format!("<{id}>")).collect();
         builder = builder.references(references.join(" "));
     }
-    builder = Raw(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-replied".to_owned()).apply(builder);
-    builder = Raw(HeaderName::new_from_ascii_str(LOOP_HEADER), settings.address.clone()).apply(builder);
+    builder = RawHeader(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-replied".to_owned()).apply(builder);
+    builder = RawHeader(HeaderName::new_from_ascii_str(LOOP_HEADER), settings.address.clone()).apply(builder);
     let words = words(message, &answered);
     let letter = match (&message.file, content) {
         (Some(file), Some(content)) => {
             let kind = ContentType::parse(&file.mime).or_else(|_odd| ContentType::parse("application/octet-stream"));
             let enclosed =
-                Attachment::new(one_line(&file.name, SUBJECT_CHARS_MAX)).body(content, kind.map_err(NoLetter::of)?);
+                Attachment::new(one_line(&file.name, SUBJECT_CHARS_MAX)).body(content, kind.map_err(ComposeError::of)?);
             builder.multipart(MultiPart::mixed().multipart(words).singlepart(enclosed))
         }
         _ => builder.multipart(words),
     };
-    let letter = letter.map_err(NoLetter::of)?;
-    Ok(Ready { id, envelope: letter.envelope().clone(), bytes: letter.formatted() })
+    let letter = letter.map_err(ComposeError::of)?;
+    Ok(OutgoingLetter { id, envelope: letter.envelope().clone(), bytes: letter.formatted() })
 }
 
 /// The words as text and as HTML, with a little of what they answer below.
@@ -152,7 +152,7 @@ fn subject(answered: &Envelope) -> String {
     if is_answer { subject } else { format!("Re: {subject}").trim_end().to_owned() }
 }
 
-fn own(settings: &Settings) -> Result<LettreMailbox, NoLetter> {
+fn own(settings: &Settings) -> Result<LettreMailbox, ComposeError> {
     mailbox(&Mailbox { name: Some(settings.name.clone()), address: settings.address.clone() })
 }
 
@@ -168,9 +168,9 @@ fn reachable(all: &[Mailbox]) -> Vec<LettreMailbox> {
     written.collect()
 }
 
-fn mailbox(mailbox: &Mailbox) -> Result<LettreMailbox, NoLetter> {
+fn mailbox(mailbox: &Mailbox) -> Result<LettreMailbox, ComposeError> {
     let address = mailbox.address.parse();
-    let address = address.map_err(|error| NoLetter(format!("{} is no address: {error}", mailbox.address)))?;
+    let address = address.map_err(|error| ComposeError(format!("{} is no address: {error}", mailbox.address)))?;
     let name = mailbox.name.as_deref().map(|name| one_line(name, SUBJECT_CHARS_MAX)).filter(|name| !name.is_empty());
     Ok(LettreMailbox::new(name, address))
 }

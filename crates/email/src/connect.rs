@@ -64,13 +64,13 @@ impl From<ImapError> for MailboxError {
 }
 
 /// The stream below: secured, or not.
-pub(super) trait Wire: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> Wire for T {}
+impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> ByteStream for T {}
 
 /// Any of them.
 #[derive(Debug)]
-pub(super) struct MailStream(Box<dyn Wire>);
+pub(super) struct MailStream(Box<dyn ByteStream>);
 
 impl AsyncRead for MailStream {
     fn poll_read(

@@ -7,7 +7,7 @@ use tracing::{info, warn};
 use crate::Email;
 use crate::command::search;
 use crate::connect::{ImapSession, open};
-use crate::watch::Trouble;
+use crate::watch::WatchError;
 use hob_core::domain::channel::{Intake, IntakeError};
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 
@@ -18,7 +18,7 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The letters that lay there when the folder's numbers became void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Again {
+pub(super) struct RescanRange {
     /// What came before is known, though its number is not.
     since: Timestamp,
     /// The last of them.
@@ -33,12 +33,16 @@ pub(super) struct Folder {
     /// The last letter that was taken or passed over.
     pub(super) position: u32,
     /// Letters are looked through again, as long as there are any.
-    again: Option<Again>,
+    again: Option<RescanRange>,
 }
 
 impl Folder {
     /// Opens the folder, and finds out from which letter on it is to be read.
-    pub(super) async fn open(email: &Email, intake: &dyn Intake, session: &mut ImapSession) -> Result<Self, Trouble> {
+    pub(super) async fn open(
+        email: &Email,
+        intake: &dyn Intake,
+        session: &mut ImapSession,
+    ) -> Result<Self, WatchError> {
         let settings = &email.settings;
         let (mailbox, validity) = open(session, &settings.folder, true).await?;
         let list = format!("{};{validity}", settings.folder);
@@ -53,7 +57,7 @@ impl Folder {
         }
         if let (Some(since), Some(last)) = (time(&since_list), number(&last_list)) {
             // Looking through them again may have been cut off in the middle.
-            folder.again = Some(Again { since, last }).filter(|again| again.last > folder.position);
+            folder.again = Some(RescanRange { since, last }).filter(|again| again.last > folder.position);
             return Ok(folder);
         }
         if cursors.contains_key(&folder.list) {
@@ -69,7 +73,7 @@ impl Folder {
             warn!(channel = "email", account = %settings.account, validity, "the mailbox has numbered its letters anew; those since {since} are looked through again");
             advance(email, intake, &last_list, i64::from(last)).await?;
             advance(email, intake, &since_list, since.as_second()).await?;
-            folder.again = Some(Again { since, last });
+            folder.again = Some(RescanRange { since, last });
             return Ok(folder);
         }
         // Hob's first day here: what lies there was not written to it.
@@ -132,8 +136,12 @@ mod tests {
     fn n14_of_letters_that_were_numbered_anew_only_the_later_ones_may_be_new() {
         let at = |text: &str| -> Timestamp { text.parse().unwrap() };
         let since = at("2026-01-10T06:00:00Z");
-        let again =
-            Folder { list: "INBOX;7".to_owned(), validity: 7, position: 3, again: Some(Again { since, last: 20 }) };
+        let again = Folder {
+            list: "INBOX;7".to_owned(),
+            validity: 7,
+            position: 3,
+            again: Some(RescanRange { since, last: 20 }),
+        };
         // The server may be in a place where it is still the day before.
         assert_eq!(again.query(), "UID 4:* SINCE 09-Jan-2026");
         for (uid, came_at, expected) in [

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::letter::{Fetched, Reading, read};
-use crate::part::{Handle, Spot};
-use crate::settings::{Authentication, Pace, Security, Server, Settings};
-use hob_core::domain::inbound::{Happening, Proof};
-use hob_core::domain::letter::Envelope;
+use crate::letter::{FetchedLetter, LetterOutcome, read};
+use crate::part_handle::{MailboxPosition, PartHandle};
+use crate::settings::{Authentication, Security, Server, Settings, Timing};
+use hob_core::domain::email_envelope::Envelope;
+use hob_core::domain::inbound::{InboundEvent, SenderProof};
 use hob_core::domain::secret::Secret;
 
 /// The settings of a mailbox that is nowhere.
@@ -37,7 +37,7 @@ pub fn settings() -> Settings {
         reply_all: true,
         poll: Duration::from_secs(60),
         letter_bytes_max: 1 << 20,
-        pace: Pace::PRODUCTION,
+        pace: Timing::PRODUCTION,
     }
 }
 
@@ -46,12 +46,12 @@ pub fn settings() -> Settings {
 /// # Panics
 /// When a law does not hold.
 pub fn letter(raw: &[u8]) {
-    let spot = Spot { validity: 1, uid: 1 };
-    let fetched = Fetched { raw, bytes: raw.len() as u64, spot, came_at: Timestamp::UNIX_EPOCH };
+    let spot = MailboxPosition { validity: 1, uid: 1 };
+    let fetched = FetchedLetter { raw, bytes: raw.len() as u64, spot, came_at: Timestamp::UNIX_EPOCH };
     let settings = settings();
     let inbound = match read(&fetched, &settings) {
-        Reading::Said(inbound) => inbound,
-        Reading::Passed { why } => {
+        LetterOutcome::Said(inbound) => inbound,
+        LetterOutcome::Passed { why } => {
             assert!(!why.is_empty(), "what is passed over has a reason");
             return;
         }
@@ -64,7 +64,7 @@ pub fn letter(raw: &[u8]) {
     );
     let lines = [&inbound.sender.name, sender, &inbound.external_id, &inbound.conversation.chat];
     assert!(lines.iter().all(|line| !line.contains(['\n', '\r', '\0'])), "nothing breaks out of its line");
-    let Happening::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
+    let InboundEvent::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
     assert!(!text.is_empty() || !inbound.attachments.is_empty(), "it says something");
     let envelope = inbound.circumstances.envelope.as_deref().and_then(Envelope::decode);
     let envelope = envelope.unwrap_or_else(|| panic!("it can be answered"));
@@ -72,8 +72,11 @@ pub fn letter(raw: &[u8]) {
     let different: BTreeSet<&&str> = recipients.iter().collect();
     assert_eq!(recipients.len(), different.len(), "nobody gets an answer twice");
     assert!(recipients.iter().all(|address| !settings.is_own(address)), "Hob does not write to itself");
-    assert!(inbound.attachments.iter().all(|file| Handle::decode(&file.handle).is_some()), "its files can be found");
-    if inbound.circumstances.proof == Proof::Platform {
+    assert!(
+        inbound.attachments.iter().all(|file| PartHandle::decode(&file.handle).is_some()),
+        "its files can be found"
+    );
+    if inbound.circumstances.proof == SenderProof::Platform {
         assert!(
             String::from_utf8_lossy(raw).to_lowercase().contains("authentication-results"),
             "nobody vouches for himself"

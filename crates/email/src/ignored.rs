@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use hob_core::domain::inbound::Proof;
+use hob_core::domain::inbound::SenderProof;
 
 /// How long a sender is not named again.
 const QUIET: SignedDuration = SignedDuration::from_hours(24);
@@ -14,9 +14,9 @@ const LINES_MAX: usize = 500;
 
 /// Those who were named, for what, and when.
 #[derive(Default)]
-pub(super) struct Ignored(Mutex<BTreeMap<(String, String), Timestamp>>);
+pub(super) struct IgnoredSenders(Mutex<BTreeMap<(String, String), Timestamp>>);
 
-impl Ignored {
+impl IgnoredSenders {
     /// Whether a sender is to be named now for this reason.
     pub(super) fn is_news(&self, sender: &str, why: &str, now: Timestamp) -> bool {
         let key = (sender.to_owned(), why.to_owned());
@@ -31,10 +31,10 @@ impl Ignored {
 }
 
 /// Why a letter was not taken, in words for an operator.
-pub(super) fn why(proof: &Proof) -> String {
+pub(super) fn why(proof: &SenderProof) -> String {
     match proof {
-        Proof::Platform => "the config lets nobody of this address in".to_owned(),
-        Proof::Nobody { why } => format!("nothing shows that it is from there: {why}"),
+        SenderProof::Platform => "the config lets nobody of this address in".to_owned(),
+        SenderProof::Nobody { why } => format!("nothing shows that it is from there: {why}"),
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn n14_a_sender_is_named_once_a_day_for_each_reason() {
-        let ignored = Ignored::default();
+        let ignored = IgnoredSenders::default();
         let at = |hours: i64| Timestamp::from_second(hours * 3_600).unwrap();
         for (sender, why, hours, expected) in [
             ("a", "forged", 0, true),

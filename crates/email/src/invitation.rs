@@ -94,15 +94,15 @@ struct Event<'a> {
 
 /// When something is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct When {
+struct EventTime {
     at: DateTime,
     /// None: it has no time of day.
-    place: Option<Place>,
+    place: Option<EventZone>,
 }
 
 /// Whose time of day it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum EventZone {
     Zone(TimeZone),
     /// It is called so, and nobody knows what that is.
     Unknown(String),
@@ -178,18 +178,18 @@ impl Event<'_> {
     }
 
     /// The end of what says only how long it is.
-    fn end_after(&self, start: &When) -> Option<When> {
+    fn end_after(&self, start: &EventTime) -> Option<EventTime> {
         let value = self.event.property(&ICalendarProperty::Duration)?.values.first()?;
         let ICalendarValue::Duration(length) = value else { return None };
         let length = SignedDuration::from_secs(length.as_seconds());
         let at = match &start.place {
             // The clocks may be changed in between.
-            Some(Place::Zone(zone)) => {
+            Some(EventZone::Zone(zone)) => {
                 start.at.to_zoned(zone.clone()).ok()?.checked_add(length).ok()?.with_time_zone(zone.clone()).datetime()
             }
             _ => start.at.checked_add(length).ok()?,
         };
-        Some(When { at, place: start.place.clone() })
+        Some(EventTime { at, place: start.place.clone() })
     }
 
     fn date(&self, name: &ICalendarProperty) -> Option<String> {
@@ -209,23 +209,23 @@ impl Event<'_> {
         Some(repeated(rule))
     }
 
-    fn moment(&self, entry: &ICalendarEntry) -> Option<When> {
+    fn moment(&self, entry: &ICalendarEntry) -> Option<EventTime> {
         self.value(entry, entry.values.first()?)
     }
 
-    fn value(&self, entry: &ICalendarEntry, value: &ICalendarValue) -> Option<When> {
+    fn value(&self, entry: &ICalendarEntry, value: &ICalendarValue) -> Option<EventTime> {
         let ICalendarValue::PartialDateTime(time) = value else { return None };
         let at = civil(time)?;
         let place = match (time.tz_hour, entry.tz_id()) {
             _ if time.hour.is_none() => None,
-            (Some(_), _) => Some(Place::Zone(TimeZone::fixed(offset(time)?))),
-            (None, None) => Some(Place::Anywhere),
+            (Some(_), _) => Some(EventZone::Zone(TimeZone::fixed(offset(time)?))),
+            (None, None) => Some(EventZone::Anywhere),
             (None, Some(id)) => Some(match self.zones.resolve(id).and_then(known) {
-                Some(zone) => Place::Zone(zone),
-                None => Place::Unknown(one_line(id, LINE_CHARS_MAX)),
+                Some(zone) => EventZone::Zone(zone),
+                None => EventZone::Unknown(one_line(id, LINE_CHARS_MAX)),
             }),
         };
-        Some(When { at, place })
+        Some(EventTime { at, place })
     }
 
     /// Who is invited, and what each has answered.
@@ -240,7 +240,7 @@ impl Event<'_> {
     }
 }
 
-impl When {
+impl EventTime {
     fn told(&self) -> String {
         match &self.place {
             None => format!("{}, all day", self.day()),
@@ -257,9 +257,9 @@ impl When {
     }
 
     /// Whose time of day it is, in words.
-    fn whose(&self, place: &Place) -> String {
+    fn whose(&self, place: &EventZone) -> String {
         match place {
-            Place::Zone(zone) => match self.at.to_zoned(zone.clone()) {
+            EventZone::Zone(zone) => match self.at.to_zoned(zone.clone()) {
                 Ok(zoned) if zoned.offset() == Offset::UTC => " UTC".to_owned(),
                 Ok(zoned) => {
                     let name = zone.iana_name().map(|name| format!("{name}, ")).unwrap_or_default();
@@ -267,21 +267,21 @@ impl When {
                 }
                 Err(_) => String::new(),
             },
-            Place::Unknown(name) => format!(" in the time zone \"{name}\", which I do not know"),
-            Place::Anywhere => " (no time zone is named)".to_owned(),
+            EventZone::Unknown(name) => format!(" in the time zone \"{name}\", which I do not know"),
+            EventZone::Anywhere => " (no time zone is named)".to_owned(),
         }
     }
 }
 
 /// From one moment to another.
-fn span(start: &When, end: &When) -> String {
+fn span(start: &EventTime, end: &EventTime) -> String {
     let Some(place) = &start.place else {
         // The day on which it is over is none of its own.
         let last = end.at.checked_sub(1.day()).unwrap_or(end.at);
         if last <= start.at {
             return start.told();
         }
-        return format!("{} to {}, all day", start.day(), When { at: last, place: None }.day());
+        return format!("{} to {}, all day", start.day(), EventTime { at: last, place: None }.day());
     };
     if end.place.as_ref() != Some(place) {
         return format!("{} to {}", start.told(), end.told());

@@ -6,16 +6,18 @@ use mail_parser::{Addr, Address, HeaderName, Message, MessageParser};
 
 use crate::authentic;
 use crate::automatic::why_automatic;
-use crate::body::{self, Body};
+use crate::body::{self, LetterBody};
 use crate::header::Headers;
 use crate::one_line;
-use crate::part::Spot;
+use crate::part_handle::MailboxPosition;
+use crate::quotes::{FullText, QuotedLetter, is_sent_on, others, trim, whole};
 use crate::settings::Settings;
-use crate::source::{self, Source};
-use crate::thread::{self, Place};
-use crate::trim::{Others, Whole, is_sent_on, others, trim, whole};
-use hob_core::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Proof, Quoted, Sender};
-use hob_core::domain::letter::{Envelope, Mailbox};
+use crate::source::{self, LetterSource};
+use crate::thread::{self, ThreadPosition};
+use hob_core::domain::email_envelope::{Envelope, Mailbox};
+use hob_core::domain::inbound::{
+    ChannelKind, Conversation, Inbound, InboundEvent, MessageMetadata, QuotedMessage, Sender, SenderProof,
+};
 
 /// The most characters of a subject or a name.
 const LINE_CHARS_MAX: usize = 200;
@@ -32,20 +34,20 @@ const WORD_CHARS: usize = 60;
 
 /// A letter as it was fetched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fetched<'a> {
+pub(super) struct FetchedLetter<'a> {
     /// Its bytes, or the first of them.
     pub(super) raw: &'a [u8],
     /// How many it has.
     pub(super) bytes: u64,
     /// Where it lies.
-    pub(super) spot: Spot,
+    pub(super) spot: MailboxPosition,
     /// When the server took it.
     pub(super) came_at: Timestamp,
 }
 
 /// What a letter is to Hob.
 #[derive(Debug)]
-pub(super) enum Reading {
+pub(super) enum LetterOutcome {
     /// It is said to Hob.
     Said(Box<Inbound>),
     /// Nobody waits for an answer to it, or nobody could get one.
@@ -56,9 +58,9 @@ pub(super) enum Reading {
 }
 
 /// Reads a letter.
-pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
-    let passed = |why: &str| Reading::Passed { why: why.to_owned() };
-    let Source { raw, is_cut } = source::readable(fetched.raw);
+pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOutcome {
+    let passed = |why: &str| LetterOutcome::Passed { why: why.to_owned() };
+    let LetterSource { raw, is_cut } = source::readable(fetched.raw);
     let headers = Headers::of(&raw);
     // Whoever writes a letter that the parser cannot bear must not keep the mailbox from those after it.
     let parsed = std::panic::catch_unwind(|| MessageParser::default().parse(&raw));
@@ -82,13 +84,13 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     }
     let sent_at = sent_at(&message, fetched.came_at);
     let others = foreign(&body, &place, &subject, settings);
-    let said = Said { fetched, place: &place, subject: &subject, writer: &writer, others };
+    let said = LetterContext { fetched, place: &place, subject: &subject, writer: &writer, others };
     let (text, new) = said.words(&body);
     // Whoever writes something beside a letter that they send on says that themselves.
     let forwarded_from = body.enclosed.as_ref().filter(|_| body.text.is_empty()).map(|letter| letter.author.clone());
-    let quoted = said.others.map(Others::quoted).or_else(|| beside(&body));
+    let quoted = said.others.map(QuotedLetter::quoted).or_else(|| beside(&body));
     let proof = if senders.len() > 1 {
-        Proof::Nobody { why: "it names several senders".to_owned() }
+        SenderProof::Nobody { why: "it names several senders".to_owned() }
     } else {
         authentic::proof(&headers, &settings.authentication.authserv_ids, domain_of(&writer.address))
     };
@@ -106,12 +108,12 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
         Conversation { channel: ChannelKind::Email, account: settings.account.clone(), chat: place.root, thread: None };
     let sender = Sender { name: display(&writer), external_id: writer.address };
     let circumstances =
-        Circumstances { proof, forwarded_from, quoted, envelope: envelope.encode(), ..Circumstances::default() };
-    Reading::Said(Box::new(Inbound {
+        MessageMetadata { proof, forwarded_from, quoted, envelope: envelope.encode(), ..MessageMetadata::default() };
+    LetterOutcome::Said(Box::new(Inbound {
         conversation,
         external_id: place.id,
         sender,
-        happening: Happening::Posted { text },
+        happening: InboundEvent::Posted { text },
         sent_at,
         attachments: body.files,
         circumstances,
@@ -119,7 +121,7 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
 }
 
 /// What a letter quotes that Hob has not had: all but what was said in a thread with Hob's own letters, and its own words.
-fn foreign(body: &Body, place: &Place, subject: &str, settings: &Settings) -> Option<Others> {
+fn foreign(body: &LetterBody, place: &ThreadPosition, subject: &str, settings: &Settings) -> Option<QuotedLetter> {
     let others = others(&body.text)?;
     let is_named = || {
         let mut words = others.said.split(|c: char| !c.is_alphanumeric());
@@ -130,35 +132,35 @@ fn foreign(body: &Body, place: &Place, subject: &str, settings: &Settings) -> Op
 }
 
 /// The letter beside which something was written.
-fn beside(body: &Body) -> Option<Quoted> {
+fn beside(body: &LetterBody) -> Option<QuotedMessage> {
     let letter = body.enclosed.as_ref().filter(|_| !body.text.is_empty())?;
-    Some(Quoted { author: letter.author.clone(), text: letter.beginning.clone(), own: false })
+    Some(QuotedMessage { author: letter.author.clone(), text: letter.beginning.clone(), own: false })
 }
 
-impl Others {
-    fn quoted(self) -> Quoted {
+impl QuotedLetter {
+    fn quoted(self) -> QuotedMessage {
         let author = self.addresses.into_iter().next().unwrap_or_else(|| "somebody else".to_owned());
-        Quoted { author, text: self.beginning, own: false }
+        QuotedMessage { author, text: self.beginning, own: false }
     }
 }
 
 /// What is put into words about a letter.
-struct Said<'a> {
-    fetched: &'a Fetched<'a>,
-    place: &'a Place,
+struct LetterContext<'a> {
+    fetched: &'a FetchedLetter<'a>,
+    place: &'a ThreadPosition,
     subject: &'a str,
     writer: &'a Mailbox,
     /// What it quotes, where Hob has not had that.
-    others: Option<Others>,
+    others: Option<QuotedLetter>,
 }
 
-impl Said<'_> {
+impl LetterContext<'_> {
     /// The words that are handed in, and what is new in the letter.
-    fn words(&self, body: &Body) -> (String, String) {
+    fn words(&self, body: &LetterBody) -> (String, String) {
         let trimmed = trim(&body.text);
         let (mut new, left_out) = match &self.others {
             Some(_) => {
-                let Whole { text, signature } = whole(&body.text, &names_of(self.writer));
+                let FullText { text, signature } = whole(&body.text, &names_of(self.writer));
                 (text, signature)
             }
             None => (trimmed.text.clone(), trimmed.quoted),
@@ -274,12 +276,12 @@ mod tests {
     use crate::fuzzing::settings;
 
     /// What Hob is told of a letter with these headers, and of whom it quotes.
-    fn told(headers: &str, text: &str) -> (String, Option<Quoted>) {
+    fn told(headers: &str, text: &str) -> (String, Option<QuotedMessage>) {
         let raw = format!("From: ada@example.org\r\nMessage-ID: <m@example.org>\r\n{headers}\r\n\r\n{text}\r\n");
-        let (spot, came_at) = (Spot { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
-        let fetched = Fetched { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
-        let Reading::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
-        let Happening::Posted { text } = inbound.happening else { panic!("a letter is posted") };
+        let (spot, came_at) = (MailboxPosition { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
+        let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
+        let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
+        let InboundEvent::Posted { text } = inbound.happening else { panic!("a letter is posted") };
         (text, inbound.circumstances.quoted)
     }
 
@@ -346,9 +348,9 @@ mod tests {
     #[test]
     fn n14_an_answer_quotes_only_its_writers_own_words() {
         let raw = format!("From: ada@example.org\r\nSubject: FW: Bill\r\n\r\n{BILL}\r\n");
-        let (spot, came_at) = (Spot { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
-        let fetched = Fetched { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
-        let Reading::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over") };
+        let (spot, came_at) = (MailboxPosition { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
+        let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
+        let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over") };
         let envelope = Envelope::decode(&inbound.circumstances.envelope.unwrap()).unwrap();
         assert_eq!(envelope.quote, ["Please pay this."]);
     }

@@ -6,7 +6,6 @@
 
 mod authentic;
 mod automatic;
-mod beside;
 mod body;
 mod charset;
 mod command;
@@ -19,14 +18,15 @@ mod header;
 mod ignored;
 mod invitation;
 mod letter;
-mod part;
+mod part_handle;
+mod quotes;
 mod send;
 pub mod settings;
+mod side_sessions;
 mod source;
 #[cfg(test)]
 mod tests;
 mod thread;
-mod trim;
 pub mod verify;
 mod watch;
 
@@ -37,14 +37,14 @@ use async_trait::async_trait;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
 
-use crate::beside::Beside;
 use crate::connect::MailboxError;
-use crate::ignored::Ignored;
-use crate::send::Sender;
+use crate::ignored::IgnoredSenders;
+use crate::send::SmtpSender;
 use crate::settings::Settings;
+use crate::side_sessions::SideSessions;
 use crate::verify::Verifier;
 use crate::watch::Watcher;
-use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, Unusable};
+use hob_core::domain::channel::{AccountError, Adapter, Channel, FetchError, Intake};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Monitor};
 use hob_core::domain::inbound::{Attachment, ChannelKind};
@@ -67,10 +67,10 @@ pub struct Email {
     /// Letters that nobody waits for an answer to.
     passed: AtomicU64,
     /// Who was named in the log, as the house does not take their letters.
-    ignored: Ignored,
-    sender: Sender,
+    ignored: IgnoredSenders,
+    sender: SmtpSender,
     /// The connection for what is not the watch's.
-    beside: Beside,
+    beside: SideSessions,
 }
 
 impl Email {
@@ -82,9 +82,9 @@ impl Email {
         let verifier = settings.authentication.verify.then(Verifier::of_system).transpose();
         let verifier = verifier.map_err(|error| SetupError(error.to_string()))?;
         let tls = connect::tls(&settings).map_err(SetupError)?;
-        let sender = Sender::new(&settings).map_err(SetupError)?;
-        let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), Beside::default());
-        let ignored = Ignored::default();
+        let sender = SmtpSender::new(&settings).map_err(SetupError)?;
+        let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), SideSessions::default());
+        let ignored = IgnoredSenders::default();
         Ok(Self { settings, clock, rng, tls, verifier, health, passed, ignored, sender, beside })
     }
 
@@ -130,13 +130,13 @@ impl Adapter for Email {
         stop.run_until_cancelled(Box::pin(watcher.run())).await;
     }
 
-    async fn check(&self) -> Result<String, Unusable> {
+    async fn check(&self) -> Result<String, AccountError> {
         let imap = async {
             let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await?;
             let opened = connect::open(&mut session, &self.settings.folder, false);
             connect::within(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
         };
-        imap.await.map_err(|error: MailboxError| Unusable(format!("IMAP: {error}")))?;
+        imap.await.map_err(|error: MailboxError| AccountError(format!("IMAP: {error}")))?;
         send::check(self).await?;
         Ok(self.settings.address.clone())
     }

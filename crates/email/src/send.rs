@@ -16,9 +16,9 @@ use lettre::transport::smtp::extension::ClientId;
 use tracing::{debug, info, warn};
 
 use crate::Email;
-use crate::compose::{Ready, compose, id};
+use crate::compose::{OutgoingLetter, compose, id};
 use crate::settings::{Security, Settings};
-use hob_core::domain::channel::Unusable;
+use hob_core::domain::channel::AccountError;
 use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 
 /// How long the server may take until it waits for a letter, and how long over the letter. With the two below this is less
@@ -38,14 +38,14 @@ const WAIT_MAX: SignedDuration = SignedDuration::from_hours(2);
 const GONE_AFTER: SignedDuration = SignedDuration::from_hours(48);
 
 /// The way out.
-pub(super) struct Sender {
+pub(super) struct SmtpSender {
     /// What TLS believes there.
     tls: Option<TlsParameters>,
     /// The letters that wait for recipients who are refused for now, by their ids, and since when.
     waiting: Mutex<BTreeMap<String, Timestamp>>,
 }
 
-impl Sender {
+impl SmtpSender {
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         if settings.smtp_security == Security::Plain {
             return Ok(Self { tls: None, waiting: Mutex::default() });
@@ -79,7 +79,7 @@ impl Sender {
 
 /// How far a letter had come when something went wrong.
 #[derive(Debug)]
-enum Failure {
+enum SendFailure {
     /// The server has not been given the letter.
     Before(SmtpError),
     /// It has, or a part of it.
@@ -135,7 +135,7 @@ async fn has_gone_out(email: &Email, id: &str) -> bool {
 }
 
 /// Keeps a copy; that it fails changes nothing about the letter.
-async fn put_away(email: &Email, ready: &Ready) {
+async fn put_away(email: &Email, ready: &OutgoingLetter) {
     let Some(folder) = &email.settings.sent_folder else { return };
     match tokio::time::timeout(AFTER_MAX, email.beside.put(email, folder, &ready.bytes)).await {
         Ok(Ok(())) => {}
@@ -151,13 +151,13 @@ fn data_max(step: Duration, file: u64) -> Duration {
     step.saturating_add(Duration::from_secs(file / FILE_BYTES_A_SECOND))
 }
 
-async fn send(email: &Email, ready: &Ready, file: u64) -> Result<(), Failure> {
+async fn send(email: &Email, ready: &OutgoingLetter, file: u64) -> Result<(), SendFailure> {
     let deadline = email.settings.pace.command_deadline.min(STEP_MAX);
     let opened = tokio::time::timeout(deadline, open(email, ready)).await;
-    let mut connection = opened.map_err(|_elapsed| Failure::Late { given: false })??;
+    let mut connection = opened.map_err(|_elapsed| SendFailure::Late { given: false })??;
     let given = tokio::time::timeout(data_max(deadline, file), connection.message(&ready.bytes)).await;
-    let given = given.map_err(|_elapsed| Failure::Late { given: true })?;
-    given.map_err(Failure::After)?;
+    let given = given.map_err(|_elapsed| SendFailure::Late { given: true })?;
+    given.map_err(SendFailure::After)?;
     // It is taken; how the server says good-bye changes nothing.
     if let Ok(Err(error)) = tokio::time::timeout(AFTER_MAX, connection.quit()).await {
         debug!(channel = "email", %error, "the mail server did not say good-bye");
@@ -166,11 +166,11 @@ async fn send(email: &Email, ready: &Ready, file: u64) -> Result<(), Failure> {
 }
 
 /// Whether letters could go out, as far as that is known without one.
-pub(super) async fn check(email: &Email) -> Result<(), Unusable> {
+pub(super) async fn check(email: &Email) -> Result<(), AccountError> {
     let deadline = email.settings.pace.command_deadline.min(STEP_MAX);
     let signed_in = tokio::time::timeout(deadline, sign_in(email)).await;
-    let late = |_elapsed| Unusable(format!("SMTP: the mail server has not answered for {deadline:?}"));
-    let mut connection = signed_in.map_err(late)?.map_err(|error| Unusable(format!("SMTP: {error}")))?;
+    let late = |_elapsed| AccountError(format!("SMTP: the mail server has not answered for {deadline:?}"));
+    let mut connection = signed_in.map_err(late)?.map_err(|error| AccountError(format!("SMTP: {error}")))?;
     if let Ok(Err(error)) = tokio::time::timeout(AFTER_MAX, connection.quit()).await {
         debug!(channel = "email", %error, "the mail server did not say good-bye");
     }
@@ -198,9 +198,9 @@ async fn sign_in(email: &Email) -> Result<AsyncSmtpConnection, SmtpError> {
 }
 
 /// Up to the point where the server waits for the letter itself.
-async fn open(email: &Email, ready: &Ready) -> Result<AsyncSmtpConnection, Failure> {
-    let mut connection = sign_in(email).await.map_err(Failure::Before)?;
-    connection.command(Mail::new(ready.envelope.from().cloned(), Vec::new())).await.map_err(Failure::Before)?;
+async fn open(email: &Email, ready: &OutgoingLetter) -> Result<AsyncSmtpConnection, SendFailure> {
+    let mut connection = sign_in(email).await.map_err(SendFailure::Before)?;
+    connection.command(Mail::new(ready.envelope.from().cloned(), Vec::new())).await.map_err(SendFailure::Before)?;
     let (mut taken, mut refused, mut for_now) = (0_usize, None, None);
     for to in ready.envelope.to() {
         match connection.command(Rcpt::new(to.clone(), Vec::new())).await {
@@ -214,32 +214,32 @@ async fn open(email: &Email, ready: &Ready) -> Result<AsyncSmtpConnection, Failu
                     refused = Some(error);
                 }
             }
-            Err(error) => return Err(Failure::Before(error)),
+            Err(error) => return Err(SendFailure::Before(error)),
         }
     }
     if taken == 0
         && let Some(error) = for_now.take().or(refused)
     {
-        return Err(Failure::Nobody(error));
+        return Err(SendFailure::Nobody(error));
     }
     // Nothing has gone out, so nobody has it twice when all are tried again.
     if let Some(error) = for_now.filter(|_| !email.sender.has_waited(&ready.id, email.clock.now())) {
-        return Err(Failure::Before(error));
+        return Err(SendFailure::Before(error));
     }
-    connection.command(Data).await.map_err(Failure::Before)?;
+    connection.command(Data).await.map_err(SendFailure::Before)?;
     Ok(connection)
 }
 
 /// What the outbox has to know.
-fn outcome(failure: &Failure) -> DeliveryError {
+fn outcome(failure: &SendFailure) -> DeliveryError {
     match failure {
-        Failure::Late { given: false } => {
+        SendFailure::Late { given: false } => {
             DeliveryError::Retry { after: None, why: "the mail server has not answered in time".to_owned() }
         }
-        Failure::Late { given: true } => {
+        SendFailure::Late { given: true } => {
             DeliveryError::Unknown { why: "the mail server has the letter and has not answered in time".to_owned() }
         }
-        Failure::Before(error) | Failure::Nobody(error) => {
+        SendFailure::Before(error) | SendFailure::Nobody(error) => {
             let why = error.to_string();
             // That the password is wrong, an operator can mend; all else the server has judged of this letter.
             let is_ours = error.status().is_some_and(|code| matches!(u16::from(code), 530 | 534 | 535 | 538));
@@ -249,7 +249,7 @@ fn outcome(failure: &Failure) -> DeliveryError {
                 DeliveryError::Retry { after: None, why }
             }
         }
-        Failure::After(error) => {
+        SendFailure::After(error) => {
             let why = error.to_string();
             if error.is_permanent() {
                 DeliveryError::Refused { why }
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn n14_a_letter_waits_so_long_for_those_who_are_refused_for_now() {
-        let sender = Sender { tls: None, waiting: Mutex::default() };
+        let sender = SmtpSender { tls: None, waiting: Mutex::default() };
         let at = |minutes: i64| Timestamp::from_second(1_800_000_000 + minutes * 60).unwrap();
         for (id, minutes, expected) in [("a", 0, false), ("a", 119, false), ("b", 119, false), ("a", 120, true)] {
             assert_eq!(sender.has_waited(id, at(minutes)), expected, "{id} {minutes}");

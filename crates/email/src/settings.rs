@@ -76,7 +76,7 @@ pub struct Settings {
     /// A larger letter is read in part.
     pub letter_bytes_max: u32,
     /// How fast the adapter retries and gives up.
-    pub pace: Pace,
+    pub pace: Timing,
 }
 
 impl Settings {
@@ -105,7 +105,7 @@ fn without_tag(address: &str) -> String {
 
 /// The adapter's deadlines and delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct Timing {
     /// The first delay after a failed connection; it doubles up to `retry_max`, with jitter.
     pub retry_min: Duration,
     /// The longest such delay.
@@ -120,7 +120,7 @@ pub struct Pace {
     pub pass_over_after: Duration,
 }
 
-impl Pace {
+impl Timing {
     /// What is used outside of tests. Servers end an IDLE after half an hour, and routers forget quiet connections sooner.
     pub const PRODUCTION: Self = Self {
         retry_min: Duration::from_secs(1),

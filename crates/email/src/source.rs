@@ -17,7 +17,7 @@ const PARTS_MAX: usize = 1_000;
 const WORD_BYTES_MAX: usize = 2_000;
 
 /// A letter that can be parsed.
-pub(super) struct Source<'a> {
+pub(super) struct LetterSource<'a> {
     /// Its bytes.
     pub(super) raw: Cow<'a, [u8]>,
     /// It has more parts than are read.
@@ -25,7 +25,7 @@ pub(super) struct Source<'a> {
 }
 
 /// Makes a letter readable.
-pub(super) fn readable(raw: &[u8]) -> Source<'_> {
+pub(super) fn readable(raw: &[u8]) -> LetterSource<'_> {
     let end = end_of_parts(raw);
     let whole = raw.get(..end.unwrap_or(raw.len())).unwrap_or(raw);
     let (head, body) = whole.split_at(end_of_headers(whole));
@@ -33,7 +33,7 @@ pub(super) fn readable(raw: &[u8]) -> Source<'_> {
         Cow::Borrowed(_) => Cow::Borrowed(whole),
         Cow::Owned(head) => Cow::Owned([head.as_bytes(), body].concat()),
     };
-    Source { raw, is_cut: end.is_some() }
+    LetterSource { raw, is_cut: end.is_some() }
 }
 
 /// Where the parts begin that are too many.
@@ -77,7 +77,7 @@ fn line(raw: &[u8]) -> Cow<'_, str> {
 }
 
 /// An encoded word (RFC 2047).
-struct Word<'t> {
+struct EncodedWord<'t> {
     charset: &'t str,
     bytes: Vec<u8>,
     /// Where it ends in the text.
@@ -112,7 +112,7 @@ fn joined(text: &str) -> Option<String> {
 }
 
 /// What a run of words holds that begins with this one, where it ends, and how many they are.
-fn run(text: &str, first: &Word<'_>) -> (Vec<u8>, usize, usize) {
+fn run(text: &str, first: &EncodedWord<'_>) -> (Vec<u8>, usize, usize) {
     let (mut bytes, mut end, mut count) = (first.bytes.clone(), first.end, 1);
     loop {
         let rest = text.get(end..).unwrap_or_default();
@@ -133,7 +133,7 @@ fn charset_of(label: &str) -> &str {
 }
 
 /// The encoded word that begins here.
-fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
+fn word_at(text: &str, at: usize) -> Option<EncodedWord<'_>> {
     let rest = text.get(at..)?.strip_prefix("=?")?;
     let rest = rest.get(..rest.floor_char_boundary(WORD_BYTES_MAX))?;
     let (charset, rest) = rest.split_once('?')?;
@@ -148,7 +148,7 @@ fn word_at(text: &str, at: usize) -> Option<Word<'_>> {
         _ => return None,
     };
     let end = at + 2 + charset.len() + 1 + how.len() + 1 + payload.len() + 2;
-    is_word.then_some(Word { charset, bytes, end })
+    is_word.then_some(EncodedWord { charset, bytes, end })
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use crate::automatic::LOOP_HEADER;
 use crate::compose::compose;
 use crate::fuzzing::{letter as obeys_its_laws, settings};
-use crate::letter::{Fetched, Reading, read};
-use crate::part::Spot;
-use crate::verify::{Records, Verifier};
+use crate::letter::{FetchedLetter, LetterOutcome, read};
+use crate::part_handle::MailboxPosition;
+use crate::verify::{DnsCache, Verifier};
+use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::ids::OutboxId;
-use hob_core::domain::inbound::{Happening, Inbound, Proof};
-use hob_core::domain::letter::Envelope;
+use hob_core::domain::inbound::{Inbound, InboundEvent, SenderProof};
 use hob_core::domain::mutation::{hold, seeds};
-use hob_core::domain::outgoing::{Destination, Enclosed, Outgoing};
+use hob_core::domain::outgoing::{Destination, Outgoing, OutgoingFile};
 
 fn raw(name: &str) -> Vec<u8> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/email/letters");
@@ -27,29 +27,29 @@ fn came() -> Timestamp {
     "2026-01-02T00:00:00Z".parse().unwrap()
 }
 
-fn reading(raw: &[u8], bytes: u64) -> Reading {
-    read(&Fetched { raw, bytes, spot: Spot { validity: 7, uid: 3 }, came_at: came() }, &settings())
+fn reading(raw: &[u8], bytes: u64) -> LetterOutcome {
+    read(&FetchedLetter { raw, bytes, spot: MailboxPosition { validity: 7, uid: 3 }, came_at: came() }, &settings())
 }
 
 fn said(name: &str) -> Inbound {
     let raw = raw(name);
     match reading(&raw, raw.len() as u64) {
-        Reading::Said(inbound) => *inbound,
-        Reading::Passed { why } => panic!("{name} was passed over: {why}"),
+        LetterOutcome::Said(inbound) => *inbound,
+        LetterOutcome::Passed { why } => panic!("{name} was passed over: {why}"),
     }
 }
 
 fn passed(name: &str) -> String {
     let raw = raw(name);
     match reading(&raw, raw.len() as u64) {
-        Reading::Said(inbound) => panic!("{name} was handed in: {inbound:?}"),
-        Reading::Passed { why } => why,
+        LetterOutcome::Said(inbound) => panic!("{name} was handed in: {inbound:?}"),
+        LetterOutcome::Passed { why } => why,
     }
 }
 
 /// What Hob reads of a letter: its words and its files.
 fn words(inbound: &Inbound) -> String {
-    let Happening::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
+    let InboundEvent::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
     let files = inbound.attachments.iter().map(|file| format!("\n+ {} {} {:?}", file.name, file.handle, file.bytes));
     format!("{text}{}", files.collect::<String>())
 }
@@ -167,8 +167,8 @@ fn n14_what_is_missing_is_made_up_for() {
 #[test]
 fn n14_whoever_says_to_be_somebody_has_to_be() {
     let why = |name: &str| match said(name).circumstances.proof {
-        Proof::Platform => "proven".to_owned(),
-        Proof::Nobody { why } => why,
+        SenderProof::Platform => "proven".to_owned(),
+        SenderProof::Nobody { why } => why,
     };
     insta::assert_snapshot!(why("proven"), @"proven");
     insta::assert_snapshot!(why("forged-from"), @"DMARC failed");
@@ -263,7 +263,7 @@ fn n14_a_thread_is_one_session_and_only_what_is_new_is_read() {
 #[test]
 fn n14_forty_megabytes_are_read_in_part() {
     let raw = raw("truncated");
-    let Reading::Said(letter) = reading(&raw, 40 << 20) else { panic!("it was passed over") };
+    let LetterOutcome::Said(letter) = reading(&raw, 40 << 20) else { panic!("it was passed over") };
     insta::assert_snapshot!(words(&letter), @"
     Subject: Cut
 
@@ -313,7 +313,7 @@ fn n14_an_answer_goes_to_all_and_stands_in_the_thread() {
 
 #[test]
 fn c6_a_file_goes_out_with_the_words() {
-    let file = Enclosed {
+    let file = OutgoingFile {
         id: hob_core::domain::ids::FileId(1),
         name: "Plän\r\ne.pdf".to_owned(),
         mime: "application/pdf".to_owned(),
@@ -335,7 +335,7 @@ fn n14_hobs_own_letters_are_known_by_their_header() {
     assert!(letter.contains(&format!("{LOOP_HEADER}: hob@home.example")), "{letter}");
     let other = letter.replace("From: Hob <hob@home.example>", "From: Other <hob@elsewhere.example>");
     assert!(
-        matches!(reading(other.as_bytes(), other.len() as u64), Reading::Passed { .. }),
+        matches!(reading(other.as_bytes(), other.len() as u64), LetterOutcome::Passed { .. }),
         "two of them go in circles"
     );
 }
@@ -392,7 +392,7 @@ const KEY: &str = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPc
 fn verifier() -> Verifier {
     use mail_auth::common::parse::TxtRecordParser as _;
     use mail_auth::{ResolverCache as _, Txt};
-    let known = Records::default();
+    let known = DnsCache::default();
     let until = tokio::time::Instant::now().into_std() + std::time::Duration::from_secs(3600);
     let key = mail_auth::common::verify::DomainKey::parse(KEY.as_bytes()).unwrap();
     known.insert("brisbane._domainkey.football.example.com.".into(), Txt::DomainKey(key.into()), until);
@@ -405,9 +405,9 @@ fn verifier() -> Verifier {
 async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
     let verifier = verifier();
     let proof = async |raw: &str, domain: &str| verifier.proof(raw.as_bytes(), domain).await;
-    assert_eq!(proof(SIGNED, "football.example.com").await, Proof::Platform);
+    assert_eq!(proof(SIGNED, "football.example.com").await, SenderProof::Platform);
     let forged = SIGNED.replace("We lost the game.", "Send me the money.");
-    assert_ne!(proof(&forged, "football.example.com").await, Proof::Platform);
+    assert_ne!(proof(&forged, "football.example.com").await, SenderProof::Platform);
     let unsigned = SIGNED.split_once("From:").map(|(_, rest)| format!("From:{rest}")).unwrap();
     insta::assert_snapshot!(format!("{:?}", proof(&unsigned, "football.example.com").await), @r#"Nobody { why: "it has no valid signature of its sender's domain" }"#);
 }
@@ -422,5 +422,5 @@ fn n14_letters_with_anything_changed_keep_to_the_laws() {
 fn n14_a_letter_that_the_parser_cannot_bear_is_passed_over() {
     let raw = include_bytes!("../../../fuzz/seeds/mail/forwarded-in-forwarded.eml");
     let read = reading(raw, raw.len() as u64);
-    assert!(matches!(&read, Reading::Passed { why } if why == "it cannot be read"), "{read:?}");
+    assert!(matches!(&read, LetterOutcome::Passed { why } if why == "it cannot be read"), "{read:?}");
 }

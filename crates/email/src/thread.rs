@@ -20,7 +20,7 @@ const OWN: &str = "hob-";
 
 /// Where a letter stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ThreadPosition {
     /// Its own id.
     pub(super) id: String,
     /// It came with it; else the id was made up here.
@@ -31,7 +31,7 @@ pub(super) struct Place {
     pub(super) references: Vec<String>,
 }
 
-impl Place {
+impl ThreadPosition {
     /// Is it written after one of Hob's own letters, which Hob has?
     pub(super) fn follows_own(&self) -> bool {
         self.references.iter().any(|id| is_own(id))
@@ -39,7 +39,7 @@ impl Place {
 }
 
 /// Where the letter with these headers stands; `raw` is what an id is made of where it has none.
-pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
+pub(super) fn place(headers: &Headers, raw: &[u8]) -> ThreadPosition {
     let id = headers.value("Message-ID").and_then(|value| ids(value).into_iter().next());
     let is_given = id.is_some();
     let id = id.unwrap_or_else(|| format!("{:.32}@no-message-id.invalid", hexadecimal(&Sha256::digest(raw))));
@@ -54,7 +54,7 @@ pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
     }
     let first = references.first().unwrap_or(&id);
     let root = root_of_own(first).unwrap_or_else(|| first.clone());
-    Place { id, is_given, root, references }
+    ThreadPosition { id, is_given, root, references }
 }
 
 /// The id of a letter of Hob's: the same for each attempt at the same row, and another for each row.
@@ -112,7 +112,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn at(headers: &str) -> Place {
+    fn at(headers: &str) -> ThreadPosition {
         let raw = format!("{headers}\r\n\r\nbody");
         place(&Headers::of(raw.as_bytes()), raw.as_bytes())
     }

@@ -16,7 +16,7 @@ use mail_auth::{
 };
 
 use crate::authentic::is_aligned;
-use hob_core::domain::inbound::Proof;
+use hob_core::domain::inbound::SenderProof;
 
 /// The most records that are kept.
 const RECORDS_MAX: usize = 1_000;
@@ -31,41 +31,41 @@ type NoPtr = NoCache<std::net::IpAddr, RecordSet<Box<str>>>;
 /// The DNS cannot be asked on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("signatures cannot be checked: {0}")]
-pub struct NoDns(String);
+pub struct DnsError(String);
 
 /// Checks signatures.
 pub struct Verifier {
     dns: MessageAuthenticator,
-    records: Records,
+    records: DnsCache,
 }
 
 /// What the DNS said, until it may have changed.
 #[derive(Default)]
-pub struct Records(Mutex<HashMap<Box<str>, (Txt, std::time::Instant)>>);
+pub struct DnsCache(Mutex<HashMap<Box<str>, (Txt, std::time::Instant)>>);
 
 impl Verifier {
     /// One that asks whom this machine asks.
     ///
     /// # Errors
     /// When the machine names no server.
-    pub fn of_system() -> Result<Self, NoDns> {
-        Self::with(Records::default())
+    pub fn of_system() -> Result<Self, DnsError> {
+        Self::with(DnsCache::default())
     }
 
     /// The same, with records that are known already.
     ///
     /// # Errors
     /// When the machine names no server.
-    pub fn with(records: Records) -> Result<Self, NoDns> {
-        let dns = MessageAuthenticator::new_system_conf().map_err(|error| NoDns(error.to_string()))?;
+    pub fn with(records: DnsCache) -> Result<Self, DnsError> {
+        let dns = MessageAuthenticator::new_system_conf().map_err(|error| DnsError(error.to_string()))?;
         Ok(Self { dns, records })
     }
 
     /// Whether a letter's signatures show that it is from `domain`.
-    pub async fn proof(&self, raw: &[u8], domain: &str) -> Proof {
-        let nobody = |why: &str| Proof::Nobody { why: why.to_owned() };
+    pub async fn proof(&self, raw: &[u8], domain: &str) -> SenderProof {
+        let nobody = |why: &str| SenderProof::Nobody { why: why.to_owned() };
         match tokio::time::timeout(DEADLINE, self.check(raw, domain)).await {
-            Ok(Ok(())) => Proof::Platform,
+            Ok(Ok(())) => SenderProof::Platform,
             Ok(Err(why)) => nobody(why),
             Err(_elapsed) => nobody("its signature could not be checked in time"),
         }
@@ -90,12 +90,12 @@ impl Verifier {
         }
     }
 
-    fn asking<P>(&self, params: P) -> Parameters<'_, P, Records, NoMx, NoV4, NoV6, NoPtr> {
+    fn asking<P>(&self, params: P) -> Parameters<'_, P, DnsCache, NoMx, NoV4, NoV6, NoPtr> {
         Parameters::new(params).with_txt_cache(&self.records)
     }
 }
 
-impl ResolverCache<Box<str>, Txt> for Records {
+impl ResolverCache<Box<str>, Txt> for DnsCache {
     fn get<Q>(&self, name: &Q) -> Option<Txt>
     where
         Box<str>: Borrow<Q>,

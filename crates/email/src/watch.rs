@@ -18,15 +18,15 @@ use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use crate::Email;
-use crate::command::{Found, Shown, fetch, idle, run, search};
+use crate::command::{FetchedItem, SearchResult, fetch, idle, run, search};
 use crate::connect::{ImapSession, MailboxError, connect, within};
 use crate::folder::Folder;
 use crate::ignored;
-use crate::letter::{Fetched, Reading, read};
-use crate::part::Spot;
-use hob_core::domain::channel::{Accepted, Intake, IntakeError};
-use hob_core::domain::inbound::{Cursor, Inbound, Proof};
-use hob_core::domain::waits::Waits;
+use crate::letter::{FetchedLetter, LetterOutcome, read};
+use crate::part_handle::MailboxPosition;
+use hob_core::domain::backoff::Backoff;
+use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
+use hob_core::domain::inbound::{Cursor, Inbound, SenderProof};
 
 /// How many letters are looked at together.
 const LETTERS_AT_ONCE: usize = 100;
@@ -41,7 +41,7 @@ const TAKE_MAX: Duration = Duration::from_secs(600);
 
 /// Why the mailbox is not watched for now.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum WatchError {
     #[error(transparent)]
     Mailbox(#[from] MailboxError),
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub(super) enum Trouble {
 
 /// What is known of a letter before it is fetched.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct LetterInfo {
     uid: u32,
     bytes: u32,
     came_at: Timestamp,
@@ -58,7 +58,7 @@ struct Known {
 
 /// A letter that is being fetched alone, as the server could not show it.
 #[derive(Debug, Clone, Copy)]
-struct Stubborn {
+struct FailingLetter {
     uid: u32,
     tries: u32,
     /// Since when it has been tried.
@@ -73,15 +73,15 @@ struct Stubborn {
 pub(super) struct Watcher<'a> {
     email: &'a Email,
     intake: &'a dyn Intake,
-    waits: Waits,
-    stubborn: Option<Stubborn>,
+    waits: Backoff,
+    stubborn: Option<FailingLetter>,
     /// Letters are fetched one by one.
     singly: bool,
 }
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(email: &'a Email, intake: &'a dyn Intake) -> Self {
-        Self { email, intake, waits: Waits::default(), stubborn: None, singly: false }
+        Self { email, intake, waits: Backoff::default(), stubborn: None, singly: false }
     }
 
     /// Watches for ever; dropped to end it.
@@ -95,7 +95,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// One connection, until it is none any more.
-    async fn connected(&mut self) -> Result<Infallible, Trouble> {
+    async fn connected(&mut self) -> Result<Infallible, WatchError> {
         let settings = &self.email.settings;
         let deadline = settings.pace.command_deadline;
         self.email.health.turned(deadline * 3);
@@ -121,7 +121,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Hands in all that is new; whether the server told of more while it was last looked.
-    async fn catch_up(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<bool, Trouble> {
+    async fn catch_up(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<bool, WatchError> {
         loop {
             let found = self.look(session, folder).await?;
             if found.uids.is_empty() && !folder.caught_up(self.email, self.intake).await? {
@@ -131,7 +131,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Hands in what is new, and gives what it was.
-    async fn look(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<Found, Trouble> {
+    async fn look(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<SearchResult, WatchError> {
         let deadline = self.email.settings.pace.command_deadline;
         self.email.health.turned(deadline * 2);
         let mut found = within(deadline, search(session, &folder.query())).await??;
@@ -157,7 +157,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Sizes and times of letters, in order.
-    async fn known(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Known>, MailboxError> {
+    async fn known(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<LetterInfo>, MailboxError> {
         let mut all = match self.sizes(session, uids).await {
             // One of them may be to blame; the others are known all the same.
             Err(MailboxError::No(_)) => self.sizes_singly(session, uids).await?,
@@ -165,29 +165,31 @@ impl<'a> Watcher<'a> {
         };
         let now = self.email.clock.now();
         all.retain(|shown| uids.contains(&shown.uid));
-        let known = all.into_iter().map(|Shown { uid, bytes, came_at, .. }| {
-            (uid, Known { uid, bytes: bytes.unwrap_or(0), came_at: came_at.unwrap_or(now) })
+        let known = all.into_iter().map(|FetchedItem { uid, bytes, came_at, .. }| {
+            (uid, LetterInfo { uid, bytes: bytes.unwrap_or(0), came_at: came_at.unwrap_or(now) })
         });
-        let known: BTreeMap<u32, Known> = known.collect();
+        let known: BTreeMap<u32, LetterInfo> = known.collect();
         Ok(known.into_values().collect())
     }
 
-    async fn sizes(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Shown>, MailboxError> {
+    async fn sizes(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<FetchedItem>, MailboxError> {
         self.fetch(session, &format!("UID FETCH {} (UID RFC822.SIZE INTERNALDATE)", set(uids))).await
     }
 
-    async fn sizes_singly(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Shown>, MailboxError> {
+    async fn sizes_singly(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<FetchedItem>, MailboxError> {
         let mut all = Vec::with_capacity(uids.len());
         for uid in uids {
             match self.sizes(session, &[*uid]).await {
-                Err(MailboxError::No(_)) => all.push(Shown { uid: *uid, bytes: None, came_at: None, content: None }),
+                Err(MailboxError::No(_)) => {
+                    all.push(FetchedItem { uid: *uid, bytes: None, came_at: None, content: None })
+                }
                 other => all.extend(other?),
             }
         }
         Ok(all)
     }
 
-    async fn fetch(&self, session: &mut ImapSession, command: &str) -> Result<Vec<Shown>, MailboxError> {
+    async fn fetch(&self, session: &mut ImapSession, command: &str) -> Result<Vec<FetchedItem>, MailboxError> {
         within(self.email.settings.pace.command_deadline, fetch(session, command)).await?
     }
 
@@ -196,8 +198,8 @@ impl<'a> Watcher<'a> {
         &mut self,
         session: &mut ImapSession,
         folder: &mut Folder,
-        letters: &[Known],
-    ) -> Result<(), Trouble> {
+        letters: &[LetterInfo],
+    ) -> Result<(), WatchError> {
         if let Some(uid) = self.hopeless(session, letters).await? {
             error!(channel = "email", uid, "letter {uid} cannot be fetched; it is passed over");
             (self.stubborn, self.singly) = (None, false);
@@ -231,7 +233,7 @@ impl<'a> Watcher<'a> {
     async fn bodies(
         &mut self,
         session: &mut ImapSession,
-        letters: &[Known],
+        letters: &[LetterInfo],
     ) -> Result<BTreeMap<u32, Vec<u8>>, MailboxError> {
         self.email.health.turned(self.email.settings.pace.command_deadline * 2);
         let uids: Vec<u32> = letters.iter().map(|letter| letter.uid).collect();
@@ -248,29 +250,33 @@ impl<'a> Watcher<'a> {
     }
 
     /// What is known against a letter that is fetched alone.
-    fn stubborn_of(&self, letters: &[Known]) -> Option<Stubborn> {
+    fn stubborn_of(&self, letters: &[LetterInfo]) -> Option<FailingLetter> {
         let [letter] = letters else { return None };
         self.stubborn.filter(|stubborn| stubborn.uid == letter.uid)
     }
 
     /// An answer that cannot be read may be one letter's fault: the next time they come one by one.
-    fn suspect(&mut self, letters: &[Known], error: &MailboxError) {
+    fn suspect(&mut self, letters: &[LetterInfo], error: &MailboxError) {
         if matches!(error, MailboxError::Refused(_)) {
             return;
         }
         self.singly = true;
         if let [letter] = letters {
             let (uid, since) = (letter.uid, Instant::now());
-            let first = Stubborn { uid, tries: 0, since, others_shown: false, is_hopeless: false };
+            let first = FailingLetter { uid, tries: 0, since, others_shown: false, is_hopeless: false };
             let known = self.stubborn_of(letters).unwrap_or(first);
             let (tries, is_hopeless) = (known.tries + 1, known.others_shown);
             // A connection that breaks is no fault of the letter, unless it does so each time.
-            self.stubborn = Some(Stubborn { tries, is_hopeless, others_shown: false, ..known });
+            self.stubborn = Some(FailingLetter { tries, is_hopeless, others_shown: false, ..known });
         }
     }
 
     /// The letter that is to be passed over: not even its beginning was shown for a long time, while others were.
-    async fn hopeless(&mut self, session: &mut ImapSession, letters: &[Known]) -> Result<Option<u32>, MailboxError> {
+    async fn hopeless(
+        &mut self,
+        session: &mut ImapSession,
+        letters: &[LetterInfo],
+    ) -> Result<Option<u32>, MailboxError> {
         let Some(stubborn) = self.stubborn_of(letters) else { return Ok(None) };
         if stubborn.is_hopeless {
             return Ok(Some(stubborn.uid));
@@ -278,7 +284,7 @@ impl<'a> Watcher<'a> {
         if stubborn.tries > TRIES_MAX && stubborn.since.elapsed() >= self.email.settings.pace.pass_over_after {
             // It is tried once more after that: perhaps the server shows it again, too.
             let others_shown = self.shows_others(session, stubborn.uid).await?;
-            self.stubborn = Some(Stubborn { others_shown, ..stubborn });
+            self.stubborn = Some(FailingLetter { others_shown, ..stubborn });
         }
         Ok(None)
     }
@@ -302,15 +308,15 @@ impl<'a> Watcher<'a> {
     }
 
     /// Hands one letter in; whether it was one for Hob.
-    async fn take(&self, folder: &Folder, letter: &Known, raw: &[u8]) -> Result<bool, Trouble> {
-        let spot = Spot { validity: folder.validity, uid: letter.uid };
-        let fetched = Fetched { raw, bytes: u64::from(letter.bytes), spot, came_at: letter.came_at };
+    async fn take(&self, folder: &Folder, letter: &LetterInfo, raw: &[u8]) -> Result<bool, WatchError> {
+        let spot = MailboxPosition { validity: folder.validity, uid: letter.uid };
+        let fetched = FetchedLetter { raw, bytes: u64::from(letter.bytes), spot, came_at: letter.came_at };
         let settings = &self.email.settings;
         // What strangers send must not end the watch: not even what a parser does not survive.
         let reading = std::panic::catch_unwind(AssertUnwindSafe(|| read(&fetched, settings)));
         let inbound = match reading {
-            Ok(Reading::Said(inbound)) => *inbound,
-            Ok(Reading::Passed { why }) => {
+            Ok(LetterOutcome::Said(inbound)) => *inbound,
+            Ok(LetterOutcome::Passed { why }) => {
                 info!(channel = "email", uid = letter.uid, why, "letter {} is not answered: {why}", letter.uid);
                 self.email.note_passed();
                 return Ok(false);
@@ -324,7 +330,7 @@ impl<'a> Watcher<'a> {
         inbound.circumstances.cursor = Some(Cursor { list: folder.list.clone(), position: i64::from(letter.uid) });
         let (sender, proof) = (inbound.sender.external_id.clone(), inbound.circumstances.proof.clone());
         let accepted = self.intake.accept(inbound).await?;
-        if accepted == Accepted::Ignored {
+        if accepted == UpdateOutcome::Ignored {
             self.ignored(letter.uid, &sender, &proof);
         }
         self.email.health.message(self.email.clock.now());
@@ -333,7 +339,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Leaves a trace of a letter that the house did not take: else nobody would find out why Hob is silent.
-    fn ignored(&self, uid: u32, sender: &str, proof: &Proof) {
+    fn ignored(&self, uid: u32, sender: &str, proof: &SenderProof) {
         self.email.health.ignored();
         let why = ignored::why(proof);
         if self.email.ignored.is_news(sender, &why, self.email.clock.now()) {
@@ -344,8 +350,8 @@ impl<'a> Watcher<'a> {
     /// Checks the signature where no believed server has.
     async fn verified(&self, mut inbound: Inbound, raw: &[u8]) -> Inbound {
         let Some(verifier) = &self.email.verifier else { return inbound };
-        let names_one = !matches!(&inbound.circumstances.proof, Proof::Nobody { why } if why.contains("several"));
-        if inbound.circumstances.proof != Proof::Platform && names_one {
+        let names_one = !matches!(&inbound.circumstances.proof, SenderProof::Nobody { why } if why.contains("several"));
+        if inbound.circumstances.proof != SenderProof::Platform && names_one {
             let domain = inbound.sender.external_id.rsplit_once('@').map_or("", |(_, domain)| domain);
             inbound.circumstances.proof = verifier.proof(raw, domain).await;
         }
@@ -353,7 +359,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Marks what was handed in as read, where that is wanted; no harm is done where it fails.
-    async fn mark(&self, session: &mut ImapSession, uids: &[u32]) -> Result<(), Trouble> {
+    async fn mark(&self, session: &mut ImapSession, uids: &[u32]) -> Result<(), WatchError> {
         if uids.is_empty() || !self.email.settings.mark_seen {
             return Ok(());
         }
@@ -393,16 +399,16 @@ impl<'a> Watcher<'a> {
     }
 
     /// Makes the trouble visible, then waits as long as it deserves.
-    async fn wait_out(&mut self, trouble: Trouble) {
+    async fn wait_out(&mut self, trouble: WatchError) {
         let pace = &self.email.settings.pace;
         let delay = match &trouble {
-            Trouble::Mailbox(MailboxError::Refused(_)) => pace.retry_refused,
-            Trouble::Mailbox(_) | Trouble::NotStored(_) => self.next_delay(),
+            WatchError::Mailbox(MailboxError::Refused(_)) => pace.retry_refused,
+            WatchError::Mailbox(_) | WatchError::NotStored(_) => self.next_delay(),
         };
         warn!(channel = "email", account = %self.email.settings.account, %trouble, delay_ms = delay.as_millis(), "the mailbox: {trouble}; again in {delay:?}");
         match &trouble {
-            Trouble::NotStored(error) => self.email.health.stuck(error.to_string()),
-            Trouble::Mailbox(error) => self.email.health.troubled(error.to_string()),
+            WatchError::NotStored(error) => self.email.health.stuck(error.to_string()),
+            WatchError::Mailbox(error) => self.email.health.troubled(error.to_string()),
         }
         self.email.health.turned(delay);
         tokio::time::sleep(delay).await;
@@ -420,7 +426,7 @@ fn set(uids: &[u32]) -> String {
 }
 
 /// Letters that are fetched together: small ones up to a bound, large ones each alone.
-fn batches(known: &[Known], whole_max: u32, singly: bool) -> Vec<&[Known]> {
+fn batches(known: &[LetterInfo], whole_max: u32, singly: bool) -> Vec<&[LetterInfo]> {
     let mut all = Vec::new();
     let mut start = 0;
     let mut bytes = 0_u32;
@@ -443,13 +449,16 @@ mod tests {
 
     #[test]
     fn big_letters_are_fetched_alone_and_small_ones_together() {
-        let letters = |sizes: &[u32]| -> Vec<Known> {
-            let known =
-                |(at, bytes): (usize, &u32)| Known { uid: at as u32, bytes: *bytes, came_at: Timestamp::UNIX_EPOCH };
+        let letters = |sizes: &[u32]| -> Vec<LetterInfo> {
+            let known = |(at, bytes): (usize, &u32)| LetterInfo {
+                uid: at as u32,
+                bytes: *bytes,
+                came_at: Timestamp::UNIX_EPOCH,
+            };
             sizes.iter().enumerate().map(known).collect()
         };
         let lengths = |sizes: &[u32], singly| -> Vec<usize> {
-            batches(&letters(sizes), 4 << 20, singly).into_iter().map(<[Known]>::len).collect()
+            batches(&letters(sizes), 4 << 20, singly).into_iter().map(<[LetterInfo]>::len).collect()
         };
         assert_eq!(lengths(&[], false), Vec::<usize>::new());
         assert_eq!(lengths(&[10, 20, 30], false), [3]);

@@ -5,15 +5,15 @@ use serde::Serialize;
 
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
-use hob_store::{Tx, remembered, sessions, users};
+use hob_store::{Tx, memory_views, sessions, users};
 
 /// All that is remembered, in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Amounts {
     /// Of each scope in which something is.
-    pub scopes: Vec<OfScope>,
+    pub scopes: Vec<ScopeAmounts>,
     /// The newest embedding model; none: recall goes by words alone.
-    pub embedding: Option<Embedding>,
+    pub embedding: Option<EmbeddingBacklog>,
     /// When the first thing was said.
     pub oldest: Option<Timestamp>,
     /// When the last thing was said.
@@ -22,7 +22,7 @@ pub struct Amounts {
 
 /// Of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfScope {
+pub struct ScopeAmounts {
     /// Which.
     pub scope: Scope,
     /// Whose that is, in words.
@@ -37,7 +37,7 @@ pub struct OfScope {
 
 /// Of the embedding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Embedding {
+pub struct EmbeddingBacklog {
     /// The model.
     pub model: String,
     /// Memories that have no vector of it yet.
@@ -45,18 +45,18 @@ pub struct Embedding {
 }
 
 /// Reads how much there is of each scope.
-pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
+pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<ScopeAmounts>, StoreError> {
     let mut all = Vec::new();
-    for scope in remembered::scopes(tx).await? {
-        let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
-        all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
+    for scope in memory_views::scopes(tx).await? {
+        let memory_views::MemoryCounts { memories, facts, people } = memory_views::counts(tx, scope).await?;
+        all.push(ScopeAmounts { scope, whose: whose(tx, scope).await?, memories, facts, people });
     }
     Ok(all)
 }
 
 /// When the first and the last thing was said that is remembered.
 pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
-    let (oldest, newest) = remembered::span(tx).await?;
+    let (oldest, newest) = memory_views::span(tx).await?;
     let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
     Ok((oldest.map(at), newest.map(at)))
 }
@@ -65,8 +65,8 @@ pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>),
 pub async fn amounts(tx: &mut Tx) -> Result<Amounts, StoreError> {
     let scopes = of_scopes(tx).await?;
     let all: i64 = scopes.iter().map(|of| of.memories).sum();
-    let embedding = remembered::embedding(tx).await?;
-    let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
+    let embedding = memory_views::embedding(tx).await?;
+    let embedding = embedding.map(|(model, vectors)| EmbeddingBacklog { model, backlog: (all - vectors).max(0) });
     let (oldest, newest) = span(tx).await?;
     Ok(Amounts { scopes, embedding, oldest, newest })
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::active_embedder::ActiveEmbedder;
 use crate::bench::write::{put_vectors, register, write_conversation};
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedded, Embedder};
@@ -22,15 +23,14 @@ use crate::passage::{Passage, passages};
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
 use crate::recall::meaning::telling;
-use crate::recall::{Memory, Question, RecallLimits};
-use crate::serving::Serving;
-use crate::vectors::bytes::{Stored, encode};
+use crate::recall::{Memory, RecallLimits, RecallQuestion};
+use crate::vectors::bytes::{StoredVector, encode};
 use crate::vectors::index::Index;
 use hob_core::domain::ids::{MemoryId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::vectors::NewVector;
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 
 #[cfg(test)]
 mod household;
@@ -88,18 +88,18 @@ pub struct Answer {
 struct Sample {
     sample_id: String,
     conversation: BTreeMap<String, Value>,
-    qa: Vec<Asked>,
+    qa: Vec<BenchQuestion>,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct BenchQuestion {
     question: String,
     #[serde(default)]
     evidence: Vec<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Said {
+struct DialogTurn {
     speaker: String,
     dia_id: String,
     text: String,
@@ -108,10 +108,10 @@ struct Said {
 }
 
 /// A conversation's sessions: each with its day, and what was said.
-type Sessions = Vec<(Date, Vec<Said>)>;
+type Sessions = Vec<(Date, Vec<DialogTurn>)>;
 
 /// Is told of each conversation that is done: how many of how many it is, its name, and how long it took.
-pub type Done<'a> = dyn Fn((usize, usize), &str, Duration) + Sync + 'a;
+pub type ProgressFn<'a> = dyn Fn((usize, usize), &str, Duration) + Sync + 'a;
 
 /// Answers all questions that have evidence, in the data's order.
 ///
@@ -123,7 +123,7 @@ pub async fn recall(
     data: &str,
     folder: &Path,
     embedder: Option<Arc<dyn Embedder>>,
-    done: &Done<'_>,
+    done: &ProgressFn<'_>,
 ) -> Result<Vec<Answer>, BenchError> {
     let mut answers = Vec::new();
     let samples: Vec<Sample> = serde_json::from_str(data)?;
@@ -162,7 +162,7 @@ impl Conversation {
     ) -> Result<Self, BenchError> {
         let sessions = sessions(said)?;
         let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
-        let store = Store::open(file, Pace::Threaded).await?;
+        let store = Store::open(file, SchedulingMode::Threaded).await?;
         let names = store.write(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         if let Some(embedder) = embedder {
@@ -171,10 +171,10 @@ impl Conversation {
         Ok(Self { memory, names, last })
     }
 
-    fn question(&self, text: String) -> Question {
+    fn question(&self, text: String) -> RecallQuestion {
         let limits = RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 };
         let (scopes, now) = (vec![SCOPE], write::at(self.last, 0));
-        Question { text, scopes, turn: None, window: None, limits, now, bill: Bill::House }
+        RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill: Bill::House }
     }
 
     fn name(&self, one: &Candidate) -> Option<String> {
@@ -198,7 +198,7 @@ fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchErr
     let mut keys: Vec<(u32, &String)> = conversation.keys().filter_map(|key| Some((number(key)?, key))).collect();
     keys.sort_unstable();
     let session = |(_, key): (u32, &String)| {
-        let said = Vec::<Said>::deserialize(&conversation[key])?;
+        let said = Vec::<DialogTurn>::deserialize(&conversation[key])?;
         let time = conversation.get(&format!("{key}_date_time")).and_then(Value::as_str).unwrap_or_default();
         let day = dates::spoken(time, Date::MAX).first().map(|days| days.from);
         Ok((day.ok_or_else(|| BenchError::Day(time.to_owned()))?, said))
@@ -207,7 +207,7 @@ fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchErr
 }
 
 /// Embeds all that was written.
-async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, BenchError> {
+async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<ActiveEmbedder, BenchError> {
     let model = embedder.model().clone();
     let model = store.write(async move |tx| register(tx, &model).await).await?;
     let dimensions = embedder.model().dimensions;
@@ -219,13 +219,13 @@ async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, B
         after = last.memory;
         let vectors = vectors(embedder.as_ref(), &passages).await?;
         for (passage, vector) in passages.iter().zip(&vectors) {
-            if let Some(stored) = Stored::read(&vector.vector, dimensions) {
+            if let Some(stored) = StoredVector::read(&vector.vector, dimensions) {
                 index.insert(passage.scope, passage.memory.0, &stored.bits());
             }
         }
         store.write(async move |tx| put_vectors(tx, model, &vectors).await).await?;
     }
-    Ok(Serving::of(Arc::clone(embedder), model, index))
+    Ok(ActiveEmbedder::of(Arc::clone(embedder), model, index))
 }
 
 async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {

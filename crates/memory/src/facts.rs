@@ -1,13 +1,13 @@
 //! Facts: what is known, what it was before, and what contradicts it.
 //!
 //! Never: a value that gets lost. What no longer holds is superseded, and stays.
-//! Start at [`Remember`]; the rules are [`decide`]'s.
+//! Start at [`ToldFact`]; the rules are [`decide`]'s.
 
 pub mod decide;
+pub mod equivalence;
 pub mod keep;
+pub mod relevance;
 pub mod rivals;
-pub mod same;
-pub mod weigh;
 
 #[cfg(test)]
 mod tests;
@@ -17,17 +17,17 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::facts::keep::{Remembered, Saying, keep};
+use crate::facts::equivalence::{fold, one_line};
+use crate::facts::keep::{FactDraft, RememberOutcome, keep};
+use crate::facts::relevance::weigh;
 use crate::facts::rivals::Rivalry;
-use crate::facts::same::{fold, one_line};
-use crate::facts::weigh::weigh;
 use crate::rank::dates::until::until;
-use crate::recall::{KnownFact, list, match_expression};
+use crate::recall::{RecalledFact, list, match_expression};
 use hob_core::domain::ids::{FactId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
-use hob_store::facts::{Fact, FactRow, Source, Standing};
+use hob_store::facts::{AlwaysIncludedFacts, Fact, FactRow, Source};
 use hob_store::{Tx, facts, memories, millis, users};
 
 /// Where the words of a fact stand in the full-text index.
@@ -37,7 +37,7 @@ const TOLD_IMPORTANCE: f64 = 0.5;
 
 /// Remembers one fact that a person told.
 #[derive(Debug, Clone)]
-pub struct Remember {
+pub struct ToldFact {
     /// Whose.
     pub scope: Scope,
     /// Who told it.
@@ -60,9 +60,9 @@ pub struct Remember {
     pub at: Timestamp,
 }
 
-impl Remember {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Remembered, StoreError> {
-        let saying = Saying {
+impl ToldFact {
+    pub async fn run(&self, tx: &mut Tx) -> Result<RememberOutcome, StoreError> {
+        let saying = FactDraft {
             scope: self.scope,
             category: self.category.clone(),
             key: self.key.clone(),
@@ -109,9 +109,9 @@ pub async fn search(tx: &mut Tx, scopes: &[Scope], query: &str, limit: usize) ->
 
 /// What they are.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Relevant {
+pub struct RelevantFacts {
     /// Those that hold.
-    pub facts: Vec<KnownFact>,
+    pub facts: Vec<RecalledFact>,
     /// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
     /// [`facts::asked`] in the same transaction.
     pub rivals: Vec<Rivalry>,
@@ -124,14 +124,14 @@ pub async fn relevant(
     question: &str,
     limit: usize,
     now: Timestamp,
-) -> Result<Relevant, StoreError> {
+) -> Result<RelevantFacts, StoreError> {
     let (now, most) = (millis(now), i64::try_from(limit).unwrap_or(i64::MAX));
     let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
     if let Some(query) = match_expression(question, scopes, FACT_COLUMNS) {
         let matching = facts::matching(tx, &query, most).await?;
         found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
     }
-    let Standing { facts: standing, open } = facts::standing(tx, &list(scopes), most).await?;
+    let AlwaysIncludedFacts { facts: standing, open } = facts::standing(tx, &list(scopes), most).await?;
     for fact in standing {
         found.entry(fact.id).or_insert((None, fact));
     }
@@ -144,16 +144,16 @@ pub async fn relevant(
     known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
     known.truncate(limit);
     let open = open.into_iter().filter(|(current, rival)| !current.is_over(now) && !rival.is_over(now));
-    Ok(Relevant {
+    Ok(RelevantFacts {
         facts: known.into_iter().map(|(score, fact)| known_fact(fact, score)).collect(),
         rivals: open.map(|(current, rival)| Rivalry { current, rival }).collect(),
     })
 }
 
-fn known_fact(fact: Fact, score: f64) -> KnownFact {
+fn known_fact(fact: Fact, score: f64) -> RecalledFact {
     let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
     let taint = Taint::of_stored(fact.taint.as_deref());
-    KnownFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
+    RecalledFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
 }
 
 /// The newest current facts, for people: rivals stand behind what they contradict. What is over is left out.

@@ -172,7 +172,7 @@ pub fn score(text: &str) -> f64 {
 
 /// What it matters now.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct ImportanceInputs {
     /// What it mattered when it was said.
     pub score: f64,
     /// How often it was looked for and shown since.
@@ -185,7 +185,7 @@ pub struct Standing {
     pub pinned: bool,
 }
 
-impl Standing {
+impl ImportanceInputs {
     /// What it matters at `now`, if after `half_life_ms` of silence everything matters half as much.
     #[must_use]
     pub fn current(&self, now: i64, half_life_ms: i64) -> f64 {
@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn a1_use_raises_and_time_lowers() {
-        let said = Standing { score: 0.4, uses: 0, at: 0, used_at: None, pinned: false };
+        let said = ImportanceInputs { score: 0.4, uses: 0, at: 0, used_at: None, pinned: false };
         let table = [
             ("new", said, 0, 0.4),
             ("after a half-life", said, 90 * DAY, 0.2),
             ("after two", said, 180 * DAY, 0.1),
             ("before it was said", said, -DAY, 0.4),
-            ("used twice, today", Standing { uses: 2, used_at: Some(180 * DAY), ..said }, 180 * DAY, 0.5),
-            ("used often", Standing { uses: 100, used_at: Some(0), ..said }, 0, 0.7),
-            ("never more than all", Standing { score: 0.9, uses: 9, ..said }, 0, 1.0),
-            ("pinned", Standing { pinned: true, ..said }, 9_000 * DAY, 1.0),
+            ("used twice, today", ImportanceInputs { uses: 2, used_at: Some(180 * DAY), ..said }, 180 * DAY, 0.5),
+            ("used often", ImportanceInputs { uses: 100, used_at: Some(0), ..said }, 0, 0.7),
+            ("never more than all", ImportanceInputs { score: 0.9, uses: 9, ..said }, 0, 1.0),
+            ("pinned", ImportanceInputs { pinned: true, ..said }, 9_000 * DAY, 1.0),
         ];
         for (what, standing, now, expected) in table {
             let current = standing.current(now, 90 * DAY);
@@ -347,7 +347,7 @@ mod tests {
         fn a1_is_never_out_of_bounds(text in ".{0,200}", uses in 0..1_000_i64, at in 0..i64::MAX, now in any::<i64>()) {
             let score = score(&text);
             prop_assert!((0.0..=1.0).contains(&score));
-            let standing = Standing { score, uses, at, used_at: None, pinned: false };
+            let standing = ImportanceInputs { score, uses, at, used_at: None, pinned: false };
             let later = standing.current(now.saturating_add(DAY), 90 * DAY);
             let now = standing.current(now, 90 * DAY);
             prop_assert!((0.0..=1.0).contains(&now) && later <= now, "{} {}", now, later);

@@ -6,14 +6,14 @@ use hob_core::domain::ids::{FactId, MemoryId};
 
 /// A memory or a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Item {
+pub enum MemoryItem {
     /// Something said.
     Memory(MemoryId),
     /// Something known.
     Fact(FactId),
 }
 
-impl Item {
+impl MemoryItem {
     /// What `name` names; none: it is no such name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
@@ -27,7 +27,7 @@ impl Item {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for MemoryItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(memory) => write!(f, "m{memory}"),
@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn n8_short_names() {
         let table = [
-            ("m12", Some(Item::Memory(MemoryId(12)))),
-            ("F7", Some(Item::Fact(FactId(7)))),
+            ("m12", Some(MemoryItem::Memory(MemoryId(12)))),
+            ("F7", Some(MemoryItem::Fact(FactId(7)))),
             ("m", None),
             ("m-1", None),
             ("m+1", None),
@@ -55,9 +55,9 @@ mod tests {
             ("m99999999999999999999", None),
         ];
         for (name, expected) in table {
-            assert_eq!(Item::parse(name), expected, "{name}");
+            assert_eq!(MemoryItem::parse(name), expected, "{name}");
         }
-        assert_eq!(Item::parse("m12").unwrap().to_string(), "m12");
-        assert_eq!(Item::parse("f7").unwrap().to_string(), "f7");
+        assert_eq!(MemoryItem::parse("m12").unwrap().to_string(), "m12");
+        assert_eq!(MemoryItem::parse("f7").unwrap().to_string(), "f7");
     }
 }

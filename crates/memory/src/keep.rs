@@ -1,6 +1,6 @@
 //! Remembers what was said, with what recall wants to know of it: so that no text is read again when a question comes.
 
-use crate::rank::gist::Gist;
+use crate::rank::gist::TextDigest;
 use hob_core::domain::ids::{EpisodeId, MemoryId};
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -17,6 +17,6 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
 }
 
 fn gist_of(text: &str) -> StoredGist {
-    let gist = Gist::of(text);
+    let gist = TextDigest::of(text);
     StoredGist { stems: gist.stem_bytes(), manner: gist.manner.to_bits() }
 }

@@ -3,24 +3,24 @@
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
 
+pub mod active_embedder;
 pub mod amount;
 pub mod bench;
+mod budget_reservation;
 pub mod embedding;
+pub mod embedding_service;
 pub mod extraction;
 pub mod facts;
 pub mod forget;
 pub mod importance;
 pub mod item;
 pub mod keep;
-pub mod looked_up;
-pub mod nearby;
+pub mod model_lookups;
 pub mod passage;
 pub mod people;
 pub mod rank;
 pub mod recall;
 pub mod retention;
-pub mod serving;
-mod set_aside;
 pub mod transfer;
 pub mod upkeep;
 pub mod vectors;

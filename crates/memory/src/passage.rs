@@ -5,7 +5,7 @@ use hob_core::domain::ids::{MemoryId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::memories::{self, Said};
+use hob_store::memories::{self, MemoryWithContext};
 
 /// Who asked what a short answer answers.
 pub const HOB: &str = "Hob";
@@ -31,7 +31,7 @@ pub async fn passages(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Pa
 }
 
 /// Hob's question goes before what was said before it: it was asked just then.
-fn of(said: Said) -> Passage {
+fn of(said: MemoryWithContext) -> Passage {
     let asked = said.asked.as_deref().map(|asked| (HOB, asked));
     let before = asked.or_else(|| said.before_speaker.as_deref().zip(said.before.as_deref()));
     let (text, own_from) = embedded(before, (&said.speaker, &said.text));

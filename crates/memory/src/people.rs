@@ -13,8 +13,8 @@ mod tests;
 
 use jiff::Timestamp;
 
-use crate::people::birthday::{Birthday, NoBirthday};
-use crate::people::names::{Meant, find, mentioned};
+use crate::people::birthday::{Birthday, BirthdayError};
+use crate::people::names::{NameMatch, find, mentioned};
 use hob_core::domain::ids::{PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
@@ -107,7 +107,7 @@ pub enum PeopleError {
     },
     /// It is no birthday.
     #[error(transparent)]
-    Birthday(#[from] NoBirthday),
+    Birthday(#[from] BirthdayError),
     /// No user of Hob is called so.
     #[error("No user of Hob is called {name:?}. There are: {}.", known.join(", "))]
     NoUser {
@@ -239,7 +239,7 @@ fn person(row: PersonRow) -> Result<Person, StoreError> {
 
 /// Who is wanted.
 #[derive(Debug, Clone)]
-pub enum Who {
+pub enum PersonQuery {
     /// Everybody, without the facts about them.
     Everybody,
     /// Whom these words name.
@@ -250,7 +250,7 @@ pub enum Who {
 
 /// A person, and what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
+pub struct PersonCard {
     /// Who.
     pub person: Person,
     /// What, the newest first.
@@ -259,33 +259,33 @@ pub struct Card {
 
 /// Looks people up.
 #[derive(Debug, Clone)]
-pub struct LookUp {
+pub struct LookUpPeople {
     /// Where may be looked.
     pub scopes: Vec<Scope>,
     /// For whom.
-    pub who: Who,
+    pub who: PersonQuery,
     /// When; what does not hold any more is left out.
     pub now: Timestamp,
 }
 
-impl LookUp {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Vec<Card>, PeopleError>, StoreError> {
+impl LookUpPeople {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Vec<PersonCard>, PeopleError>, StoreError> {
         settled(self.cards(tx).await)
     }
 
-    async fn cards(&self, tx: &mut Tx) -> Result<Vec<Card>, PeopleError> {
+    async fn cards(&self, tx: &mut Tx) -> Result<Vec<PersonCard>, PeopleError> {
         let people = load(tx, &self.scopes).await?;
         let found = match &self.who {
-            Who::Everybody => {
-                return Ok(people.into_iter().map(|person| Card { person, facts: Vec::new() }).collect());
+            PersonQuery::Everybody => {
+                return Ok(people.into_iter().map(|person| PersonCard { person, facts: Vec::new() }).collect());
             }
-            Who::SpokenOf(text) => mentioned(&people, text).into_iter().cloned().collect(),
-            Who::Called(name) => called(&people, &self.scopes, name)?,
+            PersonQuery::SpokenOf(text) => mentioned(&people, text).into_iter().cloned().collect(),
+            PersonQuery::Called(name) => called(&people, &self.scopes, name)?,
         };
         let mut cards = Vec::new();
         for person in found {
             let facts = people::facts(tx, person.id, millis(self.now), FACTS_MAX).await?;
-            cards.push(Card { person, facts });
+            cards.push(PersonCard { person, facts });
         }
         Ok(cards)
     }
@@ -315,11 +315,11 @@ fn called(people: &[Person], scopes: &[Scope], name: &str) -> Result<Vec<Person>
 fn one<'a>(people: &'a [Person], name: &str) -> Result<&'a Person, PeopleError> {
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     match find(people, name) {
-        Meant::One(person) => Ok(person),
-        Meant::Several(who) => {
+        NameMatch::One(person) => Ok(person),
+        NameMatch::Several(who) => {
             let who = owned(who.iter().map(|person| person.name.as_str()).collect());
             Err(PeopleError::Several { name: name.to_owned(), who })
         }
-        Meant::Nobody(near) => Err(PeopleError::Unknown { name: name.to_owned(), near: owned(near) }),
+        NameMatch::Nobody(near) => Err(PeopleError::Unknown { name: name.to_owned(), near: owned(near) }),
     }
 }

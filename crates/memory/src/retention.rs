@@ -5,12 +5,12 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::importance::Standing;
+use crate::importance::ImportanceInputs;
 use crate::recall::Memory;
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
-use hob_store::retention::{self, Candidate};
+use hob_store::retention::{self, RetentionCandidate};
 use hob_store::{Tx, memories, millis, vectors};
 
 /// The most memories that are looked at, or removed, in one transaction.
@@ -30,9 +30,9 @@ pub struct Retention {
 impl Retention {
     /// Whether it is let go at `now`.
     #[must_use]
-    pub fn lets_go(&self, memory: &Candidate, now: Timestamp) -> bool {
-        let Candidate { importance: score, uses, at, used_at, .. } = *memory;
-        let standing = Standing { score, uses, at, used_at, pinned: false };
+    pub fn lets_go(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
+        let RetentionCandidate { importance: score, uses, at, used_at, .. } = *memory;
+        let standing = ImportanceInputs { score, uses, at, used_at, pinned: false };
         at < self.before(now) && standing.current(millis(now), ms(self.half_life)) < self.floor
     }
 
@@ -48,7 +48,7 @@ fn ms(duration: SignedDuration) -> i64 {
 
 /// What a round did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Round {
+pub struct RetentionReport {
     /// Old memories that were looked at.
     pub old: u64,
     /// Those of them that are gone.
@@ -62,8 +62,8 @@ pub async fn let_go(
     retention: &Retention,
     now: Timestamp,
     stop: &CancellationToken,
-) -> Result<Round, StoreError> {
-    let mut round = Round::default();
+) -> Result<RetentionReport, StoreError> {
+    let mut round = RetentionReport::default();
     let last = memory.store.read(retention::last).await?.map_or(0, |last| last.0);
     let mut after = 0;
     while after < last && !stop.is_cancelled() {
@@ -72,7 +72,7 @@ pub async fn let_go(
         let slice = async |tx: &mut Tx| retention::slice(tx, first, last_of_slice, retention.before(now)).await;
         let old = memory.store.read(slice).await?;
         round.old += old.len() as u64;
-        let fading: Vec<Candidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
+        let fading: Vec<RetentionCandidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
         if !fading.is_empty() {
             for (scope, gone) in memory.store.write(async move |tx| remove(tx, &fading).await).await? {
                 memory.nearby.forget(scope, gone);
@@ -89,7 +89,7 @@ pub async fn let_go(
     Ok(round)
 }
 
-async fn remove(tx: &mut Tx, fading: &[Candidate]) -> Result<Vec<(Scope, MemoryId)>, StoreError> {
+async fn remove(tx: &mut Tx, fading: &[RetentionCandidate]) -> Result<Vec<(Scope, MemoryId)>, StoreError> {
     let (mut gone, mut behind) = (Vec::new(), Vec::new());
     for seen in fading {
         let next = memories::next(tx, seen.id).await?;
@@ -113,7 +113,7 @@ mod tests {
     use crate::importance;
     use hob_core::domain::ids::UserId;
     use hob_store::memories::NewMemory;
-    use hob_store::{Pace, Store};
+    use hob_store::{SchedulingMode, Store};
 
     const DAY: i64 = 24 * 3600 * 1_000;
     const POLICY: Retention = Retention {
@@ -162,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn a1_what_is_old_and_matters_little_is_let_go_and_the_rest_stays() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let said = [
             ("what is the weather like", 0, ""),
@@ -175,14 +175,14 @@ mod tests {
         }
         let stop = CancellationToken::new();
         let idle = let_go(&memory, &POLICY, day(300), &stop).await.unwrap();
-        assert_eq!(idle, Round::default(), "nothing is that old");
+        assert_eq!(idle, RetentionReport::default(), "nothing is that old");
         let round = let_go(&memory, &POLICY, day(750), &stop).await.unwrap();
-        assert_eq!(round, Round { old: 2, let_go: 1 });
+        assert_eq!(round, RetentionReport { old: 2, let_go: 1 });
         let (texts, words, episodes) = store.read(texts).await.unwrap();
         assert_eq!(texts, ["the weather was bad", "the weather was good", "the weather was fine"]);
         assert_eq!((words, episodes), (3, 3), "nothing is left of it");
         stop.cancel();
-        assert_eq!(let_go(&memory, &POLICY, day(9_000), &stop).await.unwrap(), Round::default());
+        assert_eq!(let_go(&memory, &POLICY, day(9_000), &stop).await.unwrap(), RetentionReport::default());
         store.close().await;
     }
 
@@ -195,7 +195,7 @@ mod tests {
     #[tokio::test]
     async fn a1_what_follows_something_let_go_is_embedded_anew() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         for how in ["", "", "pinned", "pinned"] {
             store.write(async move |tx| add(tx, "what is the weather like", 0, how).await).await.unwrap();
@@ -218,14 +218,14 @@ mod tests {
     #[tokio::test]
     async fn a1_a_large_memory_is_looked_through_in_slices() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let count = 2 * SLICE + 1;
         for _ in 0..count {
             store.write(async |tx| add(tx, "what is the weather like", 0, "").await).await.unwrap();
         }
         let all = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
-        assert_eq!(all, Round { old: count.unsigned_abs(), let_go: count.unsigned_abs() });
+        assert_eq!(all, RetentionReport { old: count.unsigned_abs(), let_go: count.unsigned_abs() });
         assert_eq!(store.read(texts).await.unwrap(), (Vec::new(), 0, 0));
         store.close().await;
     }

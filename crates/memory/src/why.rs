@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::recall::Means;
+use crate::recall::SearchMode;
 use hob_core::domain::memory::Leg;
-use hob_store::why::Recalled;
+use hob_store::recall_reasons::RecalledRow;
 
 /// What raised something that nobody asked for: it is pinned.
 pub const PINNED: &str = "pinned";
@@ -15,7 +15,7 @@ const OF_MEANING: &str = "meaning";
 
 /// What each signal brought to the score, in thousandths; the strongest first.
 #[must_use]
-pub fn signals(row: &Recalled) -> Vec<(String, i64)> {
+pub fn signals(row: &RecalledRow) -> Vec<(String, i64)> {
     let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_else(|error| {
         tracing::warn!(%error, "what brought a memory up cannot be read");
         BTreeMap::new()
@@ -27,9 +27,10 @@ pub fn signals(row: &Recalled) -> Vec<(String, i64)> {
 
 /// How it was looked for, as far as what was found tells.
 #[must_use]
-pub fn means(recalled: &[Recalled]) -> Option<Means> {
+pub fn means(recalled: &[RecalledRow]) -> Option<SearchMode> {
     let mut sought = recalled.iter().filter(|row| row.leg == Leg::Relevance).peekable();
     sought.peek()?;
-    let by_meaning = |row: &Recalled| signals(row).iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0);
-    Some(if sought.any(by_meaning) { Means::WordsAndMeaning } else { Means::Words })
+    let by_meaning =
+        |row: &RecalledRow| signals(row).iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0);
+    Some(if sought.any(by_meaning) { SearchMode::WordsAndMeaning } else { SearchMode::Words })
 }

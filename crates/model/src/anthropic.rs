@@ -14,9 +14,9 @@ use crate::anthropic::wire::MessagesRequest;
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, look_up};
 use crate::message::Completion;
-use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
 use crate::settings::{Settings, Tuning};
 
 mod event;
@@ -34,12 +34,12 @@ const API_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// A model behind the Messages API.
 pub struct Anthropic {
     endpoint: Endpoint,
-    speaker: Speaker,
+    speaker: ModelProfile,
 }
 
 /// What is said of the model in each request.
 #[derive(Debug, Clone)]
-struct Speaker {
+struct ModelProfile {
     model: String,
     label: String,
     family: Family,
@@ -55,7 +55,7 @@ impl Anthropic {
             .header(HeaderName::from_static("anthropic-version"), API_VERSION)
             .key(HeaderName::from_static("x-api-key"), "", api_key.as_ref())?;
         let family = Family::of(&model);
-        Ok(Self { endpoint, speaker: Speaker { model, label, family, tuning, sees_images } })
+        Ok(Self { endpoint, speaker: ModelProfile { model, label, family, tuning, sees_images } })
     }
 
     /// The body of a call, as it is sent.
@@ -72,28 +72,28 @@ impl Provider for Anthropic {
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let request = self.endpoint.post_json("/v1/messages", self.body(request)?);
-        let call = Call { request, framing: Framing::ServerSentEvents };
+        let call = HttpCall { request, framing: Framing::ServerSentEvents };
         let fold = Reply::new(&self.speaker.label);
         exchange(&self.endpoint.deadlines, call, fold, sink).await.map_err(|failure| failure.error)
     }
 
-    async fn check(&self) -> Result<Checked, ModelError> {
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
         let name: String = url::form_urlencoded::byte_serialize(self.speaker.model.as_bytes()).collect();
         match look_up::<ModelInfo>(self.endpoint.get(&format!("/v1/models/{name}"))).await {
-            Ok(info) => Ok(Checked { listed: Some(true), context_tokens: info.max_input_tokens }),
+            Ok(info) => Ok(ModelCheck { listed: Some(true), context_tokens: info.max_input_tokens }),
             Err(failure)
                 if failure.status == StatusCode::NOT_FOUND && failure.error.class == ErrorClass::UnknownModel =>
             {
-                Ok(Checked { listed: Some(false), context_tokens: None })
+                Ok(ModelCheck { listed: Some(false), context_tokens: None })
             }
             Err(failure) => Err(failure.error),
         }
     }
 
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
         let listed = look_up::<ModelInfos>(self.endpoint.get("/v1/models?limit=1000")).await;
         let all = listed.map_err(|failure| failure.error)?.data.into_iter();
-        Ok(Some(all.map(|info| Offered { name: info.id, context_tokens: info.max_input_tokens }).collect()))
+        Ok(Some(all.map(|info| OfferedModel { name: info.id, context_tokens: info.max_input_tokens }).collect()))
     }
 }
 

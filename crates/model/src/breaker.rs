@@ -52,9 +52,9 @@ enum State {
     /// Calls are let through.
     Closed { failures: u32 },
     /// Calls are skipped until the rest is over.
-    Open(Rest),
+    Open(Cooldown),
     /// The rest is over, and one probe is under way.
-    HalfOpen { rest: Rest, probe: u64 },
+    HalfOpen { rest: Cooldown, probe: u64 },
 }
 
 impl Default for State {
@@ -64,7 +64,7 @@ impl Default for State {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rest {
+struct Cooldown {
     since: Timestamp,
     lasts: Duration,
     why: ErrorClass,
@@ -89,7 +89,7 @@ impl Permit {
 
 /// Why a call is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resting {
+pub struct CircuitOpen {
     /// What went wrong before.
     pub why: ErrorClass,
     /// How much of the rest is left; nothing where it is over and a probe is under way.
@@ -110,19 +110,19 @@ pub enum Outcome {
 impl Breaker {
     /// Why a call would be skipped now; none: it would be let through.
     #[must_use]
-    pub fn resting(&self, now: Timestamp) -> Option<Resting> {
+    pub fn resting(&self, now: Timestamp) -> Option<CircuitOpen> {
         match &self.state {
             State::Closed { .. } => None,
             State::Open(rest) => {
                 let remaining = rest.remaining(now);
-                (!remaining.is_zero()).then_some(Resting { why: rest.why, remaining })
+                (!remaining.is_zero()).then_some(CircuitOpen { why: rest.why, remaining })
             }
-            State::HalfOpen { rest, .. } => Some(Resting { why: rest.why, remaining: Duration::ZERO }),
+            State::HalfOpen { rest, .. } => Some(CircuitOpen { why: rest.why, remaining: Duration::ZERO }),
         }
     }
 
     /// Lets a call through, or says why not.
-    pub fn enter(&mut self, now: Timestamp) -> Result<Permit, Resting> {
+    pub fn enter(&mut self, now: Timestamp) -> Result<Permit, CircuitOpen> {
         if let Some(resting) = self.resting(now) {
             return Err(resting);
         }
@@ -175,7 +175,7 @@ impl Breaker {
         let lasts = wait.unwrap_or_else(|| self.cooldown(why)).min(REST_MAX);
         // Who waits as long as was named counts in milliseconds, and must not come too early by a part of one.
         let lasts = lasts.saturating_sub(Duration::from_nanos(u64::from(lasts.subsec_nanos() % 1_000_000)));
-        self.state = State::Open(Rest { since: now, lasts, why });
+        self.state = State::Open(Cooldown { since: now, lasts, why });
     }
 
     fn cooldown(&self, why: ErrorClass) -> Duration {
@@ -186,7 +186,7 @@ impl Breaker {
     }
 }
 
-impl Rest {
+impl Cooldown {
     fn remaining(&self, now: Timestamp) -> Duration {
         // A clock that was set back ends the rest.
         Duration::try_from(now.duration_since(self.since))

@@ -9,9 +9,9 @@ use jiff::tz::TimeZone;
 
 use hob_core::domain::ids::{RunId, UserId};
 use hob_core::domain::principal::Role;
-use hob_core::policy::budget::{Amount, Budget, Cap, Payer, Scope, Span, Sum, Window};
+use hob_core::policy::budget::{Budget, Cap, CapAmount, CapPeriod, CapScope, CapWindow, MoneyAndTokens, Payer};
 use hob_store::error::StoreError;
-use hob_store::used::{self, Of};
+use hob_store::usage::{self, CallFilter};
 use hob_store::{Tx, millis, spend};
 
 /// The household's caps, and its calendar.
@@ -38,34 +38,34 @@ pub struct Spender<'a> {
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CallReservation {
     /// What it may cost at most, where its price is known, and the tokens that it is expected to read.
-    pub sum: Sum,
+    pub sum: MoneyAndTokens,
     /// The spender's call before it, which is over in the same transaction: on record it is still open.
-    pub over: Option<Over>,
+    pub over: Option<FinishedCall>,
 }
 
 /// A call that is over, and still open on record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Over {
+pub struct FinishedCall {
     /// What is set aside for it.
-    pub aside: Sum,
+    pub aside: MoneyAndTokens,
     /// What it took.
-    pub took: Sum,
+    pub took: MoneyAndTokens,
 }
 
 /// A cap that something does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CapExceeded {
     /// Which.
     pub cap: Cap,
     /// How much of it is used or set aside.
-    pub used: Amount,
+    pub used: CapAmount,
     /// When it begins anew, in words; none: with the next message.
     pub resets: Option<String>,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for CapExceeded {
     /// `the budget of $1.00 for a day is used up`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Cap { most, words, .. } = &self.cap;
@@ -75,18 +75,18 @@ impl std::fmt::Display for Refusal {
 
 /// A cap, and how much of it is used or set aside; a run's own has nothing before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct CapUsage {
     /// The cap at this moment.
-    pub window: Window,
+    pub window: CapWindow,
     /// How much.
-    pub used: Option<Sum>,
+    pub used: Option<MoneyAndTokens>,
 }
 
-impl Standing {
+impl CapUsage {
     /// Is it about money, and for whom?
     #[must_use]
-    pub fn is_of(&self, scope: Scope, money: bool) -> bool {
-        self.window.cap.scope == scope && matches!(self.window.cap.most, Amount::Usd(_)) == money
+    pub fn is_of(&self, scope: CapScope, money: bool) -> bool {
+        self.window.cap.scope == scope && matches!(self.window.cap.most, CapAmount::Usd(_)) == money
     }
 }
 
@@ -103,9 +103,9 @@ impl BudgetGuard {
         &self,
         tx: &mut Tx,
         spender: Spender<'_>,
-        wanted: Wanted,
+        wanted: CallReservation,
         now: Timestamp,
-    ) -> Result<Option<Refusal>, StoreError> {
+    ) -> Result<Option<CapExceeded>, StoreError> {
         let over = wanted.over.unwrap_or_default();
         let mut last = None;
         for window in self.windows(spender, now) {
@@ -120,7 +120,7 @@ impl BudgetGuard {
             last = Some((window.cap.scope, used));
             if !window.fits(used, wanted.sum) {
                 let resets = window.resets.as_ref().map(|at| at.strftime("%A, %-d %B, %H:%M").to_string());
-                return Ok(Some(Refusal { used: window.part(used), cap: window.cap, resets }));
+                return Ok(Some(CapExceeded { used: window.part(used), cap: window.cap, resets }));
             }
         }
         Ok(None)
@@ -132,17 +132,17 @@ impl BudgetGuard {
         tx: &mut Tx,
         spender: Spender<'_>,
         now: Timestamp,
-    ) -> Result<Vec<Standing>, StoreError> {
+    ) -> Result<Vec<CapUsage>, StoreError> {
         let mut standing = Vec::new();
         for window in self.windows(spender, now) {
             let used = match window.cap.scope {
-                Scope::Run => None,
-                Scope::House(_) | Scope::Person(_) | Scope::Persona(_) => {
+                CapScope::Run => None,
+                CapScope::House(_) | CapScope::Person(_) | CapScope::Persona(_) => {
                     let aside = aside(tx, &window, spender).await?;
                     Some(spent(tx, &window, spender).await?.plus(aside))
                 }
             };
-            standing.push(Standing { window, used });
+            standing.push(CapUsage { window, used });
         }
         Ok(standing)
     }
@@ -150,7 +150,7 @@ impl BudgetGuard {
     /// What is to be said about caps that are nearly used up; each once in its period.
     pub async fn notes(&self, tx: &mut Tx, spender: Spender<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
-        for window in self.windows(spender, now).into_iter().filter(Window::is_told_ahead) {
+        for window in self.windows(spender, now).into_iter().filter(CapWindow::is_told_ahead) {
             // What is only set aside may yet be free again.
             let spent = spent(tx, &window, spender).await?;
             if window.is_nearly_used(spent) && spend::note_once(tx, &scope(&window, spender), period(&window)).await? {
@@ -161,62 +161,62 @@ impl BudgetGuard {
         Ok(notes)
     }
 
-    fn windows(&self, spender: Spender<'_>, now: Timestamp) -> Vec<Window> {
+    fn windows(&self, spender: Spender<'_>, now: Timestamp) -> Vec<CapWindow> {
         let Spender { role, persona, .. } = spender;
         self.budget.windows(Payer { role, persona }, now, &self.zone)
     }
 }
 
 /// Whose calls a cap is about.
-fn of<'a>(scope: Scope, spender: Spender<'a>) -> Of<'a> {
+fn of<'a>(scope: CapScope, spender: Spender<'a>) -> CallFilter<'a> {
     match scope {
-        Scope::Run | Scope::House(_) => Of::default(),
-        Scope::Person(_) => Of { user: Some(spender.user), persona: None },
-        Scope::Persona(_) => Of { user: None, persona: spender.persona },
+        CapScope::Run | CapScope::House(_) => CallFilter::default(),
+        CapScope::Person(_) => CallFilter { user: Some(spender.user), persona: None },
+        CapScope::Persona(_) => CallFilter { user: None, persona: spender.persona },
     }
 }
 
 /// What is set aside of a cap.
-async fn aside(tx: &mut Tx, window: &Window, spender: Spender<'_>) -> Result<Sum, StoreError> {
+async fn aside(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
     match (window.cap.scope, spender.run) {
-        (Scope::Run, Some(run)) => used::aside_for_run(tx, run).await,
+        (CapScope::Run, Some(run)) => usage::aside_for_run(tx, run).await,
         // A call outside any run is a task of its own.
-        (Scope::Run, None) => Ok(Sum::default()),
-        (scope, _) => used::aside(tx, of(scope, spender)).await,
+        (CapScope::Run, None) => Ok(MoneyAndTokens::default()),
+        (scope, _) => usage::aside(tx, of(scope, spender)).await,
     }
 }
 
 /// What is spent of a cap.
-async fn spent(tx: &mut Tx, window: &Window, spender: Spender<'_>) -> Result<Sum, StoreError> {
+async fn spent(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
     let since = millis(window.since);
     match (window.cap.scope, spender.run) {
-        (Scope::Run, Some(run)) => used::by_run(tx, run).await,
-        (Scope::Run, None) => Ok(Sum::default()),
-        (scope @ (Scope::House(span) | Scope::Person(span) | Scope::Persona(span)), _) => match span {
-            Span::Hour => used::since(tx, of(scope, spender), since).await,
-            Span::Day | Span::Month => used::since_quarter(tx, of(scope, spender), since).await,
+        (CapScope::Run, Some(run)) => usage::by_run(tx, run).await,
+        (CapScope::Run, None) => Ok(MoneyAndTokens::default()),
+        (scope @ (CapScope::House(span) | CapScope::Person(span) | CapScope::Persona(span)), _) => match span {
+            CapPeriod::Hour => usage::since(tx, of(scope, spender), since).await,
+            CapPeriod::Day | CapPeriod::Month => usage::since_quarter(tx, of(scope, spender), since).await,
         },
     }
 }
 
 /// Whose period it is, by the names under which it was noted that it was told of.
-fn scope(window: &Window, spender: Spender<'_>) -> String {
+fn scope(window: &CapWindow, spender: Spender<'_>) -> String {
     let (key, scope) = (window.cap.key, window.cap.scope);
     match scope {
-        Scope::Run => format!("{key}:{}", spender.run.unwrap_or(RunId(0))),
-        Scope::Person(_) => format!("{key}:{}", spender.user),
-        Scope::Persona(_) => format!("{}.{key}", scope.section(spender.persona)),
-        Scope::House(_) => key.to_owned(),
+        CapScope::Run => format!("{key}:{}", spender.run.unwrap_or(RunId(0))),
+        CapScope::Person(_) => format!("{key}:{}", spender.user),
+        CapScope::Persona(_) => format!("{}.{key}", scope.section(spender.persona)),
+        CapScope::House(_) => key.to_owned(),
     }
 }
 
 /// Which period it is; a run has but one, and the rolling hour is told of once per hour of the clock.
-fn period(window: &Window) -> i64 {
+fn period(window: &CapWindow) -> i64 {
     match window.cap.scope {
-        Scope::Run => 0,
-        Scope::House(span) | Scope::Person(span) | Scope::Persona(span) => match span {
-            Span::Hour => window.since.as_second().div_euclid(3_600),
-            Span::Day | Span::Month => window.since.as_second(),
+        CapScope::Run => 0,
+        CapScope::House(span) | CapScope::Person(span) | CapScope::Persona(span) => match span {
+            CapPeriod::Hour => window.since.as_second().div_euclid(3_600),
+            CapPeriod::Day | CapPeriod::Month => window.since.as_second(),
         },
     }
 }

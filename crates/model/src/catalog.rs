@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::ErrorClass;
-use crate::guarded::{self, Credential, Guarded, Watch};
-use crate::metered::Metering;
+use crate::guarded_provider::{self, BreakerMonitor, Credential, GuardedProvider};
+use crate::metered_provider::Metering;
 use crate::provider::Provider;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::redactor::Redactor;
@@ -19,7 +19,7 @@ use hob_core::domain::redactor::Redactor;
 mod tests;
 
 /// A model under the names by which it can be chosen.
-pub struct Entry {
+pub struct ModelEntry {
     /// `primary`, `fast`, `smart` or `fallback`.
     pub role: &'static str,
     /// The model.
@@ -28,7 +28,7 @@ pub struct Entry {
     pub credential: Option<Credential>,
 }
 
-impl Entry {
+impl ModelEntry {
     /// A model on an account of its own.
     #[must_use]
     pub fn new(role: &'static str, provider: Arc<dyn Provider>) -> Self {
@@ -44,7 +44,7 @@ impl Entry {
 
 /// A model that is not asked at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct UnavailableModel {
     /// The model.
     pub label: String,
     /// What went wrong with it.
@@ -53,21 +53,21 @@ pub struct State {
     pub remaining: Duration,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for UnavailableModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.remaining.is_zero() {
             return write!(f, "{} is being tried again ({})", self.label, self.why);
         }
-        write!(f, "{} for {} s ({})", self.label, guarded::seconds(self.remaining), self.why)
+        write!(f, "{} for {} s ({})", self.label, guarded_provider::seconds(self.remaining), self.why)
     }
 }
 
-struct Known {
+struct CatalogModel {
     role: &'static str,
-    guarded: Guarded,
+    guarded: GuardedProvider,
 }
 
-impl Known {
+impl CatalogModel {
     fn label(&self) -> &str {
         self.guarded.label()
     }
@@ -80,8 +80,8 @@ impl Known {
 
 /// All models; the first is the primary one.
 pub struct Catalog {
-    models: Vec<Known>,
-    watch: Watch,
+    models: Vec<CatalogModel>,
+    watch: BreakerMonitor,
     /// Words of the owner's own, in lower case, and the labels that they stand for.
     aliases: BTreeMap<String, String>,
 }
@@ -89,16 +89,16 @@ pub struct Catalog {
 impl Catalog {
     /// A catalogue with `primary` and `others`, in this order; `clock` tells how long one rests.
     #[must_use]
-    pub fn new(primary: Entry, others: Vec<Entry>, clock: Arc<dyn Clock>) -> Self {
-        Self::watched(primary, others, Watch::new(clock))
+    pub fn new(primary: ModelEntry, others: Vec<ModelEntry>, clock: Arc<dyn Clock>) -> Self {
+        Self::watched(primary, others, BreakerMonitor::new(clock))
     }
 
     /// The same with the breakers of a catalogue before it: what rests on an account goes on resting there.
     #[must_use]
-    pub fn watched(primary: Entry, others: Vec<Entry>, watch: Watch) -> Self {
-        let known = |entry: Entry| Known {
+    pub fn watched(primary: ModelEntry, others: Vec<ModelEntry>, watch: BreakerMonitor) -> Self {
+        let known = |entry: ModelEntry| CatalogModel {
             role: entry.role,
-            guarded: Guarded::new(entry.provider, entry.credential, watch.clone()),
+            guarded: GuardedProvider::new(entry.provider, entry.credential, watch.clone()),
         };
         Self { models: std::iter::once(primary).chain(others).map(known).collect(), watch, aliases: BTreeMap::new() }
     }
@@ -113,20 +113,22 @@ impl Catalog {
     /// The same catalogue, whose models neither hear nor tell what `redactor` finds.
     #[must_use]
     pub fn redacting(self, redactor: &Redactor) -> Self {
-        let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.redacting(redactor), ..known });
+        let models =
+            self.models.into_iter().map(|known| CatalogModel { guarded: known.guarded.redacting(redactor), ..known });
         Self { models: models.collect(), ..self }
     }
 
     /// The same catalogue, whose models' calls are counted and traced.
     #[must_use]
     pub fn metered(self, metering: &Metering) -> Self {
-        let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.metered(metering), ..known });
+        let models =
+            self.models.into_iter().map(|known| CatalogModel { guarded: known.guarded.metered(metering), ..known });
         Self { models: models.collect(), ..self }
     }
 
     /// Its breakers.
     #[must_use]
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> BreakerMonitor {
         self.watch.clone()
     }
 
@@ -196,34 +198,34 @@ impl Catalog {
     /// The label of the first model in this role.
     #[must_use]
     pub fn by_role(&self, role: &str) -> Option<&str> {
-        self.models.iter().find(|known| known.role == role).map(Known::label)
+        self.models.iter().find(|known| known.role == role).map(CatalogModel::label)
     }
 
     /// The models that rest now, each once.
     #[must_use]
-    pub fn states(&self) -> Vec<State> {
-        let mut states: Vec<State> = Vec::new();
+    pub fn states(&self) -> Vec<UnavailableModel> {
+        let mut states: Vec<UnavailableModel> = Vec::new();
         for known in &self.models {
             let Some(resting) = known.guarded.resting() else { continue };
             if states.iter().all(|state| state.label != known.label()) {
                 let label = known.label().to_owned();
-                states.push(State { label, why: resting.why, remaining: resting.remaining });
+                states.push(UnavailableModel { label, why: resting.why, remaining: resting.remaining });
             }
         }
         states
     }
 
-    fn find(&self, label: &str) -> Option<&Known> {
+    fn find(&self, label: &str) -> Option<&CatalogModel> {
         self.models.iter().find(|known| known.label() == label)
     }
 
     /// What a word stands for as a whole.
     fn exact(&self, word: &str) -> Option<&str> {
         let word = word.trim().to_lowercase();
-        let is_meant = |known: &&Known| {
+        let is_meant = |known: &&CatalogModel| {
             known.role == word || known.label().to_lowercase() == word || known.model().to_lowercase() == word
         };
         let alias = || self.find(self.aliases.get(&word)?);
-        self.models.iter().find(is_meant).or_else(alias).map(Known::label)
+        self.models.iter().find(is_meant).or_else(alias).map(CatalogModel::label)
     }
 }

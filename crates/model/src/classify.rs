@@ -26,7 +26,7 @@ const KEY_PREFIXES: &[&str] = &["sk-", "sk_", "AIza", "gsk_", "xai-", "hf_", "ak
 
 /// A refusal, as it came over HTTP.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Refusal<'a> {
+pub struct ErrorResponse<'a> {
     /// The status; 0 where the error came inside a stream without one.
     pub status: u16,
     /// The header `retry-after`: seconds, or an HTTP date.
@@ -41,7 +41,7 @@ pub struct Refusal<'a> {
     pub body: &'a str,
 }
 
-impl<'a> Refusal<'a> {
+impl<'a> ErrorResponse<'a> {
     /// A refusal with everything that its headers tell; `header` finds one by its name in lower case.
     #[must_use]
     pub fn with_headers(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &'a str) -> Self {
@@ -61,7 +61,7 @@ impl<'a> Refusal<'a> {
 
 /// What to do about a refusal, in words for a person.
 #[must_use]
-pub fn classify(refusal: &Refusal<'_>) -> ModelError {
+pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     let body = ErrorBody::parse(refusal.body);
     let is_success = (200..300).contains(&refusal.status);
     // An error inside a success counts as what it says itself.

@@ -11,15 +11,15 @@ use crate::discover::ollama::OllamaAddress;
 use crate::discover::preset::{Dialect, PRESETS, Preset};
 use crate::error::ModelError;
 use crate::gemini::Gemini;
-use crate::guarded::Credential;
-use crate::learned::Remember;
+use crate::guarded_provider::Credential;
+use crate::model_table::ModelTable;
 use crate::offline::{self, Offline};
 use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::provider::Provider;
+use crate::refused_parameters::RefusedParameterStore;
 use crate::responses::Responses;
 use crate::settings::{Deadlines, Settings, Tuning};
-use crate::table::Table;
 use hob_core::domain::secret::Secret;
 
 pub mod ollama;
@@ -73,7 +73,7 @@ pub enum Api {
 
 /// What the config says about the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Configured {
+pub struct ConfiguredModel {
     /// The kind.
     pub kind: ProviderKind,
     /// Where its API is, if not where it usually is.
@@ -90,7 +90,7 @@ pub struct Configured {
     pub context_tokens: Option<u64>,
 }
 
-impl Configured {
+impl ConfiguredModel {
     /// This kind, with all that is usual for it.
     #[must_use]
     pub fn usual(kind: ProviderKind) -> Self {
@@ -100,11 +100,11 @@ impl Configured {
 }
 
 /// Looks a variable up in the environment.
-pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+pub type EnvironmentLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 /// Why a model was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum DiscoverySource {
     /// `config.toml` names it.
     Config,
     /// The environment holds its key under this name.
@@ -119,14 +119,14 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Backend {
     /// Over the network.
-    Server(Server),
+    Server(ModelServer),
     /// The built-in model.
     Offline,
 }
 
 /// How to reach a model on a server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Server {
+pub struct ModelServer {
     /// What it speaks.
     pub dialect: Dialect,
     /// Where.
@@ -143,11 +143,11 @@ pub struct Server {
 
 /// What was taken, and why; shown, it is a sentence for people that says how to change it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ModelDiscovery {
     /// `provider/model`.
     pub label: String,
     /// Why.
-    pub source: Source,
+    pub source: DiscoverySource,
     /// How to reach it.
     pub backend: Backend,
 }
@@ -175,39 +175,41 @@ pub enum DiscoverError {
 /// What is decided without asking anybody.
 #[derive(Debug, PartialEq)]
 enum Decision {
-    Take(Found),
+    Take(ModelDiscovery),
     /// Ask the Ollama there for its model.
-    Ask(Asking),
+    Ask(PendingOllama),
 }
 
 /// An Ollama that is to be asked for its model.
 #[derive(Debug, PartialEq)]
-struct Asking {
+struct PendingOllama {
     address: OllamaAddress,
-    source: Source,
-    configured: Configured,
+    source: DiscoverySource,
+    configured: ConfiguredModel,
 }
 
 /// Finds who answers. `ollama` is asked when nothing else is there, unless `$OLLAMA_HOST` names another.
 pub async fn discover(
-    configured: Option<&Configured>,
-    environment: Lookup<'_>,
+    configured: Option<&ConfiguredModel>,
+    environment: EnvironmentLookup<'_>,
     ollama: &OllamaAddress,
-) -> Result<Found, DiscoverError> {
+) -> Result<ModelDiscovery, DiscoverError> {
     let asking = match decide(configured, environment, ollama)? {
         Decision::Take(found) => return Ok(found),
         Decision::Ask(asking) => asking,
     };
     match (ollama::probe(&asking.address).await, asking.source) {
-        (Some(model), source) => Ok(Found::at_ollama(&asking.address, model, source, &asking.configured)),
-        (None, Source::Config) => Err(DiscoverError::NoOllama),
-        (None, Source::Environment(_) | Source::Ollama | Source::Fallback) => Ok(Found::offline(Source::Fallback)),
+        (Some(model), source) => Ok(ModelDiscovery::at_ollama(&asking.address, model, source, &asking.configured)),
+        (None, DiscoverySource::Config) => Err(DiscoverError::NoOllama),
+        (None, DiscoverySource::Environment(_) | DiscoverySource::Ollama | DiscoverySource::Fallback) => {
+            Ok(ModelDiscovery::offline(DiscoverySource::Fallback))
+        }
     }
 }
 
 fn decide(
-    configured: Option<&Configured>,
-    environment: Lookup<'_>,
+    configured: Option<&ConfiguredModel>,
+    environment: EnvironmentLookup<'_>,
     ollama: &OllamaAddress,
 ) -> Result<Decision, DiscoverError> {
     let variable =
@@ -220,36 +222,42 @@ fn decide(
     if let Some(found) = with_keys(environment).into_iter().next() {
         return Ok(Decision::Take(found));
     }
-    let configured = Configured::usual(ProviderKind::Ollama);
-    Ok(Decision::Ask(Asking { address: ollama(), source: Source::Ollama, configured }))
+    let configured = ConfiguredModel::usual(ProviderKind::Ollama);
+    Ok(Decision::Ask(PendingOllama { address: ollama(), source: DiscoverySource::Ollama, configured }))
 }
 
 /// The usual models of the services whose keys are in the environment, in the presets' order.
 #[must_use]
-pub fn with_keys(environment: Lookup<'_>) -> Vec<Found> {
+pub fn with_keys(environment: EnvironmentLookup<'_>) -> Vec<ModelDiscovery> {
     let key = |name: &str| environment(name).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
     let found = PRESETS.iter().filter_map(|preset| {
         let (name, base_url, model) = (preset.key_variable?, preset.base_url?, preset.model?);
-        let usual = Configured { api_key: Some(Secret::new(key(name)?)), ..Configured::usual(preset.kind) };
+        let usual = ConfiguredModel { api_key: Some(Secret::new(key(name)?)), ..ConfiguredModel::usual(preset.kind) };
         let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
-        Some(preset.found(server, Source::Environment(name)))
+        Some(preset.found(server, DiscoverySource::Environment(name)))
     });
     found.collect()
 }
 
 fn from_config(
-    configured: &Configured,
+    configured: &ConfiguredModel,
     variable: &dyn Fn(&str) -> Option<String>,
     ollama: &dyn Fn() -> OllamaAddress,
 ) -> Result<Decision, DiscoverError> {
     let Some(preset) = Preset::of(configured.kind) else {
-        return Ok(Decision::Take(Found::offline(Source::Config)));
+        return Ok(Decision::Take(ModelDiscovery::offline(DiscoverySource::Config)));
     };
     if preset.dialect == Dialect::Ollama {
         let address = configured.base_url.as_deref().and_then(OllamaAddress::parse).unwrap_or_else(ollama);
         return Ok(match configured.model.clone() {
-            Some(model) => Decision::Take(Found::at_ollama(&address, model, Source::Config, configured)),
-            None => Decision::Ask(Asking { address, source: Source::Config, configured: configured.clone() }),
+            Some(model) => {
+                Decision::Take(ModelDiscovery::at_ollama(&address, model, DiscoverySource::Config, configured))
+            }
+            None => Decision::Ask(PendingOllama {
+                address,
+                source: DiscoverySource::Config,
+                configured: configured.clone(),
+            }),
         });
     }
     let api_key = configured.api_key.clone().or_else(|| preset.key_variable.and_then(variable).map(Secret::new));
@@ -260,13 +268,13 @@ fn from_config(
     let usual = |usual: Option<&str>| usual.map(str::to_owned);
     let base_url = configured.base_url.clone().or_else(|| usual(preset.base_url)).ok_or(DiscoverError::NoAddress)?;
     let model = configured.model.clone().or_else(|| usual(preset.model)).ok_or(DiscoverError::NoModel)?;
-    let server = preset.server(base_url, model, &Configured { api_key, ..configured.clone() });
-    Ok(Decision::Take(preset.found(server, Source::Config)))
+    let server = preset.server(base_url, model, &ConfiguredModel { api_key, ..configured.clone() });
+    Ok(Decision::Take(preset.found(server, DiscoverySource::Config)))
 }
 
 /// The variable that would hold the key which such a provider needs and nobody gives; none: there is one, or none is needed.
 #[must_use]
-pub fn lacks_key(configured: &Configured, environment: Lookup<'_>) -> Option<&'static str> {
+pub fn lacks_key(configured: &ConfiguredModel, environment: EnvironmentLookup<'_>) -> Option<&'static str> {
     let name = Preset::of(configured.kind)?.key_variable?;
     let has_key = configured.api_key.is_some() || environment(name).is_some_and(|key| !key.trim().is_empty());
     // An address of one's own may well need no key.
@@ -286,13 +294,13 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.kind == kind)
     }
 
-    fn server(&self, base_url: String, model: String, configured: &Configured) -> Server {
-        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
-        Server { dialect: self.dialect(configured), base_url, api_key, model, tuning, context_tokens }
+    fn server(&self, base_url: String, model: String, configured: &ConfiguredModel) -> ModelServer {
+        let ConfiguredModel { api_key, tuning, context_tokens, .. } = configured.clone();
+        ModelServer { dialect: self.dialect(configured), base_url, api_key, model, tuning, context_tokens }
     }
 
     /// What is spoken: at OpenAI itself its Responses, and behind any other address what most servers know.
-    fn dialect(&self, configured: &Configured) -> Dialect {
+    fn dialect(&self, configured: &ConfiguredModel) -> Dialect {
         let is_openai = self.kind == ProviderKind::OpenAi && configured.base_url.is_none();
         match (self.dialect, configured.api) {
             (Dialect::OpenAi(_), Some(Api::Responses)) => Dialect::Responses,
@@ -301,21 +309,26 @@ impl Preset {
         }
     }
 
-    fn found(&self, server: Server, source: Source) -> Found {
-        Found { label: label(self.name, &server.model), source, backend: Backend::Server(server) }
+    fn found(&self, server: ModelServer, source: DiscoverySource) -> ModelDiscovery {
+        ModelDiscovery { label: label(self.name, &server.model), source, backend: Backend::Server(server) }
     }
 }
 
-impl Found {
-    fn offline(source: Source) -> Self {
+impl ModelDiscovery {
+    fn offline(source: DiscoverySource) -> Self {
         Self { label: offline::LABEL.to_owned(), source, backend: Backend::Offline }
     }
 
-    fn at_ollama(address: &OllamaAddress, model: String, source: Source, configured: &Configured) -> Self {
-        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
+    fn at_ollama(
+        address: &OllamaAddress,
+        model: String,
+        source: DiscoverySource,
+        configured: &ConfiguredModel,
+    ) -> Self {
+        let ConfiguredModel { api_key, tuning, context_tokens, .. } = configured.clone();
         let label = label("ollama", &model);
         let (dialect, base_url) = (Dialect::Ollama, address.base());
-        let server = Server { dialect, base_url, api_key, model, tuning, context_tokens };
+        let server = ModelServer { dialect, base_url, api_key, model, tuning, context_tokens };
         Self { label, source, backend: Backend::Server(server) }
     }
 
@@ -342,10 +355,10 @@ impl Found {
     pub fn provider(
         &self,
         deadlines: Deadlines,
-        remember: &Arc<dyn Remember>,
-        table: &Table,
+        remember: &Arc<dyn RefusedParameterStore>,
+        table: &ModelTable,
     ) -> Result<Arc<dyn Provider>, ModelError> {
-        let Server { dialect, base_url, api_key, model, mut tuning, context_tokens } = match self.backend.clone() {
+        let ModelServer { dialect, base_url, api_key, model, mut tuning, context_tokens } = match self.backend.clone() {
             Backend::Offline => return Ok(Arc::new(Offline)),
             Backend::Server(server) => server,
         };
@@ -366,27 +379,27 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for ModelDiscovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = &self.label;
         match (self.source, &self.backend) {
-            (Source::Config, Backend::Offline) => f.write_str(
+            (DiscoverySource::Config, Backend::Offline) => f.write_str(
                 "The built-in offline model answers, as config.toml says. To change it, edit [provider] there.",
             ),
-            (Source::Config, Backend::Server(_)) => {
+            (DiscoverySource::Config, Backend::Server(_)) => {
                 write!(f, "{label} answers, as config.toml says. To change it, edit [provider] there.")
             }
-            (Source::Environment(name), _) => {
+            (DiscoverySource::Environment(name), _) => {
                 write!(f, "{label} answers, as {name} is set. To change it, fill in [provider] in config.toml.")
             }
-            (Source::Ollama, _) => {
+            (DiscoverySource::Ollama, _) => {
                 write!(f, "{label} answers, as an Ollama was found. To change it, fill in [provider] in config.toml.")
             }
-            (Source::Fallback, _) => {
+            (DiscoverySource::Fallback, _) => {
                 write!(
                     f,
                     "The built-in offline model answers; it knows a few sentences. {}",
-                    offline::words::HOW_TO_CONNECT
+                    offline::phrases::HOW_TO_CONNECT
                 )
             }
         }

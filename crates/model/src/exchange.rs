@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::Failure;
 use crate::exchange::frame::{Frame, Frames, Framing};
-use crate::exchange::halves::{Halves, repaired};
+use crate::exchange::surrogates::{SurrogateHalves, repaired};
 use crate::message::{Completion, ReplyPart};
-use crate::metered;
+use crate::metered_provider;
 use crate::provider::Sink;
 use crate::settings::Deadlines;
 use hob_telemetry::genai;
@@ -22,7 +22,7 @@ use hob_telemetry::genai;
 pub mod answer;
 pub mod endpoint;
 pub mod frame;
-pub(crate) mod halves;
+pub(crate) mod surrogates;
 
 /// How long a reply may take in all: one that never ends is given up, however lively.
 const REPLY_DURATION_MAX: Duration = Duration::from_secs(30 * 60);
@@ -50,7 +50,7 @@ pub trait ReplyFold: Send {
 
 /// What is sent, and how the answer is written.
 #[derive(Debug)]
-pub struct Call {
+pub struct HttpCall {
     /// The request, with headers and body.
     pub request: RequestBuilder,
     /// How its events stand in the stream.
@@ -60,7 +60,7 @@ pub struct Call {
 /// Sends the call, streams the reply's text into `sink`, answers with the whole of it.
 pub async fn exchange<F: ReplyFold>(
     deadlines: &Deadlines,
-    call: Call,
+    call: HttpCall,
     fold: F,
     sink: &dyn Sink,
 ) -> Result<Completion, Failure> {
@@ -68,7 +68,7 @@ pub async fn exchange<F: ReplyFold>(
     let first = sent + deadlines.first_event;
     let response = timeout_at(first, send(call.request)).await.map_err(|_elapsed| no_answer())??;
     let stream = Stream { response, frames: Frames::new(call.framing) };
-    let limits = Limits { first, between: deadlines.between_events, over: sent + REPLY_DURATION_MAX };
+    let limits = ReadDeadlines { first, between: deadlines.between_events, over: sent + REPLY_DURATION_MAX };
     let mut completion = read(stream, limits, fold, sink).await?;
     for part in &mut completion.parts {
         if let ReplyPart::Call(call) = part {
@@ -109,7 +109,7 @@ async fn send(request: RequestBuilder) -> Result<Response, Failure> {
 
 /// Until when to wait for what.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ReadDeadlines {
     first: Instant,
     between: Duration,
     over: Instant,
@@ -117,13 +117,13 @@ struct Limits {
 
 async fn read<F: ReplyFold>(
     mut stream: Stream,
-    mut limits: Limits,
+    mut limits: ReadDeadlines,
     mut fold: F,
     sink: &dyn Sink,
 ) -> Result<Completion, ModelError> {
     let mut deadline = limits.first;
     let mut begun = false;
-    let mut halves = Halves::default();
+    let mut halves = SurrogateHalves::default();
     let mut named = !genai::is_on();
     loop {
         let whole = fold.finished();
@@ -140,7 +140,7 @@ async fn read<F: ReplyFold>(
         };
         begun = true;
         deadline = Instant::now() + limits.between;
-        named = named || event.as_deref().is_some_and(metered::introduced);
+        named = named || event.as_deref().is_some_and(metered_provider::introduced);
         let shown = match event.map(|event| fold.take(&halves.whole(event))) {
             None => String::new(),
             Some(Ok(shown)) => shown,

@@ -4,11 +4,11 @@
 //! is what was said.
 //! Start at [`reply`].
 
-use crate::classify::{RETRY_AFTER_MAX, Refusal, classify};
+use crate::classify::{ErrorResponse, RETRY_AFTER_MAX, classify};
 use crate::error::ModelError;
 use crate::exchange::ReplyFold;
 use crate::exchange::frame::{Frame, Frames, Framing};
-use crate::exchange::halves::Halves;
+use crate::exchange::surrogates::SurrogateHalves;
 use crate::message::Completion;
 use crate::{anthropic, gemini, ollama, openai, responses};
 
@@ -60,7 +60,7 @@ pub fn error_body(input: &[u8]) {
     let Some((status, body)) = input.split_first_chunk() else { return };
     let body = String::from_utf8_lossy(body);
     let line = body.lines().next();
-    let refusal = Refusal::with_headers(u16::from_le_bytes(*status), |_name| line, &body);
+    let refusal = ErrorResponse::with_headers(u16::from_le_bytes(*status), |_name| line, &body);
     let error = classify(&refusal);
     assert!(!error.message.trim().is_empty() && error.retry_after.is_none_or(|wait| wait <= RETRY_AFTER_MAX));
 }
@@ -82,7 +82,7 @@ fn told<F: ReplyFold>(
     piece_len: usize,
 ) -> (String, Result<Completion, ModelError>) {
     let (events, broken) = events(framing, stream, piece_len);
-    let (mut shown, mut halves) = (String::new(), Halves::default());
+    let (mut shown, mut halves) = (String::new(), SurrogateHalves::default());
     for frame in events {
         let Frame::Event(event) = frame else { continue };
         match fold.take(&halves.whole(event)) {

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, look_up};
 use crate::gemini::family::Family;
 use crate::gemini::reply::Reply;
 use crate::gemini::wire::GenerateRequest;
 use crate::message::Completion;
-use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
 use crate::settings::Settings;
 
 mod event;
@@ -70,9 +70,9 @@ impl Description {
         self.input_token_limit.map(|read| read.saturating_add(self.output_token_limit.unwrap_or(0)))
     }
 
-    fn offered(self) -> Offered {
+    fn offered(self) -> OfferedModel {
         let context_tokens = self.context_tokens();
-        Offered { name: self.name.strip_prefix("models/").unwrap_or(&self.name).to_owned(), context_tokens }
+        OfferedModel { name: self.name.strip_prefix("models/").unwrap_or(&self.name).to_owned(), context_tokens }
     }
 }
 
@@ -106,22 +106,22 @@ impl Provider for Gemini {
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let path = format!("{}:streamGenerateContent?alt=sse", self.path);
         let request = self.endpoint.post_json(&path, self.body(request)?);
-        let call = Call { request, framing: Framing::ServerSentEvents };
+        let call = HttpCall { request, framing: Framing::ServerSentEvents };
         let reply = Reply::new(&self.settings.label);
         exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)
     }
 
-    async fn check(&self) -> Result<Checked, ModelError> {
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
         match look_up::<Description>(self.endpoint.get(&self.path)).await {
-            Ok(told) => Ok(Checked { listed: Some(true), context_tokens: told.context_tokens() }),
+            Ok(told) => Ok(ModelCheck { listed: Some(true), context_tokens: told.context_tokens() }),
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
-                Ok(Checked { listed: Some(false), context_tokens: None })
+                Ok(ModelCheck { listed: Some(false), context_tokens: None })
             }
             Err(failure) => Err(failure.error),
         }
     }
 
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
         let listed = look_up::<Descriptions>(self.endpoint.get("/v1beta/models?pageSize=1000")).await;
         let all = listed.map_err(|failure| failure.error)?.models;
         Ok(Some(all.into_iter().filter(Description::talks).map(Description::offered).collect()))

@@ -2,7 +2,7 @@
 //!
 //! Common ground, because some provider refuses the rest and none refuses this: roles alternate, the user begins, the
 //! user or tool results end; every call is answered once, in order, right behind it; ids are nine letters and digits;
-//! arguments are an object; nothing is empty. Per provider, as [`Rules`]: names, and which pictures are seen. Per
+//! arguments are an object; nothing is empty. Per provider, as [`HistoryRules`]: names, and which pictures are seen. Per
 //! model: what it sealed. Where the system prompt stands is the dialect's: a message first for OpenAI and Ollama, a
 //! field of its own for Anthropic and Gemini.
 //!
@@ -38,7 +38,7 @@ pub fn unseen(name: &str) -> String {
 
 /// What one provider takes, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct HistoryRules {
     /// The longest name of a tool. Its characters are ASCII letters, digits, `_` and `-`: all providers take these.
     pub name_len_max: usize,
     /// What a tool's name begins with.
@@ -60,29 +60,32 @@ pub enum NameStart {
 ///
 /// Names: `^[a-zA-Z0-9_-]{1,64}$` (API reference, `function.name`). Pictures: PNG, JPEG, WebP, GIF (guide "Images and
 /// vision").
-pub const OPENAI: Rules = Rules {
+pub const OPENAI: HistoryRules = HistoryRules {
     name_len_max: 64,
     name_start: NameStart::Any,
     images: &[MediaType::Jpeg, MediaType::Png, MediaType::Gif, MediaType::WebP],
 };
 /// Anthropic's Messages: `^[a-zA-Z0-9_-]{1,64}$` (guide "Tool use"; some models take 128); JPEG, PNG, GIF, WebP
 /// (guide "Vision").
-pub const ANTHROPIC: Rules = OPENAI;
+pub const ANTHROPIC: HistoryRules = OPENAI;
 /// Gemini's generateContent.
 ///
 /// Names: "must start with a letter or an underscore … max length of 64" (`FunctionDeclaration`; newer pages say 128).
 /// Pictures: PNG, JPEG, WebP, HEIC, HEIF, no GIF (guide "Image understanding").
-pub const GEMINI: Rules = Rules {
+pub const GEMINI: HistoryRules = HistoryRules {
     name_len_max: 64,
     name_start: NameStart::LetterOrUnderscore,
     images: &[MediaType::Jpeg, MediaType::Png, MediaType::WebP],
 };
 /// Ollama's chat: no rule for names, so OpenAI's; JPEG, PNG, WebP (what its server decodes: ollama/ollama 2457, 12951,
 /// 17755).
-pub const OLLAMA: Rules =
-    Rules { name_len_max: 64, name_start: NameStart::Any, images: &[MediaType::Jpeg, MediaType::Png, MediaType::WebP] };
+pub const OLLAMA: HistoryRules = HistoryRules {
+    name_len_max: 64,
+    name_start: NameStart::Any,
+    images: &[MediaType::Jpeg, MediaType::Png, MediaType::WebP],
+};
 
-impl Rules {
+impl HistoryRules {
     /// A tool's name as the provider takes it: what does not fit becomes `_`. For names on offer as well.
     #[must_use]
     pub fn legal_name(&self, name: &str) -> String {
@@ -92,9 +95,9 @@ impl Rules {
 
 /// For whom a history is made legal.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct HistoryTarget<'a> {
     /// What its provider takes.
-    pub rules: &'a Rules,
+    pub rules: &'a HistoryRules,
     /// Its label: what another model sealed is left out.
     pub model: &'a str,
     /// Whether it takes pictures: else words stand in for them.
@@ -103,7 +106,7 @@ pub struct Target<'a> {
 
 /// A legal history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Legal {
+pub struct LegalHistory {
     /// The messages; each call's result follows in the calls' order, under ids of nine letters and digits.
     pub messages: Vec<Message>,
     /// How many of them stem wholly from messages that were stable, and stay as they are whatever is said next.
@@ -121,7 +124,7 @@ pub struct Legal {
 /// * What the target sealed stays in its place, byte for byte; what others sealed goes.
 /// * The last user message is never dropped.
 #[must_use]
-pub fn legal(history: &[Message], stable: usize, target: &Target<'_>) -> Legal {
+pub fn legal(history: &[Message], stable: usize, target: &HistoryTarget<'_>) -> LegalHistory {
     let turns = Turns::of(history, target);
     let starts_inside = matches!(turns.list.first(), Some(Turn::Assistant(_)));
     let complete = match turns.list.last() {
@@ -141,5 +144,5 @@ pub fn legal(history: &[Message], stable: usize, target: &Target<'_>) -> Legal {
     if !complete {
         messages.push(Message::user(CONTINUE));
     }
-    Legal { messages, stable }
+    LegalHistory { messages, stable }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use hob_core::domain::ids::{CallId, FileId};
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 
 /// A model's wish to call a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,8 +104,8 @@ pub struct Image {
 impl Picture {
     /// Where what stands in it comes from: nobody vouches for that, whoever sends it.
     #[must_use]
-    pub fn source(&self) -> Source {
-        Source::new(Origin::File, &self.name)
+    pub fn source(&self) -> OriginSource {
+        OriginSource::new(Origin::File, &self.name)
     }
 }
 

@@ -11,17 +11,17 @@ use crate::error::{ErrorClass, ModelError};
 use crate::message::{Completion, Message, ToolCall, ToolResult};
 use crate::offline::fact::Fact;
 use crate::offline::intent::{Intent, Language, Scope};
-use crate::offline::words::Words;
+use crate::offline::phrases::Phrases;
 use crate::provider::{Provider, Request, Sink, ToolChoice};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::USE_TOOL;
 
 mod fact;
-mod found;
 mod intent;
+pub mod phrases;
+mod recalled;
 #[cfg(test)]
 mod tests;
-pub mod words;
 
 /// What people, logs and the bill call it.
 pub const LABEL: &str = "offline/built-in";
@@ -136,10 +136,10 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
     }
     let due = asked.strip_prefix(SCHEDULED).and_then(|due| due.split_once("]\n")).map(|(_, task)| task.trim());
     if let Some(Some(what)) = due.map(intent::reminded) {
-        return Ok(Answer::Say(Words(Language::English).reminder(what)));
+        return Ok(Answer::Say(Phrases(Language::English).reminder(what)));
     }
     let (intent, language) = intent::parse(&asked);
-    let words = Words(language);
+    let words = Phrases(language);
     if let Some(Message::Tool(_)) = request.messages.last() {
         return Ok(Answer::Say(from_results(&request.messages, &intent, language)));
     }
@@ -194,7 +194,7 @@ fn from_results(history: &[Message], intent: &Intent, language: Language) -> Str
 }
 
 fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, language: Language) -> String {
-    let words = Words(language);
+    let words = Phrases(language);
     if result.is_error {
         return words.failed(result);
     }
@@ -203,12 +203,12 @@ fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, la
         Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
         Some(Tool::Recall) if matches!(intent, Intent::Ask(_)) => {
             let recall = read::<Recall>(arguments);
-            words.told(&found::best(&result.text, recall.as_ref().map_or("", |recall| &recall.query)))
+            words.told(&recalled::best(&result.text, recall.as_ref().map_or("", |recall| &recall.query)))
         }
         Some(Tool::Recall) => {
             let recall = read::<Recall>(arguments);
             let said = matches!(intent, Intent::Recall { scope: Scope::Messages, .. });
-            let found = found::answering(&result.text, recall.as_ref().map_or("", |recall| &recall.query), !said);
+            let found = recalled::answering(&result.text, recall.as_ref().map_or("", |recall| &recall.query), !said);
             words.recalled(recall.as_ref(), &found, said)
         }
         Some(Tool::CurrentTime | Tool::Schedule) | None => result.text.clone(),

@@ -15,12 +15,12 @@ use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::Endpoint;
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, look_up};
 use crate::message::Completion;
 use crate::ollama::reply::Reply;
-use crate::ollama::traits::{Shown, Traits};
+use crate::ollama::traits::{ShowResponse, Traits};
 use crate::ollama::wire::ChatRequest;
-use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
 use crate::settings::Settings;
 
 mod reply;
@@ -39,19 +39,19 @@ pub struct Ollama {
 
 /// Which model is to be shown.
 #[derive(Debug, Serialize)]
-struct Show<'a> {
+struct ShowRequest<'a> {
     model: &'a str,
 }
 
 /// What it has.
 #[derive(Debug, Deserialize)]
-struct Tags {
-    models: Vec<Tag>,
+struct TagsResponse {
+    models: Vec<ModelTag>,
 }
 
 /// One of its models.
 #[derive(Debug, Deserialize)]
-struct Tag {
+struct ModelTag {
     name: String,
 }
 
@@ -70,7 +70,7 @@ impl Ollama {
         let traits = match self.traits.get_or_try_init(|| self.show()).await {
             Ok(traits) => *traits,
             // Whether it has the model, its answer to the call says. The next call asks again: it may have it by then.
-            Err(failure) if is_not_told(&failure) => Traits::of(&Shown::default()),
+            Err(failure) if is_not_told(&failure) => Traits::of(&ShowResponse::default()),
             Err(failure) => return Err(failure.error),
         };
         self.tell_of_tools(traits, request);
@@ -78,8 +78,8 @@ impl Ollama {
     }
 
     async fn show(&self) -> Result<Traits, Failure> {
-        let request = self.endpoint.post("/api/show").json(&Show { model: &self.settings.model });
-        Ok(Traits::of(&look_up::<Shown>(request).await?))
+        let request = self.endpoint.post("/api/show").json(&ShowRequest { model: &self.settings.model });
+        Ok(Traits::of(&look_up::<ShowResponse>(request).await?))
     }
 
     /// A household without tools is still answered; but its owner should know.
@@ -99,31 +99,31 @@ impl Provider for Ollama {
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let request = self.endpoint.post_json("/api/chat", self.body(request).await?);
-        let call = Call { request, framing: Framing::JsonLines };
+        let call = HttpCall { request, framing: Framing::JsonLines };
         let reply = Reply::new(&self.settings.label);
         exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)
     }
 
-    async fn check(&self) -> Result<Checked, ModelError> {
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
         match self.show().await {
             Ok(traits) => {
-                Ok(Checked { listed: Some(true), context_tokens: Some(traits.window(self.settings.context_tokens)) })
+                Ok(ModelCheck { listed: Some(true), context_tokens: Some(traits.window(self.settings.context_tokens)) })
             }
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
-                Ok(Checked { listed: Some(false), context_tokens: None })
+                Ok(ModelCheck { listed: Some(false), context_tokens: None })
             }
             Err(failure) if is_not_told(&failure) => {
-                let window = Traits::of(&Shown::default()).window(self.settings.context_tokens);
-                Ok(Checked { listed: None, context_tokens: Some(window) })
+                let window = Traits::of(&ShowResponse::default()).window(self.settings.context_tokens);
+                Ok(ModelCheck { listed: None, context_tokens: Some(window) })
             }
             Err(failure) => Err(failure.error),
         }
     }
 
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
-        let listed = look_up::<Tags>(self.endpoint.get("/api/tags")).await.map_err(|failure| failure.error)?;
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
+        let listed = look_up::<TagsResponse>(self.endpoint.get("/api/tags")).await.map_err(|failure| failure.error)?;
         let all = listed.models.into_iter();
-        Ok(Some(all.map(|tag| Offered { name: tag.name, context_tokens: None }).collect()))
+        Ok(Some(all.map(|tag| OfferedModel { name: tag.name, context_tokens: None }).collect()))
     }
 }
 

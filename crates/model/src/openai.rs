@@ -12,13 +12,13 @@ use crate::error::ModelError;
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange};
-use crate::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
+use crate::exchange::{HttpCall, exchange};
 use crate::message::Completion;
 use crate::openai::quirks::Quirks;
 use crate::openai::reply::Reply;
-use crate::openai::wire::{Asked, ChatRequest};
-use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::openai::wire::{ChatRequest, TargetModel};
+use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
+use crate::refused_parameters::{ADAPTATIONS_MAX, ParameterMemory, RefusedParameterStore, RefusedParameters};
 use crate::settings::Settings;
 
 mod chunk;
@@ -34,16 +34,20 @@ pub struct OpenAi {
     endpoint: Endpoint,
     settings: Settings,
     quirks: &'static Quirks,
-    memory: Memory,
+    memory: ParameterMemory,
 }
 
 impl OpenAi {
     /// Sets the client up; nothing is sent yet.
-    pub fn new(settings: Settings, quirks: &'static Quirks, remember: Arc<dyn Remember>) -> Result<Self, ModelError> {
+    pub fn new(
+        settings: Settings,
+        quirks: &'static Quirks,
+        remember: Arc<dyn RefusedParameterStore>,
+    ) -> Result<Self, ModelError> {
         // The address is written with its version, which differs from server to server.
         let endpoint = Endpoint::new(&settings.base_url, "", settings.deadlines)?;
         let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
-        let memory = Memory::new(&settings.label, &settings.base_url, remember);
+        let memory = ParameterMemory::new(&settings.label, &settings.base_url, remember);
         Ok(Self { endpoint, settings, quirks, memory })
     }
 
@@ -52,14 +56,14 @@ impl OpenAi {
         written(&ChatRequest::new(request, self.asked(&self.memory.now())))
     }
 
-    fn asked<'a>(&'a self, learned: &'a Learned) -> Asked<'a> {
+    fn asked<'a>(&'a self, learned: &'a RefusedParameters) -> TargetModel<'a> {
         let Settings { model, label, tuning, sees_images, .. } = &self.settings;
-        Asked { model, label, quirks: self.quirks, tuning: *tuning, sees_images: *sees_images, learned }
+        TargetModel { model, label, quirks: self.quirks, tuning: *tuning, sees_images: *sees_images, learned }
     }
 
     async fn ask(&self, body: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
         let request = self.endpoint.post_json("/chat/completions", written(body)?);
-        let call = Call { request, framing: Framing::ServerSentEvents };
+        let call = HttpCall { request, framing: Framing::ServerSentEvents };
         let reply = Reply::new(&self.settings.label, self.quirks.reasoning);
         exchange(&self.endpoint.deadlines, call, reply, sink).await
     }
@@ -87,11 +91,11 @@ impl Provider for OpenAi {
         }
     }
 
-    async fn check(&self) -> Result<Checked, ModelError> {
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
         listing::check(&self.endpoint, &self.settings.model).await
     }
 
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
         listing::list(&self.endpoint).await
     }
 }
@@ -99,5 +103,5 @@ impl Provider for OpenAi {
 /// An empty reply, to be fuzzed.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fold() -> impl crate::exchange::ReplyFold {
-    Reply::new("a/b", quirks::ReasoningBack::Details)
+    Reply::new("a/b", quirks::ReasoningReplay::Details)
 }

@@ -23,7 +23,7 @@ const STEP: usize = 4;
 
 /// Why a picture is shown to no model, in words that go on a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum PictureRejection {
     /// It has too many bytes.
     #[error("it is larger than 3.9 MB")]
     TooHeavy,
@@ -40,7 +40,7 @@ pub enum Unfit {
 
 /// What can be shown of a file, if it is a picture of a kind that models see; none: it is something else.
 #[must_use]
-pub fn look(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, Unfit>> {
+pub fn look(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, PictureRejection>> {
     let (kind, size) = match mime {
         "image/jpeg" => (MediaType::Jpeg, jpeg(bytes)),
         "image/png" => (MediaType::Png, png(bytes)),
@@ -50,10 +50,10 @@ pub fn look(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, Unfit>> {
     };
     let fits = |size: u32| (1..=SIDE_MAX).contains(&size);
     Some(match size {
-        None | Some((0, _) | (_, 0)) => Err(Unfit::Damaged),
-        Some((width, height)) if !fits(width) || !fits(height) => Err(Unfit::TooLarge(width, height)),
-        Some(_) if bytes.len() as u64 > BYTES_MAX => Err(Unfit::TooHeavy),
-        Some(_) if moves(kind, bytes) => Err(Unfit::Moves),
+        None | Some((0, _) | (_, 0)) => Err(PictureRejection::Damaged),
+        Some((width, height)) if !fits(width) || !fits(height) => Err(PictureRejection::TooLarge(width, height)),
+        Some(_) if bytes.len() as u64 > BYTES_MAX => Err(PictureRejection::TooHeavy),
+        Some(_) if moves(kind, bytes) => Err(PictureRejection::Moves),
         Some(_) => Ok(kind),
     })
 }

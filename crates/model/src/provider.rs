@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::message::{Completion, Message};
-use crate::offered::OfferedTools;
+use crate::offered_tools::OfferedTools;
 use crate::settings::Tuning;
 use hob_core::domain::ids::SessionKey;
 
@@ -82,7 +82,7 @@ impl Sink for NoSink {
 
 /// What a server tells of a model without being asked to speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct ModelCheck {
     /// Whether the server's list has the model; none: it keeps no list.
     pub listed: Option<bool>,
     /// The most tokens it can read and write, where the server says so.
@@ -91,7 +91,7 @@ pub struct Checked {
 
 /// A model that its server has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedModel {
     /// As the server calls it.
     pub name: String,
     /// The most tokens it can read and write, where the server says so.
@@ -108,12 +108,12 @@ pub trait Provider: Send + Sync {
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError>;
 
     /// Asks the server about the model; costs nothing. What has no server has nothing to tell.
-    async fn check(&self) -> Result<Checked, ModelError> {
-        Ok(Checked::default())
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
+        Ok(ModelCheck::default())
     }
 
     /// The models that the server has, as it lists them; costs nothing. None: it keeps no list.
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
         Ok(None)
     }
 }

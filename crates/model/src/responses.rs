@@ -13,13 +13,13 @@ use crate::error::ModelError;
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{Call, exchange};
-use crate::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
+use crate::exchange::{HttpCall, exchange};
 use crate::message::Completion;
 use crate::openai::listing;
-use crate::provider::{Checked, Offered, Provider, Request, Sink};
+use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
+use crate::refused_parameters::{ADAPTATIONS_MAX, ParameterMemory, RefusedParameterStore, RefusedParameters};
 use crate::responses::reply::Reply;
-use crate::responses::wire::{Asked, ResponsesRequest};
+use crate::responses::wire::{ResponsesRequest, TargetModel};
 use crate::settings::Settings;
 
 mod event;
@@ -35,16 +35,16 @@ const SEAL_REFUSED: &str = "invalid_encrypted_content";
 pub struct Responses {
     endpoint: Endpoint,
     settings: Settings,
-    memory: Memory,
+    memory: ParameterMemory,
 }
 
 impl Responses {
     /// Sets the client up; nothing is sent yet.
-    pub fn new(settings: Settings, remember: Arc<dyn Remember>) -> Result<Self, ModelError> {
+    pub fn new(settings: Settings, remember: Arc<dyn RefusedParameterStore>) -> Result<Self, ModelError> {
         // The address is written with its version, as for chat completions.
         let endpoint = Endpoint::new(&settings.base_url, "", settings.deadlines)?;
         let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
-        let memory = Memory::new(&settings.label, &settings.base_url, remember);
+        let memory = ParameterMemory::new(&settings.label, &settings.base_url, remember);
         Ok(Self { endpoint, settings, memory })
     }
 
@@ -53,14 +53,14 @@ impl Responses {
         written(&ResponsesRequest::new(request, self.asked(&self.memory.now(), true)))
     }
 
-    fn asked<'a>(&'a self, learned: &'a Learned, gives_reasoning: bool) -> Asked<'a> {
+    fn asked<'a>(&'a self, learned: &'a RefusedParameters, gives_reasoning: bool) -> TargetModel<'a> {
         let Settings { model, label, tuning, sees_images, .. } = &self.settings;
-        Asked { model, label, tuning: *tuning, sees_images: *sees_images, gives_reasoning, learned }
+        TargetModel { model, label, tuning: *tuning, sees_images: *sees_images, gives_reasoning, learned }
     }
 
     async fn ask(&self, body: &ResponsesRequest, sink: &dyn Sink) -> Result<Completion, Failure> {
         let request = self.endpoint.post_json("/responses", written(body)?);
-        let call = Call { request, framing: Framing::ServerSentEvents };
+        let call = HttpCall { request, framing: Framing::ServerSentEvents };
         exchange(&self.endpoint.deadlines, call, Reply::new(&self.settings.label), sink).await
     }
 }
@@ -92,11 +92,11 @@ impl Provider for Responses {
         }
     }
 
-    async fn check(&self) -> Result<Checked, ModelError> {
+    async fn check(&self) -> Result<ModelCheck, ModelError> {
         listing::check(&self.endpoint, &self.settings.model).await
     }
 
-    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+    async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
         listing::list(&self.endpoint).await
     }
 }

@@ -19,20 +19,20 @@ const DEFINITIONS_MAX: usize = 256;
 
 /// The schema with an object at its root and every definition in its place, without the words that nobody reads.
 pub(crate) fn cleaned(schema: &Value) -> Value {
-    let mut cleaner = Cleaner { root: schema, open: Vec::new(), placed: 0 };
+    let mut cleaner = SchemaInliner { root: schema, open: Vec::new(), placed: 0 };
     let mut clean = cleaner.clean(schema);
     clean.insert("type".to_owned(), json!("object"));
     Value::Object(clean)
 }
 
-struct Cleaner<'a> {
+struct SchemaInliner<'a> {
     root: &'a Value,
     /// The definitions that are being put in place.
     open: Vec<&'a str>,
     placed: usize,
 }
 
-impl<'a> Cleaner<'a> {
+impl<'a> SchemaInliner<'a> {
     /// One schema; `true` and what else is no object allows anything.
     fn clean(&mut self, schema: &'a Value) -> Map<String, Value> {
         let Value::Object(words) = schema else { return Map::new() };

@@ -23,7 +23,7 @@ use crate::settings::Deadlines;
 use crate::tokens;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
-use hob_core::policy::budget::Sum;
+use hob_core::policy::budget::MoneyAndTokens;
 
 #[cfg(test)]
 mod tests;
@@ -57,14 +57,14 @@ pub struct Settings {
 
 /// The kinds of recordings that servers take, by what they are called there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct RecordingKind {
     /// The end of a file's name, by which servers tell them apart.
     pub extension: &'static str,
     /// The registered name.
     pub mime: &'static str,
 }
 
-impl Kind {
+impl RecordingKind {
     /// What a file is, by its content; `spoken` is one that the platform calls a recording, which may lie in a container
     /// for films. None: it is no recording that a server takes.
     #[must_use]
@@ -90,14 +90,14 @@ pub struct Recording<'a> {
     /// Its bytes.
     pub content: &'a [u8],
     /// What it is.
-    pub kind: Kind,
+    pub kind: RecordingKind,
     /// How long it is, where the platform tells.
     pub seconds: Option<u32>,
 }
 
 /// Why nothing is heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deaf {
+pub struct TranscriptionError {
     /// In words for whoever sent it, without a full stop.
     pub why: String,
     /// The same may go well after so long; none: it will not.
@@ -106,7 +106,7 @@ pub struct Deaf {
     pub worked: bool,
 }
 
-impl Deaf {
+impl TranscriptionError {
     /// Nothing was sent.
     #[must_use]
     pub fn unsent(why: String) -> Self {
@@ -116,7 +116,7 @@ impl Deaf {
 
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct Transcript {
     /// The words; none: nobody is heard.
     pub text: String,
     /// For how long somebody spoke, as far as anybody tells.
@@ -134,14 +134,14 @@ pub struct Transcriber {
     client: Client,
     settings: Settings,
     /// Who is at it, by recording.
-    turns: Mutex<BTreeMap<String, Weak<Turn>>>,
+    turns: Mutex<BTreeMap<String, Weak<RecordingLock>>>,
 }
 
-type Turn = tokio::sync::Mutex<()>;
+type RecordingLock = tokio::sync::Mutex<()>;
 
 /// The answer, as far as it is read.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct TranscriptionResponse {
     text: String,
     usage: Option<Usage>,
     duration: Option<f64>,
@@ -177,10 +177,10 @@ impl Transcriber {
     /// What a recording will take at most, as far as its length is known or follows from its size; of money nothing where nobody
     /// knows what a minute costs.
     #[must_use]
-    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Sum {
+    pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> MoneyAndTokens {
         let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
         let usd = self.settings.minute.map(|minute| cost(minute, seconds)).unwrap_or_default();
-        Sum { usd, tokens: seconds.saturating_mul(TOKENS_PER_SECOND) }
+        MoneyAndTokens { usd, tokens: seconds.saturating_mul(TOKENS_PER_SECOND) }
     }
 
     /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
@@ -190,7 +190,7 @@ impl Transcriber {
             turns.retain(|_, turn| turn.strong_count() > 0);
             let known = turns.get(recording).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
-                let turn = Arc::<Turn>::default();
+                let turn = Arc::<RecordingLock>::default();
                 turns.insert(recording.to_owned(), Arc::downgrade(&turn));
                 turn
             })
@@ -208,10 +208,14 @@ impl Transcriber {
     ///
     /// # Errors
     /// With the reason, and whether it is worth another try.
-    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Heard, Deaf> {
+    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Transcript, TranscriptionError> {
         let (bytes, most) = (recording.content.len() as u64, self.settings.bytes_max);
         if bytes > most {
-            return Err(Deaf::unsent(format!("it has {:.1} MB, and {:.1} MB are the most", mega(bytes), mega(most))));
+            return Err(TranscriptionError::unsent(format!(
+                "it has {:.1} MB, and {:.1} MB are the most",
+                mega(bytes),
+                mega(most)
+            )));
         }
         let asked = tokio::time::timeout_at(end, self.ask(recording)).await;
         let answer = asked.unwrap_or_else(|_elapsed| Err(ModelError::new(ErrorClass::Timeout, "")));
@@ -219,7 +223,11 @@ impl Transcriber {
             let class = error.class;
             tracing::warn!(%class, error = error.message, "a recording could not be transcribed");
             let again = passes(class).then(|| error.retry_after.unwrap_or(RETRY_WAIT));
-            Deaf { why: why(class), again, worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed) }
+            TranscriptionError {
+                why: why(class),
+                again,
+                worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed),
+            }
         })?;
         let text = answer.text.trim().to_owned();
         let usage = answer.usage.unwrap_or_default();
@@ -230,24 +238,24 @@ impl Transcriber {
         let input_tokens = usage.input_tokens.unwrap_or_else(|| length.saturating_mul(TOKENS_PER_SECOND));
         let output_tokens = usage.output_tokens.unwrap_or_else(|| tokens::count(&text));
         tracing::info!(seconds, bytes, "a recording was transcribed");
-        Ok(Heard { text, seconds, cost, input_tokens, output_tokens })
+        Ok(Transcript { text, seconds, cost, input_tokens, output_tokens })
     }
 
-    async fn ask(&self, recording: &Recording<'_>) -> Result<Answer, ModelError> {
-        self.client.transcribe(Spoken::new(&self.settings, recording)).await.map_err(|failure| failure.error)
+    async fn ask(&self, recording: &Recording<'_>) -> Result<TranscriptionResponse, ModelError> {
+        self.client.transcribe(RecordingUpload::new(&self.settings, recording)).await.map_err(|failure| failure.error)
     }
 }
 
 /// A recording with what servers are told of it. async-openai's own form leaves out what kind of sound it is, which the API
 /// recommends.
 #[derive(Debug, Clone)]
-struct Spoken {
+struct RecordingUpload {
     fields: Vec<(&'static str, String)>,
-    kind: Kind,
+    kind: RecordingKind,
     content: Bytes,
 }
 
-impl Spoken {
+impl RecordingUpload {
     fn new(settings: &Settings, recording: &Recording<'_>) -> Self {
         let fields = [("model", Some(settings.model.clone())), ("response_format", Some("json".to_owned()))];
         let fields = fields.into_iter().chain([("language", settings.language.clone())]);
@@ -259,11 +267,11 @@ impl Spoken {
     }
 }
 
-impl AsyncTryFrom<Spoken> for Form {
+impl AsyncTryFrom<RecordingUpload> for Form {
     type Error = OpenAIError;
 
-    async fn try_from(spoken: Spoken) -> Result<Self, OpenAIError> {
-        let Kind { extension, mime } = spoken.kind;
+    async fn try_from(spoken: RecordingUpload) -> Result<Self, OpenAIError> {
+        let RecordingKind { extension, mime } = spoken.kind;
         let file = Part::stream(spoken.content).file_name(format!("recording.{extension}")).mime_str(mime)?;
         let form = spoken.fields.into_iter().fold(Self::new(), |form, (name, value)| form.text(name, value));
         Ok(form.part("file", file))

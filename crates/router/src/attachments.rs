@@ -8,13 +8,13 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::{Delivery, Fetched};
-use crate::voice::{Spoken, VoiceInput};
+use crate::voice::{TranscribedRecording, VoiceInput};
 use hob_core::domain::ids::{InboundId, SessionId};
-use hob_core::domain::inbound::{Attachment, Happening, Inbound};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::Principal;
 use hob_core::domain::redactor::Redactor;
-use hob_core::policy::memory::Place;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Picture, Pictures};
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -27,13 +27,13 @@ const FILES_MAX: usize = 10;
 const FETCH_MAX: Duration = Duration::from_secs(60);
 
 /// A file that came, or why it did not.
-pub(super) struct Came {
+pub(super) struct ReceivedFile {
     name: String,
     fetched: Result<Fetched, String>,
-    spoken: Option<Spoken>,
+    spoken: Option<TranscribedRecording>,
 }
 
-impl Came {
+impl ReceivedFile {
     /// Whether it was put into words, whoever said them.
     pub(super) fn was_heard(&self) -> bool {
         self.spoken.as_ref().is_some_and(|spoken| spoken.heard.is_ok())
@@ -41,7 +41,7 @@ impl Came {
 }
 
 /// What a message says with its files.
-pub(super) struct Told {
+pub(super) struct MessageContent {
     /// The sender's words, with a line for each file.
     pub(super) text: String,
     /// What others say in recordings.
@@ -52,7 +52,7 @@ pub(super) struct Told {
     pub(super) taint: Taint,
 }
 
-impl Told {
+impl MessageContent {
     /// A message without files.
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), others: Vec::new(), pictures: Pictures::default(), taint: Taint::default() }
@@ -66,7 +66,7 @@ impl Told {
 
 /// Fetches what came with a message, and has its recordings put into words. A platform's error may hold the address that
 /// was asked, with this Hob's key in it.
-pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
+pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &Redactor) -> Vec<ReceivedFile> {
     let end = Instant::now() + FETCH_MAX;
     let mut all = Vec::with_capacity(inbound.attachments.len().min(FILES_MAX));
     for (index, attachment) in inbound.attachments.iter().enumerate() {
@@ -86,14 +86,14 @@ pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &
             Some(Err(why)) => redactor.clean(why),
             None => {}
         }
-        all.push(Came { name: clean(&attachment.name), fetched, spoken });
+        all.push(ReceivedFile { name: clean(&attachment.name), fetched, spoken });
     }
     all
 }
 
 /// Puts what the sender says in a voice message into the message's words.
-pub(super) fn speak(inbound: &mut Inbound, all: &[Came]) {
-    let Happening::Posted { text } = &mut inbound.happening else { return };
+pub(super) fn speak(inbound: &mut Inbound, all: &[ReceivedFile]) {
+    let InboundEvent::Posted { text } = &mut inbound.happening else { return };
     for words in all.iter().filter_map(|came| came.spoken.as_ref()?.own_words()) {
         *text = format!("{text}\n{words}").trim().to_owned();
     }
@@ -105,7 +105,7 @@ async fn one(delivery: &Delivery, inbound: &Inbound, attachment: &Attachment, en
 }
 
 /// Whose message it is, and where.
-pub(super) struct Message<'a> {
+pub(super) struct MessageOrigin<'a> {
     pub(super) inbound: InboundId,
     pub(super) session: SessionId,
     pub(super) principal: &'a Principal,
@@ -115,14 +115,14 @@ pub(super) struct Message<'a> {
 /// Records the files of a message; gives the message's words with a line for each of them.
 pub(super) async fn record(
     tx: &mut Tx,
-    message: &Message<'_>,
+    message: &MessageOrigin<'_>,
     text: &str,
-    all: &[Came],
+    all: &[ReceivedFile],
     now: Timestamp,
-) -> Result<Told, StoreError> {
+) -> Result<MessageContent, StoreError> {
     let mut lines = vec![text.to_owned()];
-    let (mut told, mut pictures) = (Told::of(""), Vec::new());
-    let place = Place { session: message.session, private: message.private };
+    let (mut told, mut pictures) = (MessageContent::of(""), Vec::new());
+    let place = SpeakingPlace { session: message.session, private: message.private };
     for (index, came) in all.iter().enumerate() {
         let fetched = match &came.fetched {
             Ok(fetched) => fetched,
@@ -141,7 +141,7 @@ pub(super) async fn record(
             mime: fetched.mime,
             bytes: fetched.kept.bytes,
             hash: &fetched.kept.hash,
-            origin: &Source::new(Origin::File, &came.name),
+            origin: &OriginSource::new(Origin::File, &came.name),
         };
         let id = files::add(tx, &new, now).await?;
         lines.push(line(id, &came.name, fetched.mime, fetched.kept.bytes));
@@ -158,7 +158,7 @@ pub(super) async fn record(
             lines.extend(line);
             if let Some(words) = others {
                 told.others.push(words);
-                told.taint.add(Source::new(Origin::File, &came.name));
+                told.taint.add(OriginSource::new(Origin::File, &came.name));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
-use crate::mail::Order;
+use crate::mail::MailCommand;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::principal::Role;
 use hob_core::policy::groups::GroupMode;
-use hob_memory::item::Item;
+use hob_memory::item::MemoryItem;
 use hob_tools::schedule::change::Change;
 
 /// A command of the chat.
@@ -42,11 +42,11 @@ pub enum Command {
     /// Take the Nth back.
     Drop(usize),
     /// Choose what happens to messages during a run.
-    Mode(Mode),
+    Mode(IntakeMode),
     /// Stand still.
-    Pause(Reach),
+    Pause(PauseScope),
     /// Go on.
-    Resume(Reach),
+    Resume(PauseScope),
     /// Show what is allowed for good.
     Grants,
     /// Take the Nth of that back.
@@ -66,13 +66,13 @@ pub enum Command {
     /// Show what was ever known under a key.
     FactHistory(String),
     /// Forget something.
-    Forget(Forgetting),
+    Forget(ForgetTarget),
     /// Keep something at hand; none: it was not said what.
-    Pin(Option<Item>),
+    Pin(Option<MemoryItem>),
     /// Do so no longer.
-    Unpin(Option<Item>),
+    Unpin(Option<MemoryItem>),
     /// Show the letters that wait for an owner, or decide over one.
-    Mail(Order),
+    Mail(MailCommand),
     /// Send a file, of which nothing was said, or where files are sent otherwise.
     Attach,
     /// Show or choose when Hob answers in this group.
@@ -80,7 +80,7 @@ pub enum Command {
     /// Show who is let in.
     People,
     /// Let in whoever has this code; none: it was not said which.
-    Pair(Option<Pair>),
+    Pair(Option<PairRequest>),
     /// Let somebody in no longer; none: it was not said whom.
     Unpair(Option<String>),
     /// Take back the last change of the workspace.
@@ -104,14 +104,14 @@ pub enum GroupChange {
 
 /// Somebody who is to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pair {
+pub struct PairRequest {
     /// The code, as it was written.
     pub code: String,
     /// What they may.
     pub role: Role,
 }
 
-impl Pair {
+impl PairRequest {
     /// What people who are paired may, unless it is said.
     pub const USUAL: Role = Role::User;
 
@@ -124,11 +124,11 @@ impl Pair {
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forgetting {
+pub enum ForgetTarget {
     /// It was not said what.
     Nothing,
     /// This.
-    One(Item),
+    One(MemoryItem),
     /// Something that fits these words: which, is asked.
     Words(String),
     /// All of it.
@@ -140,7 +140,7 @@ pub enum Forgetting {
 
 impl Command {
     /// How far it reaches, if it is one that pauses or resumes.
-    pub(super) fn reach(&self) -> Option<Reach> {
+    pub(super) fn reach(&self) -> Option<PauseScope> {
         match self {
             Self::Pause(reach) | Self::Resume(reach) => Some(*reach),
             _ => None,
@@ -150,7 +150,7 @@ impl Command {
 
 /// How far a pause reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum PauseScope {
     /// This conversation.
     Here,
     /// The whole house.
@@ -159,7 +159,7 @@ pub enum Reach {
 
 /// What happens to a message that comes during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum IntakeMode {
     /// It waits its turn.
     Queue,
     /// It joins the run at the next safe boundary.
@@ -168,7 +168,7 @@ pub enum Mode {
     Interrupt,
 }
 
-impl Mode {
+impl IntakeMode {
     /// The name in the config, the database and the chat.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -239,10 +239,10 @@ pub fn parse(text: &str) -> Option<Command> {
         ("persona", []) => Command::Persona(None),
         ("persona", [name]) => Command::Persona(Some((*name).to_owned())),
         ("cost", []) => Command::Cost,
-        ("pause", []) => Command::Pause(Reach::Here),
-        ("pause", ["all"]) => Command::Pause(Reach::Everywhere),
-        ("resume", []) => Command::Resume(Reach::Here),
-        ("resume", ["all"]) => Command::Resume(Reach::Everywhere),
+        ("pause", []) => Command::Pause(PauseScope::Here),
+        ("pause", ["all"]) => Command::Pause(PauseScope::Everywhere),
+        ("resume", []) => Command::Resume(PauseScope::Here),
+        ("resume", ["all"]) => Command::Resume(PauseScope::Everywhere),
         ("grants", []) => Command::Grants,
         ("grants", ["revoke", number]) => {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
@@ -251,7 +251,9 @@ pub fn parse(text: &str) -> Option<Command> {
         ("schedules", [change, number]) => {
             schedule(change, number).unwrap_or_else(|| Command::Unknown(text.trim().to_owned()))
         }
-        ("mail", words) => Order::parse(words).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mail),
+        ("mail", words) => {
+            MailCommand::parse(words).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mail)
+        }
         ("journal", []) => Command::Journal,
         ("reload", []) => Command::Reload,
         ("undo", []) => Command::Undo,
@@ -264,7 +266,7 @@ pub fn parse(text: &str) -> Option<Command> {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Drop)
         }
         ("queue", ["mode", mode]) => {
-            Mode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
+            IntakeMode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
         }
         ("group" | "people" | "pair" | "unpair", rest) => {
             of_house(&name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
@@ -294,8 +296,10 @@ fn of_house(name: &str, rest: &[&str]) -> Option<Command> {
         ("group", [mode]) => Command::Group(GroupChange::Set(GroupMode::parse(mode)?)),
         ("people", []) => Command::People,
         ("pair", []) => Command::Pair(None),
-        ("pair", [code]) => Command::Pair(Some(Pair { code: (*code).to_owned(), role: Pair::USUAL })),
-        ("pair", [code, role]) => Command::Pair(Some(Pair { code: (*code).to_owned(), role: Pair::role(role)? })),
+        ("pair", [code]) => Command::Pair(Some(PairRequest { code: (*code).to_owned(), role: PairRequest::USUAL })),
+        ("pair", [code, role]) => {
+            Command::Pair(Some(PairRequest { code: (*code).to_owned(), role: PairRequest::role(role)? }))
+        }
         ("unpair", []) => Command::Unpair(None),
         ("unpair", who) => Command::Unpair(Some(who.join(" "))),
         _ => return None,
@@ -306,7 +310,7 @@ fn of_house(name: &str, rest: &[&str]) -> Option<Command> {
 fn of_memory(name: &str, rest: &[&str]) -> Option<Command> {
     let words = (!rest.is_empty()).then(|| rest.join(" "));
     let item = match rest {
-        [name] => Item::parse(name),
+        [name] => MemoryItem::parse(name),
         _ => None,
     };
     Some(match (name, rest) {
@@ -314,12 +318,12 @@ fn of_memory(name: &str, rest: &[&str]) -> Option<Command> {
         ("memory", _) => Command::Memory(words),
         ("facts", ["history", key @ ..]) if !key.is_empty() => Command::FactHistory(key.join(" ")),
         ("facts", _) => Command::Facts(words),
-        ("forget", ["everything"]) => Command::Forget(Forgetting::Everything { sure: false }),
-        ("forget", ["everything", "yes"]) => Command::Forget(Forgetting::Everything { sure: true }),
+        ("forget", ["everything"]) => Command::Forget(ForgetTarget::Everything { sure: false }),
+        ("forget", ["everything", "yes"]) => Command::Forget(ForgetTarget::Everything { sure: true }),
         ("forget", _) => Command::Forget(match (item, words) {
-            (Some(item), _) => Forgetting::One(item),
-            (None, Some(words)) => Forgetting::Words(words),
-            (None, None) => Forgetting::Nothing,
+            (Some(item), _) => ForgetTarget::One(item),
+            (None, Some(words)) => ForgetTarget::Words(words),
+            (None, None) => ForgetTarget::Nothing,
         }),
         ("pin", _) => Command::Pin(item),
         ("unpin", _) => Command::Unpin(item),
@@ -344,7 +348,7 @@ mod tests {
 
     #[test]
     fn n8_reads_what_asks_for_memory() {
-        let (said, known) = (Item::Memory(MemoryId(12)), Item::Fact(FactId(7)));
+        let (said, known) = (MemoryItem::Memory(MemoryId(12)), MemoryItem::Fact(FactId(7)));
         let table = [
             ("/why", Command::Why),
             ("/why not", Command::Unknown("/why not".into())),
@@ -354,15 +358,15 @@ mod tests {
             ("/facts history", Command::Facts(Some("history".into()))),
             ("/facts history home town", Command::FactHistory("home town".into())),
             ("/facts sister", Command::Facts(Some("sister".into()))),
-            ("/forget", Command::Forget(Forgetting::Nothing)),
-            ("/forget m12", Command::Forget(Forgetting::One(said))),
-            ("/forget F7", Command::Forget(Forgetting::One(known))),
-            ("/forget m12 f7", Command::Forget(Forgetting::Words("m12 f7".into()))),
-            ("/forget 12", Command::Forget(Forgetting::Words("12".into()))),
-            ("/forget my PIN", Command::Forget(Forgetting::Words("my PIN".into()))),
-            ("/forget everything", Command::Forget(Forgetting::Everything { sure: false })),
-            ("/forget everything yes", Command::Forget(Forgetting::Everything { sure: true })),
-            ("/forget everything about Oslo", Command::Forget(Forgetting::Words("everything about Oslo".into()))),
+            ("/forget", Command::Forget(ForgetTarget::Nothing)),
+            ("/forget m12", Command::Forget(ForgetTarget::One(said))),
+            ("/forget F7", Command::Forget(ForgetTarget::One(known))),
+            ("/forget m12 f7", Command::Forget(ForgetTarget::Words("m12 f7".into()))),
+            ("/forget 12", Command::Forget(ForgetTarget::Words("12".into()))),
+            ("/forget my PIN", Command::Forget(ForgetTarget::Words("my PIN".into()))),
+            ("/forget everything", Command::Forget(ForgetTarget::Everything { sure: false })),
+            ("/forget everything yes", Command::Forget(ForgetTarget::Everything { sure: true })),
+            ("/forget everything about Oslo", Command::Forget(ForgetTarget::Words("everything about Oslo".into()))),
             ("/pin m12", Command::Pin(Some(said))),
             ("/pin 12", Command::Pin(None)),
             ("/unpin f7", Command::Unpin(Some(known))),
@@ -374,7 +378,7 @@ mod tests {
 
     #[test]
     fn c1_reads_who_is_to_be_let_in() {
-        let pair = |code: &str, role| Command::Pair(Some(Pair { code: code.to_owned(), role }));
+        let pair = |code: &str, role| Command::Pair(Some(PairRequest { code: code.to_owned(), role }));
         let table = [
             ("/pair", Command::Pair(None)),
             ("/pair ABCD-EFGH", pair("ABCD-EFGH", Role::User)),
@@ -425,13 +429,13 @@ mod tests {
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),
-            ("/queue mode steer", Some(Command::Mode(Mode::Steer))),
+            ("/queue mode steer", Some(Command::Mode(IntakeMode::Steer))),
             ("/stop it now", Some(Command::Unknown("/stop it now".into()))),
-            ("/pause", Some(Command::Pause(Reach::Here))),
-            ("/pause all", Some(Command::Pause(Reach::Everywhere))),
+            ("/pause", Some(Command::Pause(PauseScope::Here))),
+            ("/pause all", Some(Command::Pause(PauseScope::Everywhere))),
             ("/pause now", Some(Command::Unknown("/pause now".into()))),
-            ("/resume", Some(Command::Resume(Reach::Here))),
-            ("/resume all", Some(Command::Resume(Reach::Everywhere))),
+            ("/resume", Some(Command::Resume(PauseScope::Here))),
+            ("/resume all", Some(Command::Resume(PauseScope::Everywhere))),
             ("/schedules", Some(Command::Schedules)),
             ("/schedules pause 3", Some(Command::Schedule(Change::Pause, ScheduleId(3)))),
             ("/schedules resume 3", Some(Command::Schedule(Change::Resume, ScheduleId(3)))),

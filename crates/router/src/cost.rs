@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::policy::budget::{Cap, Scope};
-use hob_model::budget_guard::{BudgetGuard, Spender, Standing};
+use hob_core::policy::budget::{Cap, CapScope};
+use hob_model::budget_guard::{BudgetGuard, CapUsage, Spender};
 use hob_store::error::StoreError;
 use hob_store::model_calls::PrefixBreak;
-use hob_store::spend::{Line, Spent};
+use hob_store::spend::{BillLine, SpendTotals};
 use hob_store::{Tx, millis, model_calls, spend};
 
 /// The answer to `/cost`.
@@ -35,7 +35,7 @@ pub(super) async fn bill(
         periods.push((name, spend::since(tx, from, user).await?));
     }
     let people = if sees_all { spend::by_user(tx, since).await? } else { Vec::new() };
-    Ok(show(&Bill {
+    Ok(show(&CostReport {
         periods,
         models: spend::by_model(tx, since, user).await?,
         people,
@@ -59,9 +59,9 @@ async fn budgets(
     now: Timestamp,
 ) -> Result<Vec<String>, StoreError> {
     let mut shown = Vec::new();
-    for Standing { window, used } in budget_guard.standing(tx, spender, now).await? {
+    for CapUsage { window, used } in budget_guard.standing(tx, spender, now).await? {
         // What all use together is not a guest's to know; a person's own tokens are in `/status`.
-        let is_anybodys = matches!(window.cap.scope, Scope::House(_) | Scope::Persona(_));
+        let is_anybodys = matches!(window.cap.scope, CapScope::House(_) | CapScope::Persona(_));
         if spender.role == Role::Guest && is_anybodys || !window.is_told_ahead() {
             continue;
         }
@@ -75,15 +75,15 @@ async fn budgets(
 }
 
 /// What `/cost` shows.
-struct Bill {
-    periods: Vec<(String, Spent)>,
-    models: Vec<Line>,
-    people: Vec<Line>,
+struct CostReport {
+    periods: Vec<(String, SpendTotals)>,
+    models: Vec<BillLine>,
+    people: Vec<BillLine>,
     breaks: Vec<PrefixBreak>,
     budgets: Vec<String>,
 }
 
-fn show(bill: &Bill) -> String {
+fn show(bill: &CostReport) -> String {
     let mut lines: Vec<String> =
         bill.periods.iter().map(|(name, spent)| format!("{name}: {}", period(spent))).collect();
     let month = bill.periods.last();
@@ -108,7 +108,7 @@ fn show(bill: &Bill) -> String {
     lines.join("\n")
 }
 
-fn period(spent: &Spent) -> String {
+fn period(spent: &SpendTotals) -> String {
     if spent.calls == 0 {
         return "nothing".to_owned();
     }
@@ -132,7 +132,7 @@ fn period(spent: &Spent) -> String {
     )
 }
 
-fn entry(line: &Line) -> String {
+fn entry(line: &BillLine) -> String {
     let calls = if line.calls == 1 { "call" } else { "calls" };
     format!(
         "- {}: {}, {} {calls}, {} tokens",
@@ -164,14 +164,15 @@ fn thousands(number: i64) -> String {
 mod tests {
     use super::*;
 
-    fn line(name: &str, calls: i64, tokens: i64, cost: i64) -> Line {
-        Line { name: name.to_owned(), calls, tokens, cost }
+    fn line(name: &str, calls: i64, tokens: i64, cost: i64) -> BillLine {
+        BillLine { name: name.to_owned(), calls, tokens, cost }
     }
 
     #[test]
     fn a_bill_on_one_screen() {
-        let day = Spent { calls: 1, input_tokens: 1_200, output_tokens: 80, cost: 420_000, ..Spent::default() };
-        let month = Spent {
+        let day =
+            SpendTotals { calls: 1, input_tokens: 1_200, output_tokens: 80, cost: 420_000, ..SpendTotals::default() };
+        let month = SpendTotals {
             calls: 31,
             unpriced: 2,
             input_tokens: 1_234_567,
@@ -180,13 +181,13 @@ mod tests {
             output_tokens: 12_000,
             reasoning_tokens: 6_000,
             cost: 1_420_000_000,
-            ..Spent::default()
+            ..SpendTotals::default()
         };
         let named = |name: &str, spent| (name.to_owned(), spent);
-        let bill = Bill {
+        let bill = CostReport {
             periods: vec![
                 named("Last 24 hours", day),
-                named("Last 7 days", Spent::default()),
+                named("Last 7 days", SpendTotals::default()),
                 named("November", month),
             ],
             models: vec![line("openai/gpt-6", 30, 1_246_000, 1_420_000_000), line("offline/built-in", 1, 567, 0)],

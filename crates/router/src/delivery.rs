@@ -1,12 +1,12 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
 pub mod config;
-mod metered;
-mod place;
+mod metrics;
+mod outbox_step;
 mod records;
+mod reservation;
 #[cfg(test)]
 pub(crate) mod tests;
-mod turn;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,11 +23,11 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::delivery::config::{ChannelRegistry, DeliveryConfig};
-use crate::delivery::place::Place;
-use crate::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
-use crate::signs::Signs;
-use crate::streaming::{Streaming, Way};
-use hob_agent::ports::{Reserved, Watcher};
+use crate::delivery::outbox_step::{AttemptRecord, AttemptTimer, NextDelivery, OutboxStep, OutboxStepOutcome, judge};
+use crate::delivery::reservation::WorkerReservation;
+use crate::presence::Presence;
+use crate::streaming::{DraftGuard, Streaming};
+use hob_agent::ports::{OutboxReservation, RunWatcher};
 use hob_core::domain::channel::{Channel, FetchError, Progress};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::ChannelHealth;
@@ -37,10 +37,10 @@ use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
 use hob_model::message::MediaType;
-use hob_model::picture::{self, Unfit};
-use hob_store::contents::{self, Contents, Kept};
+use hob_model::picture::{self, PictureRejection};
+use hob_store::contents::{self, Contents, KeptContent};
 use hob_store::error::StoreError;
-use hob_store::outbox::{Attempt, Waiting};
+use hob_store::outbox::{DeliveryAttempt, PendingChunk};
 use hob_store::{Store, outbox};
 use hob_telemetry::meters::Meters;
 use hob_telemetry::tasks::{caught, spawn_among};
@@ -87,7 +87,7 @@ struct Inner {
     ports: DeliveryPorts,
     reach: Arc<ChannelRegistry>,
     streaming: Streaming,
-    signs: Signs,
+    signs: Presence,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
 }
 
@@ -102,7 +102,7 @@ impl Delivery {
     pub fn new(ports: DeliveryPorts, config: DeliveryConfig) -> Self {
         let reach = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
         let streaming = Streaming::new(Arc::clone(&reach), ports.store.clone(), ports.redactor.clone());
-        let signs = Signs::new(Arc::clone(&reach));
+        let signs = Presence::new(Arc::clone(&reach));
         Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
     }
 
@@ -133,7 +133,7 @@ impl Delivery {
     }
 
     /// A worker begins in a session that is kept for it, perhaps with what was taken for it to be sent.
-    fn begin(&self, session: SessionId, first: Option<Box<Waiting>>) {
+    fn begin(&self, session: SessionId, first: Option<Box<PendingChunk>>) {
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "outbox", lane = %session);
         let work = async move {
@@ -159,7 +159,7 @@ impl Delivery {
 
     /// Wakes the workers of every session with something to be said, e.g. after an outage.
     pub async fn wake_all(&self) -> Result<(), StoreError> {
-        for (session, channel) in self.inner.ports.store.read(outbox::look::list_open_sessions).await? {
+        for (session, channel) in self.inner.ports.store.read(outbox::queries::list_open_sessions).await? {
             let served = channel.parse::<ChannelKind>();
             if served.is_ok_and(|kind| self.inner.reach.config().channels.iter().any(|known| known.address().0 == kind))
             {
@@ -192,7 +192,7 @@ impl Delivery {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn content_of(&self, kept: &Kept) -> io::Result<Vec<u8>> {
+    pub async fn content_of(&self, kept: &KeptContent) -> io::Result<Vec<u8>> {
         self.inner.ports.contents.read(&kept.hash, kept.bytes).await
     }
 
@@ -234,14 +234,14 @@ impl Delivery {
 #[derive(Debug)]
 pub struct Fetched {
     /// Its content.
-    pub kept: Kept,
+    pub kept: KeptContent,
     /// What it is.
     pub mime: &'static str,
     /// Of a picture: whether a model can be shown it.
-    pub picture: Option<Result<MediaType, Unfit>>,
+    pub picture: Option<Result<MediaType, PictureRejection>>,
 }
 
-impl Watcher for Delivery {
+impl RunWatcher for Delivery {
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {
         let Some(channel) = self.inner.channel(&destination.conversation) else {
             return;
@@ -269,13 +269,13 @@ impl Watcher for Delivery {
         self.wake(session);
     }
 
-    fn reserve(&self, session: SessionId) -> Option<Box<dyn Reserved>> {
+    fn reserve(&self, session: SessionId) -> Option<Box<dyn OutboxReservation>> {
         let mut workers = self.inner.workers();
         if workers.contains_key(&session) || self.inner.ports.stop.is_cancelled() {
             return None;
         }
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: false });
-        Some(Box::new(Place::new(self.clone(), session)))
+        Some(Box::new(WorkerReservation::new(self.clone(), session)))
     }
 }
 
@@ -300,12 +300,12 @@ impl Inner {
         Ok(())
     }
 
-    async fn work(self: Arc<Self>, session: SessionId, mut first: Option<Box<Waiting>>) {
-        let _rest = Rest(Arc::clone(&self.ports.rest));
-        let mut wait: Option<Wait> = None;
+    async fn work(self: Arc<Self>, session: SessionId, mut first: Option<Box<PendingChunk>>) {
+        let _rest = IdleNotifier(Arc::clone(&self.ports.rest));
+        let mut wait: Option<AttemptTimer> = None;
         while let Some(signal) = self.look_again(session, first.is_some()) {
             let next = match first.take() {
-                Some(first) => Next::Send(first),
+                Some(first) => NextDelivery::Send(first),
                 None => self.next(session, None, wait).await,
             };
             wait = self.say_all(session, next, &signal, wait).await;
@@ -320,25 +320,25 @@ impl Inner {
     async fn say_all(
         self: &Arc<Self>,
         session: SessionId,
-        mut next: Next,
+        mut next: NextDelivery,
         signal: &Notify,
-        mut wait: Option<Wait>,
-    ) -> Option<Wait> {
+        mut wait: Option<AttemptTimer>,
+    ) -> Option<AttemptTimer> {
         loop {
             let (settled, took_draft, way) = match next {
-                Next::Send(waiting) => {
+                NextDelivery::Send(waiting) => {
                     let took_draft = takes_draft(&waiting);
                     let Some((settled, way)) = self.send(*waiting).await else { return wait };
                     (Some(settled), took_draft, way)
                 }
-                Next::Later(head) => {
+                NextDelivery::Later(head) => {
                     let known = wait.filter(|wait| wait.head == head);
-                    let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
+                    let waiting = known.unwrap_or_else(|| AttemptTimer::until(head, self.ports.clock.now()));
                     wait = Some(waiting);
                     self.pause(signal, waiting.until).await;
                     (None, None, None)
                 }
-                Next::Nothing => return wait,
+                NextDelivery::Nothing => return wait,
             };
             next = self.next(session, settled, wait).await;
             // Before it is on record that a draft is the answer now, whoever draws next would take it for one left behind.
@@ -372,11 +372,16 @@ impl Inner {
     /// Records what came of the last attempt, and takes the next chunk in the same transaction.
     ///
     /// Until that is stored nothing else of the session is sent.
-    async fn next(self: &Arc<Self>, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
-        let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
+    async fn next(
+        self: &Arc<Self>,
+        session: SessionId,
+        settled: Option<AttemptRecord>,
+        wait: Option<AttemptTimer>,
+    ) -> NextDelivery {
+        let waited = wait.filter(AttemptTimer::is_over).map(|wait| wait.head);
         let letters = Arc::clone(&self.reach.config().letters);
         let mut turn =
-            Turn { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
+            OutboxStep { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
@@ -384,7 +389,7 @@ impl Inner {
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             let taken = turn.clone();
             match self.ports.store.write(async move |tx| taken.take(tx).await).await {
-                Ok(Turned { next, asked }) => {
+                Ok(OutboxStepOutcome { next, asked }) => {
                     if let Some(settled) = &turn.settled {
                         log(settled.id, &settled.attempt);
                     }
@@ -394,7 +399,7 @@ impl Inner {
                 }
                 Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {
                     tracing::error!(%error, "the outbox cannot be used; it is looked at again later");
-                    return Next::Nothing;
+                    return NextDelivery::Nothing;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "the outbox cannot be used; trying again");
@@ -407,31 +412,34 @@ impl Inner {
     /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
     ///
     /// Nothing else is sent or drawn in the conversation before what is given with the outcome is dropped.
-    async fn send(&self, mut waiting: Waiting) -> Option<(Settled, Option<Way>)> {
+    async fn send(&self, mut waiting: PendingChunk) -> Option<(AttemptRecord, Option<DraftGuard>)> {
         self.ports.redactor.clean(&mut waiting.message.text);
         waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.clean(markup));
         let id = waiting.message.id;
         let now = self.ports.clock.now();
         let Some(channel) = self.channel(&waiting.message.destination.conversation) else {
             let why = "this account is not configured any more".to_owned();
-            return Some((Settled { id, attempt: Attempt::Abandoned { why } }, None));
+            return Some((AttemptRecord { id, attempt: DeliveryAttempt::Abandoned { why } }, None));
         };
         if let Some(file) = &mut waiting.message.file {
             file.path = self.ports.contents.path(&file.hash);
         }
         if self.ports.stop.is_cancelled() {
             let why = "the daemon stops".to_owned();
-            return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
+            return Some((
+                AttemptRecord { id, attempt: DeliveryAttempt::Again { at: now, unknown: false, why } },
+                None,
+            ));
         }
         let way = tokio::select! {
             biased;
             way = self.streaming.make_way(&mut waiting) => way,
             () = self.ports.stop.cancelled() => {
                 let why = "the daemon stops".to_owned();
-                return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
+                return Some((AttemptRecord { id, attempt: DeliveryAttempt::Again { at: now, unknown: false, why } }, None));
             }
         };
-        let span = metered::span(&waiting.message);
+        let span = metrics::span(&waiting.message);
         let sent = tokio::select! {
             biased;
             sent = deliver(&*channel, &waiting.message).instrument(span) => sent,
@@ -444,13 +452,13 @@ impl Inner {
         let now = self.ports.clock.now();
         let limits = &self.reach.config().limits;
         let attempt = judge(sent, &waiting, limits, now, self.ports.rng.fraction());
-        metered::count(&self.ports.meters, &waiting, &attempt, now);
-        Some((Settled { id, attempt }, way))
+        metrics::count(&self.ports.meters, &waiting, &attempt, now);
+        Some((AttemptRecord { id, attempt }, way))
     }
 }
 
 /// Whose draft a chunk takes the place of, if there is one.
-fn takes_draft(waiting: &Waiting) -> Option<(Conversation, RunId)> {
+fn takes_draft(waiting: &PendingChunk) -> Option<(Conversation, RunId)> {
     let run = waiting.message.run.filter(|_| waiting.takes_draft)?;
     Some((waiting.message.destination.conversation.clone(), run))
 }
@@ -468,19 +476,19 @@ async fn deliver(channel: &dyn Channel, message: &Outgoing) -> Result<Receipt, D
 }
 
 /// An attempt is logged when its outcome is stored: what the log says is true after a crash, too.
-fn log(id: OutboxId, attempt: &Attempt) {
+fn log(id: OutboxId, attempt: &DeliveryAttempt) {
     match attempt {
-        Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
-        Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
-        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+        DeliveryAttempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
+        DeliveryAttempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
+        DeliveryAttempt::Failed { why } | DeliveryAttempt::Abandoned { why } => {
             tracing::error!(outbox = %id, why, "outbox.given_up")
         }
     }
 }
 
-struct Rest(Arc<Notify>);
+struct IdleNotifier(Arc<Notify>);
 
-impl Drop for Rest {
+impl Drop for IdleNotifier {
     fn drop(&mut self) {
         self.0.notify_waiters();
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::intake::answers::{Asked, Seen, look, open_question};
+use crate::intake::answers::{WaitState, WaitingRunSnapshot, look, open_question};
 use crate::lanes::Lanes;
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::RunKey;
@@ -76,22 +76,22 @@ async fn sleep(wait: Option<Duration>) {
 }
 
 /// What the runs ask whose time has come.
-async fn look_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<Seen>, StoreError> {
+async fn look_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<WaitingRunSnapshot>, StoreError> {
     let due = open_runs::expired(tx, now).await?.into_iter().map(|run| run.id).collect();
     look(tx, due).await
 }
 
 /// Tells each run whose question has expired.
-async fn expire(tx: &mut Tx, seen: &[Seen], now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
+async fn expire(tx: &mut Tx, seen: &[WaitingRunSnapshot], now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
     let expired = open_runs::take_expired(tx, now).await?;
     for run in &expired {
         let key = RunKey { run: run.id, session: run.session };
         // An answer that was given before the time was over is taken first, and leaves nothing to expire.
         let number = match open_question(tx, &key, seen, now).await? {
-            Asked::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
-            Asked::Question(open) => Some(open.number),
-            Asked::Agents(number) => Some(number),
-            Asked::Nothing | Asked::Gone => None,
+            WaitState::Question(open) if matches!(open.question, Question::Paused { .. }) => None,
+            WaitState::Question(open) => Some(open.number),
+            WaitState::Agents(number) => Some(number),
+            WaitState::Nothing | WaitState::Gone => None,
         };
         if let Some(question) = number {
             let signal = Signal::Expire { question };

@@ -11,21 +11,21 @@ use jiff::Timestamp;
 use crate::texts;
 use hob_agent::handover::{self, Handover};
 use hob_agent::journal::{self, RunKey};
-use hob_agent::machine::accepted::{Accepted, Order};
+use hob_agent::machine::accepted_input::{AcceptedInput, RunKind};
 use hob_agent::machine::status::Status;
 use hob_agent::projection::failure::{AfterFailure, FailurePress};
-use hob_agent::projection::resolved::{self, Resolution};
-use hob_agent::projection::write::Target;
+use hob_agent::projection::resolved_questions::{self, Resolution};
+use hob_agent::projection::write::RunRowTarget;
 use hob_core::domain::ids::{InboundId, RunId, SessionId};
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::policy::access::AccessList;
 use hob_store::error::StoreError;
 use hob_store::inbound::NewInbound;
-use hob_store::runs::look::RunRow;
+use hob_store::runs::queries::RunRow;
 use hob_store::{Tx, inbound, members, outbox, runs, sessions, users};
 
 /// Who decides, and when.
-pub(super) struct Decider<'a> {
+pub(super) struct DecisionContext<'a> {
     pub(super) by: &'a Principal,
     /// Who is let in now.
     pub(super) access: &'a Arc<AccessList>,
@@ -34,7 +34,7 @@ pub(super) struct Decider<'a> {
 
 /// What came of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Settled {
+pub(super) enum SettleOutcome {
     /// It is done: in this conversation there is something to do or to say.
     Done(SessionId),
     /// It is not, as these words say.
@@ -49,24 +49,25 @@ fn claim_of(run: RunId) -> String {
 /// Carries out what somebody decided about a failed run.
 pub(super) async fn settle(
     tx: &mut Tx,
-    decider: &Decider<'_>,
+    decider: &DecisionContext<'_>,
     FailurePress { run, choice }: FailurePress,
-) -> Result<Settled, StoreError> {
-    let row = runs::look::lookup(tx, run).await?.filter(|row| row.state == Status::Failed.as_str());
+) -> Result<SettleOutcome, StoreError> {
+    let row = runs::queries::lookup(tx, run).await?.filter(|row| row.state == Status::Failed.as_str());
     let failed = match &row {
         Some(_) => journal::first(tx, run).await?,
         None => None,
     };
-    let Some((row, failed)) = row.zip(failed.filter(|failed| failed.order == Order::Answer && failed.agent.is_none()))
+    let Some((row, failed)) =
+        row.zip(failed.filter(|failed| failed.order == RunKind::Answer && failed.agent.is_none()))
     else {
-        return Ok(Settled::Refused(texts::FAILURE_SETTLED));
+        return Ok(SettleOutcome::Refused(texts::FAILURE_SETTLED));
     };
     let known = users::role(tx, failed.principal.user).await?.unwrap_or(Role::Owner);
     if !decider.by.may_act_for(failed.principal.user, known) {
-        return Ok(Settled::Refused(texts::NOT_YOURS));
+        return Ok(SettleOutcome::Refused(texts::NOT_YOURS));
     }
     let Some(principal) = requester(tx, decider, &failed).await? else {
-        return Ok(Settled::Refused(texts::FAILED_STRANGER));
+        return Ok(SettleOutcome::Refused(texts::FAILED_STRANGER));
     };
     let begins = match choice {
         AfterFailure::Resume => Some(texts::go_on(&failed.text)),
@@ -86,7 +87,7 @@ pub(super) async fn settle(
         received_at: decider.now,
     };
     let Some(inbound) = inbound::claim(tx, &new).await? else {
-        return Ok(Settled::Refused(texts::FAILURE_SETTLED));
+        return Ok(SettleOutcome::Refused(texts::FAILURE_SETTLED));
     };
     let kept = handover::kept(tx, row.session).await?.filter(|kept| kept.run == run);
     if choice == AfterFailure::Resume {
@@ -96,15 +97,15 @@ pub(super) async fn settle(
     }
     let destination = failed.destination.clone();
     if let Some(text) = begins {
-        let accepted = Accepted { inbound, principal, text, ..failed };
+        let accepted = AcceptedInput { inbound, principal, text, ..failed };
         let begun = journal::open(tx, row.session, accepted, (None, decider.now)).await?;
         tracing::info!(%run, %begun, choice = choice.said(), "agent_run.failure_settled");
     }
     let key = RunKey { run, session: row.session };
-    let target = Target { key: &key, home: row.session, destination: &destination, at: decider.now };
+    let target = RunRowTarget { key: &key, home: row.session, destination: &destination, at: decider.now };
     let outcome = Resolution::Settled { by: decider.by.user, choice };
-    resolved::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
-    Ok(Settled::Done(row.session))
+    resolved_questions::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
+    Ok(SettleOutcome::Done(row.session))
 }
 
 /// Leaves what a failed run noted to the run of this message: what is kept of it, or, where other notes took its place, what its
@@ -127,7 +128,11 @@ async fn hand_on(tx: &mut Tx, row: &RunRow, (kept, inbound): (Option<Handover>, 
 }
 
 /// In whose name a failed run goes on, with what they may do now; none: they are not let in any more.
-async fn requester(tx: &mut Tx, decider: &Decider<'_>, failed: &Accepted) -> Result<Option<Principal>, StoreError> {
+async fn requester(
+    tx: &mut Tx,
+    decider: &DecisionContext<'_>,
+    failed: &AcceptedInput,
+) -> Result<Option<Principal>, StoreError> {
     if decider.by.user == failed.principal.user {
         return Ok(Some(decider.by.clone()));
     }
@@ -145,8 +150,8 @@ pub async fn is_open(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 
 /// The failure that a conversation ended with, if it was put before people there and nobody has settled it.
 pub(super) async fn open(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
-    let Some(run) = runs::look::failed_last(tx, session).await? else { return Ok(None) };
-    let shown = outbox::look::questions(tx, run, Some(outbox::FAILURE_QUESTION)).await?;
+    let Some(run) = runs::queries::failed_last(tx, session).await? else { return Ok(None) };
+    let shown = outbox::queries::questions(tx, run, Some(outbox::FAILURE_QUESTION)).await?;
     let Some(shown) = shown.first() else { return Ok(None) };
     let settled = inbound::is_claimed(tx, &shown.destination.conversation, &claim_of(run)).await?;
     Ok(Some(run).filter(|_| !settled))

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::pause;
-use crate::unasked::{self, Unasked};
-use hob_agent::machine::accepted::Order;
+use crate::triggered_runs::{self, TriggeredRun};
+use hob_agent::machine::accepted_input::RunKind;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
@@ -63,15 +63,15 @@ async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) ->
     }
     let name = users::name(tx, user).await?.unwrap_or_default();
     let slot = format!("heartbeat:{}", slot(now.as_second(), *every_secs));
-    let what = Unasked {
+    let what = TriggeredRun {
         session: session.id,
         claim: (conversation, &slot),
         due: now,
         principal: Principal { user, name, role, trust: Trust::Trusted },
         conversation,
         text: prompt.clone(),
-        order: Order::Heartbeat,
+        order: RunKind::Heartbeat,
         taint: Taint::default(),
     };
-    Ok(unasked::begin(tx, what, now).await?.map(|_| session.id))
+    Ok(triggered_runs::begin(tx, what, now).await?.map(|_| session.id))
 }

@@ -1,14 +1,14 @@
 //! What becomes of a message: one transaction that claims it, with everything that follows from it.
 
 pub(crate) mod answers;
-mod around;
-mod changed;
-mod door;
+mod edits;
 mod failures;
-mod foresee;
-pub mod orders;
+mod message_context;
 mod queue;
-mod take;
+pub mod run_commands;
+mod sender_access;
+mod speculation;
+mod transaction;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -19,22 +19,22 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
-use crate::attachments::{self, Came};
-use crate::command::Mode;
+use crate::attachments::{self, ReceivedFile};
+use crate::command::IntakeMode;
+use crate::command_handlers::CommandServices;
 use crate::delivery::Delivery;
-use crate::intake::door::redact;
-use crate::intake::take::Take;
+use crate::intake::sender_access::redact;
+use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
 use crate::memory;
-use crate::respond::House;
-use crate::voice::{OtherName, VoiceInput};
-use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use crate::voice::{LinkedIdentity, VoiceInput};
+use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
-use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound, Proof};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent, SenderProof};
 use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::access::{AccessList, known_as};
-use hob_core::policy::groups::Fate;
+use hob_core::policy::groups::MessageDisposition;
 use hob_core::policy::pairing::Code;
 use hob_model::transcription::Transcriber;
 use hob_store::error::StoreError;
@@ -48,7 +48,7 @@ pub struct IntakeLimits {
     /// The most messages that wait in one lane.
     pub queue_len_max: i64,
     /// What happens to messages during a run, unless a session says otherwise.
-    pub mode: Mode,
+    pub mode: IntakeMode,
 }
 
 /// Takes in what the channels receive.
@@ -76,14 +76,14 @@ pub struct IntakeConfig {
     /// The numbers.
     pub limits: IntakeLimits,
     /// What commands can tell about the house.
-    pub house: Arc<House>,
+    pub house: Arc<CommandServices>,
     /// Who puts recordings into words; none: nobody.
     pub transcriber: Option<Arc<Transcriber>>,
 }
 
 #[async_trait]
 impl Intake for Router {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
         // A trace of its own: the span around it may be a poller's, which lasts as long as the process.
         let span = tracing::info_span!(
             parent: None,
@@ -94,9 +94,9 @@ impl Intake for Router {
         let channel = inbound.conversation.channel;
         let taken = self.take(inbound).instrument(span).await;
         let outcome = match &taken {
-            Ok(Accepted::Committed) => "committed",
-            Ok(Accepted::Duplicate) => "duplicate",
-            Ok(Accepted::Ignored) => "ignored",
+            Ok(UpdateOutcome::Committed) => "committed",
+            Ok(UpdateOutcome::Duplicate) => "duplicate",
+            Ok(UpdateOutcome::Ignored) => "ignored",
             Err(_) => "not_stored",
         };
         self.delivery.meters().messages.of(&[channel.as_str(), outcome]).inc();
@@ -126,15 +126,15 @@ impl Router {
         self.config.load_full()
     }
 
-    async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
+    async fn take(&self, mut inbound: Inbound) -> Result<UpdateOutcome, StoreError> {
         let config = self.config();
         redact(&self.redactor, &mut inbound);
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
         let others = match inbound.circumstances.proof {
-            Proof::Platform => config.access.others_of(&inbound.conversation, &inbound.sender.external_id),
-            Proof::Nobody { .. } => Vec::new(),
+            SenderProof::Platform => config.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            SenderProof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
         let (looked, files) = self.look_afar(&config, &inbound, &others, now).await?;
@@ -146,7 +146,8 @@ impl Router {
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
         let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
         let limits = config.limits;
-        let take = Arc::new(Take { inbound, others, files, seen, limits, desk, lease, foreseen, code, now });
+        let take =
+            Arc::new(IntakeTransaction { inbound, others, files, seen, limits, desk, lease, foreseen, code, now });
         self.foresee(&take).await;
         let mut taken = self.write(&take).await?;
         if let Some(look) = taken.looks.take() {
@@ -194,14 +195,15 @@ impl Router {
         &self,
         config: &IntakeConfig,
         inbound: &Inbound,
-        others: &[OtherName],
+        others: &[LinkedIdentity],
         now: Timestamp,
-    ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
+    ) -> Result<(Option<memory::PrefetchedMemories>, Vec<ReceivedFile>), StoreError> {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
             return Ok((None, Vec::new()));
         }
-        let known = self.store.read(async |tx| door::look(tx, &config.access, inbound).await).await?;
-        let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
+        let known = self.store.read(async |tx| sender_access::look(tx, &config.access, inbound).await).await?;
+        let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
+        else {
             return Ok((None, Vec::new()));
         };
         Ok((
@@ -216,9 +218,9 @@ impl Router {
         config: &IntakeConfig,
         inbound: &Inbound,
         role: Role,
-        others: &[OtherName],
-    ) -> Result<Vec<Came>, StoreError> {
-        let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
+        others: &[LinkedIdentity],
+    ) -> Result<Vec<ReceivedFile>, StoreError> {
+        let is_new = matches!(inbound.happening, InboundEvent::Posted { .. }) && !inbound.attachments.is_empty();
         let (place, id) = (&inbound.conversation, &inbound.external_id);
         if !is_new || self.store.read(async |tx| inbound::is_claimed(tx, place, id).await).await? {
             return Ok(Vec::new());

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::intake::answers::{Seen, noted};
+use crate::intake::answers::{WaitingRunSnapshot, noted};
 use crate::texts;
 use hob_agent::handover;
 use hob_agent::journal::RunKey;
@@ -26,7 +26,7 @@ pub(super) async fn show(
     tx: &mut Tx,
     session: SessionId,
     caller: &Principal,
-    seen: &[Seen],
+    seen: &[WaitingRunSnapshot],
     now: Timestamp,
 ) -> Result<String, StoreError> {
     if let Some(active) = runs::find_active(tx, session).await? {

@@ -1,6 +1,6 @@
 //! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
 
-mod places;
+mod slots;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -14,13 +14,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::lanes::places::Place;
+use crate::lanes::slots::RunSlot;
 use crate::lanes::workers::Workers;
-use hob_agent::driver::{Claimed, Driver, Found, Line, Opened, Outcome, bury, reload, take_over};
+use hob_agent::driver::{
+    ClaimOutcome, ClaimedRun, DriveOutcome, Driver, OpenedRun, RunControl, bury, reload, take_over,
+};
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
 use hob_agent::write_off::park;
-use hob_core::domain::channel::{Ended, Progress};
+use hob_core::domain::channel::{IdleReason, Progress};
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::inbound::ChannelKind;
 use hob_memory::forget;
@@ -94,11 +96,11 @@ impl Lanes {
     }
 
     /// The same, with the run that is next there, which is claimed already and has a place.
-    pub(super) fn take_up(&self, opened: Opened, place: Place) {
+    pub(super) fn take_up(&self, opened: OpenedRun, place: RunSlot) {
         self.set_going(opened.key.session, Some((opened, place)));
     }
 
-    fn set_going(&self, session: SessionId, opened: Option<(Opened, Place)>) {
+    fn set_going(&self, session: SessionId, opened: Option<(OpenedRun, RunSlot)>) {
         let may_begin = !self.inner.settings.drain.is_cancelled();
         if !self.inner.workers.call(session, opened, may_begin) {
             return;
@@ -117,7 +119,7 @@ impl Lanes {
 
     /// What a run of this platform is claimed with as it is taken in, and its place; none: it could not begin now. A run that had
     /// to wait for a place would count as one that is at work.
-    pub(super) fn lease_for(&self, channel: ChannelKind) -> Option<(Lease, Place)> {
+    pub(super) fn lease_for(&self, channel: ChannelKind) -> Option<(Lease, RunSlot)> {
         let inner = &self.inner;
         let is_served = inner.serves.load().contains(&channel) && !inner.settings.drain.is_cancelled();
         let place = is_served.then(|| inner.workers.places.take_free()).flatten()?;
@@ -161,7 +163,7 @@ impl Lanes {
     /// Wakes every lane in which something is due: at the start, and from time to time.
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
         let lease = self.inner.lease();
-        let due = async |tx: &mut Tx| runs::look::list_due(tx, &lease.owner, lease.now).await;
+        let due = async |tx: &mut Tx| runs::queries::list_due(tx, &lease.owner, lease.now).await;
         let due = self.inner.ports().store.read(due).await?;
         let mut woken = 0;
         for lane in due {
@@ -212,8 +214,8 @@ impl Inner {
     }
 
     async fn work(self: Arc<Self>, session: SessionId) {
-        let _rest = Rest(Arc::clone(&self.settings.rest));
-        let _left = Left { inner: Arc::clone(&self), session };
+        let _rest = IdleNotifier(Arc::clone(&self.settings.rest));
+        let _left = WorkerCleanup { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.workers.look_again(session) {
             let (opened, place) = tokio::select! {
@@ -247,20 +249,20 @@ impl Inner {
         self: &Arc<Self>,
         session: SessionId,
         signal: Arc<Notify>,
-        opened: Option<Opened>,
+        opened: Option<OpenedRun>,
     ) -> Result<(), StoreError> {
         // The run keeps these as long as it is driven, whatever is configured meanwhile.
         let begun = opened.as_ref().and_then(|opened| opened.begun.as_ref());
         let ports = begun.map_or_else(|| self.ports(), |begun| Arc::clone(begun.ports()));
         let was_opened = opened.is_some();
         let found = match opened {
-            Some(opened) => Found::Run(Box::new(opened.into())),
+            Some(opened) => ClaimOutcome::Run(Box::new(opened.into())),
             None => take_over(&ports.store, session, self.lease()).await?,
         };
         let claimed = match found {
-            Found::Run(claimed) => *claimed,
-            Found::Nothing | Found::Begun(_) => return Ok(()),
-            Found::Parked => {
+            ClaimOutcome::Run(claimed) => *claimed,
+            ClaimOutcome::Nothing | ClaimOutcome::Begun(_) => return Ok(()),
+            ClaimOutcome::Parked => {
                 ports.watcher.said(session);
                 self.workers.mark_again(session);
                 return Ok(());
@@ -283,16 +285,16 @@ impl Inner {
         )]
         let driven = self.settings.tracker.spawn(drive).await;
         match driven {
-            Ok(Ok(Outcome::Ended { more: true })) => self.workers.mark_again(session),
+            Ok(Ok(DriveOutcome::Ended { more: true })) => self.workers.mark_again(session),
             // Whoever adds to the lane, or answers, wakes it.
-            Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),
-            Ok(Ok(Outcome::Ended { more: false } | Outcome::Suspended)) => {}
-            Ok(Ok(Outcome::LeaseLost)) if was_opened => {
+            Ok(Ok(DriveOutcome::Waiting)) => self.asked.notify_one(),
+            Ok(Ok(DriveOutcome::Ended { more: false } | DriveOutcome::Suspended)) => {}
+            Ok(Ok(DriveOutcome::LeaseLost)) if was_opened => {
                 // It was found in the database before it was handed over here, and is driven already; others may wait.
                 tracing::debug!(run = %key.run, "the run was driven before");
                 self.workers.mark_again(session);
             }
-            Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
+            Ok(Ok(DriveOutcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.
                 self.park(key, error).await?;
@@ -335,18 +337,18 @@ impl Inner {
         let (ports, session, run) = (self.ports(), key.session, key.run);
         let (why, now) = (error.to_string(), ports.clock.now());
         if let Some(place) = ports.store.write(async move |tx| park(tx, &key, &why, now).await).await? {
-            ports.watcher.progress(&place, run, Progress::Idle(Ended::Suspended));
+            ports.watcher.progress(&place, run, Progress::Idle(IdleReason::Suspended));
         }
         ports.meters.runs.of(&["parked"]).inc();
         ports.watcher.said(session);
         Ok(())
     }
 
-    fn line(self: &Arc<Self>, signal: &Arc<Notify>) -> Line {
+    fn line(self: &Arc<Self>, signal: &Arc<Notify>) -> RunControl {
         let lanes = Lanes { inner: Arc::clone(self) };
         // Whoever works for a run, or is worked for, is served where that is.
         let wake = Arc::new(move |session| lanes.wake(session));
-        Line { signal: Arc::clone(signal), cut: self.settings.cut.clone(), wake }
+        RunControl { signal: Arc::clone(signal), cut: self.settings.cut.clone(), wake }
     }
 
     /// A run that could not be driven is let go, so that it can be claimed again.
@@ -360,7 +362,7 @@ impl Inner {
     }
 }
 
-async fn drive(ports: Arc<Ports>, line: Line, claimed: Claimed) -> Result<Outcome, StoreError> {
+async fn drive(ports: Arc<Ports>, line: RunControl, claimed: ClaimedRun) -> Result<DriveOutcome, StoreError> {
     let key = claimed.key.clone();
     match Driver::new(ports, line, &claimed) {
         Some(driver) => Box::pin(driver.drive(claimed)).await,
@@ -384,21 +386,21 @@ fn panic_message(ended: tokio::task::JoinError) -> String {
 }
 
 /// Tells those who wait for rest, however a worker ends.
-struct Rest(Arc<Notify>);
+struct IdleNotifier(Arc<Notify>);
 
-impl Drop for Rest {
+impl Drop for IdleNotifier {
     fn drop(&mut self) {
         self.0.notify_waiters();
     }
 }
 
 /// A worker that panics leaves no entry behind that would keep its lane asleep.
-struct Left {
+struct WorkerCleanup {
     inner: Arc<Inner>,
     session: SessionId,
 }
 
-impl Drop for Left {
+impl Drop for WorkerCleanup {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.inner.workers.leave(self.session);

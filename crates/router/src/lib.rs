@@ -3,13 +3,13 @@
 //! Never: a platform's call, or a decision about a run.
 //! Start at [`intake`]: one transaction per message.
 
-mod answering;
 mod attachments;
+mod chat_migration;
 mod clean;
 pub mod command;
+pub mod command_handlers;
 mod cost;
 pub mod delivery;
-pub mod events;
 pub mod expiry;
 pub mod failures;
 mod groups;
@@ -19,20 +19,20 @@ mod journal;
 pub mod lanes;
 pub mod mail;
 mod memory;
-mod moved;
+mod open_questions;
 pub mod operations;
-pub mod owners;
+pub mod owner_notices;
 pub mod pairing;
 mod pause;
 mod pause_texts;
 mod persona;
-pub mod respond;
+mod presence;
 pub mod schedules;
-mod signs;
 mod status;
 mod stopping;
 pub mod streaming;
 pub mod texts;
-mod unasked;
+mod triggered_runs;
 pub mod undo;
 mod voice;
+pub mod webhook_runs;

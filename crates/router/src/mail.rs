@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use hob_agent::projection::owners::{self, Matter};
-use hob_agent::projection::write::Words;
+use hob_agent::projection::owner_questions::{self, OwnerMatter};
+use hob_agent::projection::write::OutgoingText;
+use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::ids::{OutboxId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
-use hob_core::domain::letter::Envelope;
 use hob_core::domain::outgoing::Choice;
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::policy::access::AccessList;
-use hob_core::render::Piece;
+use hob_core::render::RenderedPiece;
 use hob_store::error::StoreError;
-use hob_store::held::{self, Held, NewHeld};
-use hob_store::outbox::{self, NewChunk, Waiting};
+use hob_store::outbox::{self, NewChunk, PendingChunk};
+use hob_store::quarantined_mail::{self, NewQuarantinedMail, QuarantinedMail};
 use hob_store::{Tx, millis};
 
 /// After so long a letter is not sent any more.
@@ -34,7 +34,7 @@ const LISTED_CHARS: usize = 80;
 
 /// Whom letters go to unasked, and how often.
 #[derive(Debug, Clone, Default)]
-pub struct LetterRules {
+pub struct EmailPolicy {
     /// Those whom the config names are known.
     pub access: Arc<AccessList>,
     /// How many letters somebody gets within an hour, by account.
@@ -43,7 +43,7 @@ pub struct LetterRules {
 
 /// Whether a letter may go out.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Gate {
+pub(super) enum SendDecision {
     /// It may; in these sessions owners are asked whether others may have it, too.
     Open(Vec<SessionId>),
     /// It waits for its time, or for an owner; in these sessions owners are asked.
@@ -54,17 +54,17 @@ pub(super) enum Gate {
 /// an owner says of the others.
 pub(super) async fn gate(
     tx: &mut Tx,
-    waiting: &mut Waiting,
-    rules: &LetterRules,
+    waiting: &mut PendingChunk,
+    rules: &EmailPolicy,
     now: Timestamp,
-) -> Result<Gate, StoreError> {
+) -> Result<SendDecision, StoreError> {
     let place = waiting.message.destination.conversation.clone();
     // What there is nobody for, the channel refuses with its reason.
     let Some(envelope) = waiting.message.envelope.as_deref().and_then(Envelope::decode) else {
-        return Ok(Gate::Open(Vec::new()));
+        return Ok(SendDecision::Open(Vec::new()));
     };
     if place.channel != ChannelKind::Email {
-        return Ok(Gate::Open(Vec::new()));
+        return Ok(SendDecision::Open(Vec::new()));
     }
     let (mut recipients, mut strangers) = (Vec::new(), Vec::new());
     for address in envelope.recipients() {
@@ -75,43 +75,43 @@ pub(super) async fn gate(
     if !strangers.is_empty() {
         let theirs = envelope.only(&strangers);
         if recipients.is_empty() {
-            return ask_first(tx, waiting, &theirs, rules, now).await.map(Gate::Shut);
+            return ask_first(tx, waiting, &theirs, rules, now).await.map(SendDecision::Shut);
         }
         if let Some(apart) = set_apart(tx, waiting, &theirs, now).await? {
             asked = ask_first(tx, &apart, &theirs, rules, now).await?;
         }
         waiting.message.envelope = envelope.only(&recipients).encode();
         if let Some(envelope) = &waiting.message.envelope {
-            held::readdress(tx, waiting.message.id, envelope).await?;
+            quarantined_mail::readdress(tx, waiting.message.id, envelope).await?;
         }
     }
     let most = rules.per_hour_max.get(&place.account).copied().map_or(i64::MAX, i64::from);
     let since = before(now, COUNTED);
-    held::uncount(tx, since).await?;
+    quarantined_mail::uncount(tx, since).await?;
     let mut until = None;
     for address in &recipients {
-        let counted = held::counted(tx, &place.account, address, waiting.message.id, since).await?;
+        let counted = quarantined_mail::counted(tx, &place.account, address, waiting.message.id, since).await?;
         until = until.max(counted.and_then(|(count, oldest)| oldest.filter(|_| count >= most)));
     }
     if let Some(oldest) = until {
         tracing::warn!(outbox = %waiting.message.id, "a letter waits: its recipient has had {most} within an hour; mind a loop");
         let hour = i64::try_from(COUNTED.as_millis()).unwrap_or(i64::MAX);
-        held::put_off(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
-        return Ok(Gate::Shut(asked));
+        quarantined_mail::put_off(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
+        return Ok(SendDecision::Shut(asked));
     }
     for address in &recipients {
-        held::count(tx, &place.account, address, waiting.message.id, now).await?;
+        quarantined_mail::count(tx, &place.account, address, waiting.message.id, now).await?;
     }
-    Ok(Gate::Open(asked))
+    Ok(SendDecision::Open(asked))
 }
 
 /// A copy of a letter for some of those to whom it would go.
 async fn set_apart(
     tx: &mut Tx,
-    waiting: &Waiting,
+    waiting: &PendingChunk,
     envelope: &Envelope,
     now: Timestamp,
-) -> Result<Option<Waiting>, StoreError> {
+) -> Result<Option<PendingChunk>, StoreError> {
     let message = &waiting.message;
     let (key, envelope) = (format!("mail:{}:apart", message.id), envelope.encode());
     let chunk = NewChunk {
@@ -119,13 +119,13 @@ async fn set_apart(
         session: waiting.session,
         run: message.run,
         destination: &message.destination,
-        piece: &Piece { text: message.text.clone(), markup: message.markup.clone() },
+        piece: &RenderedPiece { text: message.text.clone(), markup: message.markup.clone() },
         choices: &[],
         file: message.file.as_ref().map(|file| file.id),
-        part: outbox::Part::Words,
+        part: outbox::ChunkRole::Words,
     };
     outbox::add(tx, &chunk, now).await?;
-    let id = held::address(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
+    let id = quarantined_mail::address(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
     Ok(id.map(|id| {
         let mut apart = waiting.clone();
         apart.message.id = id;
@@ -139,35 +139,45 @@ async fn is_known(tx: &mut Tx, access: &AccessList, place: &Conversation, addres
     if door.is_some_and(|door| door.roles.contains_key(address)) {
         return Ok(true);
     }
-    held::is_known(tx, &place.account, address).await
+    quarantined_mail::is_known(tx, &place.account, address).await
 }
 
 /// Holds the letter, and puts it before the owners unless another one to the same people is before them already.
 async fn ask_first(
     tx: &mut Tx,
-    waiting: &Waiting,
+    waiting: &PendingChunk,
     envelope: &Envelope,
-    rules: &LetterRules,
+    rules: &EmailPolicy,
     now: Timestamp,
 ) -> Result<Vec<SessionId>, StoreError> {
     let message = &waiting.message;
     let place = &message.destination.conversation;
     let names = envelope.recipients().collect::<Vec<_>>().join(", ");
-    let new = NewHeld { id: message.id, account: &place.account, recipients: &names, subject: &envelope.subject };
-    held::expire(tx, before(now, HELD_MAX), now).await?;
-    if !held::hold(tx, &new, now).await? {
+    let new =
+        NewQuarantinedMail { id: message.id, account: &place.account, recipients: &names, subject: &envelope.subject };
+    quarantined_mail::expire(tx, before(now, HELD_MAX), now).await?;
+    if !quarantined_mail::hold(tx, &new, now).await? {
         return Ok(Vec::new());
     }
     let text = question(message.id, &names, &envelope.subject, &message.text);
-    let choice =
-        |label: &str, send: bool| Choice { label: label.to_owned(), token: Press { id: message.id, send }.token() };
+    let choice = |label: &str, send: bool| Choice {
+        label: label.to_owned(),
+        token: MailButtonPress { id: message.id, send }.token(),
+    };
     let choices = [choice("Send it", true), choice("Do not send", false)];
     let (thread, subject) = (format!("{}@held.invalid", message.id), format!("May I answer {names}?"));
-    let matter = Matter { here: place, thread: &thread, subject: &subject };
+    let matter = OwnerMatter { here: place, thread: &thread, subject: &subject };
     let mut asked = Vec::new();
-    for desk in owners::desks(tx, &rules.access, matter, now).await? {
+    for desk in owner_questions::desks(tx, &rules.access, matter, now).await? {
         let key = format!("mail:{}:{}", message.id, desk.session);
-        owners::put(tx, &desk, (&key, message.run), Words { choices: &choices, ..Words::note(&text) }, now).await?;
+        owner_questions::put(
+            tx,
+            &desk,
+            (&key, message.run),
+            OutgoingText { choices: &choices, ..OutgoingText::note(&text) },
+            now,
+        )
+        .await?;
         asked.push(desk.session);
     }
     if asked.is_empty() {
@@ -198,14 +208,14 @@ fn before(now: Timestamp, span: SignedDuration) -> Timestamp {
 
 /// A button under the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Press {
+pub struct MailButtonPress {
     /// Which letter.
     pub id: OutboxId,
     /// Whether it goes out.
     pub send: bool,
 }
 
-impl Press {
+impl MailButtonPress {
     fn token(self) -> String {
         format!("mail:{}:{}", self.id, if self.send { "yes" } else { "no" })
     }
@@ -225,32 +235,32 @@ impl Press {
 
 /// What `/mail` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum MailCommand {
     /// Show what is held.
     List,
     /// Decide over one.
-    Decide(Press),
+    Decide(MailButtonPress),
 }
 
-impl Order {
+impl MailCommand {
     /// What the words after `/mail` ask for.
     #[must_use]
     pub fn parse(words: &[&str]) -> Option<Self> {
         match words {
             [] => Some(Self::List),
-            [word, id] => Press::parse(&format!("mail:{id}:{}", word.to_lowercase())).map(Self::Decide),
+            [word, id] => MailButtonPress::parse(&format!("mail:{id}:{}", word.to_lowercase())).map(Self::Decide),
             _ => None,
         }
     }
 }
 
 /// What was decided, in words, and who has something to send now.
-pub(super) struct Decided {
+pub(super) struct MailDecisionOutcome {
     pub(super) text: String,
     pub(super) released: Vec<SessionId>,
 }
 
-impl Decided {
+impl MailDecisionOutcome {
     fn nothing(text: impl Into<String>) -> Self {
         Self { text: text.into(), released: Vec::new() }
     }
@@ -265,39 +275,45 @@ const TOO_LATE: &str = "That letter does not wait any more.";
 pub(super) async fn carry_out(
     tx: &mut Tx,
     principal: &Principal,
-    order: Order,
+    order: MailCommand,
     now: Timestamp,
-) -> Result<Decided, StoreError> {
+) -> Result<MailDecisionOutcome, StoreError> {
     if principal.role != Role::Owner {
-        return Ok(Decided::nothing(OWNERS_ONLY));
+        return Ok(MailDecisionOutcome::nothing(OWNERS_ONLY));
     }
-    held::expire(tx, before(now, HELD_MAX), now).await?;
+    quarantined_mail::expire(tx, before(now, HELD_MAX), now).await?;
     match order {
-        Order::List => Ok(Decided::nothing(listed(&held::list(tx).await?, now))),
-        Order::Decide(press) => match held::find(tx, press.id).await? {
+        MailCommand::List => Ok(MailDecisionOutcome::nothing(listed(&quarantined_mail::list(tx).await?, now))),
+        MailCommand::Decide(press) => match quarantined_mail::find(tx, press.id).await? {
             Some(letter) => decide(tx, &letter, press.send, principal.user, now).await,
-            None => Ok(Decided::nothing(TOO_LATE)),
+            None => Ok(MailDecisionOutcome::nothing(TOO_LATE)),
         },
     }
 }
 
-async fn decide(tx: &mut Tx, letter: &Held, send: bool, by: UserId, now: Timestamp) -> Result<Decided, StoreError> {
-    let released = held::decide(tx, letter, send, by, now).await?;
+async fn decide(
+    tx: &mut Tx,
+    letter: &QuarantinedMail,
+    send: bool,
+    by: UserId,
+    now: Timestamp,
+) -> Result<MailDecisionOutcome, StoreError> {
+    let released = quarantined_mail::decide(tx, letter, send, by, now).await?;
     if !send {
-        return Ok(Decided::nothing(format!("Not sent to {}.", letter.recipients)));
+        return Ok(MailDecisionOutcome::nothing(format!("Not sent to {}.", letter.recipients)));
     }
     for address in letter.recipients.split(", ") {
-        held::know(tx, &letter.account, address, by, now).await?;
+        quarantined_mail::know(tx, &letter.account, address, by, now).await?;
     }
     let text = format!("It goes out. From now on I answer {} without asking.", letter.recipients);
-    Ok(Decided { text, released })
+    Ok(MailDecisionOutcome { text, released })
 }
 
-fn listed(held: &[Held], now: Timestamp) -> String {
+fn listed(held: &[QuarantinedMail], now: Timestamp) -> String {
     if held.is_empty() {
         return "No letter waits for an owner.".to_owned();
     }
-    let line = |letter: &Held| {
+    let line = |letter: &QuarantinedMail| {
         let hours = (millis(now) - letter.held_at).max(0) / 3_600_000;
         let text = shortened(&letter.text.split_whitespace().collect::<Vec<_>>().join(" "), LISTED_CHARS);
         format!("{}: to {}, about {}, for {hours} h: {text}", letter.id, letter.recipients, letter.subject)
@@ -312,25 +328,27 @@ mod tests {
 
     #[test]
     fn n14_a_button_names_its_letter_and_the_decision() {
-        for press in [Press { id: OutboxId(12), send: true }, Press { id: OutboxId(3), send: false }] {
-            assert_eq!(Press::parse(&press.token()), Some(press));
+        for press in
+            [MailButtonPress { id: OutboxId(12), send: true }, MailButtonPress { id: OutboxId(3), send: false }]
+        {
+            assert_eq!(MailButtonPress::parse(&press.token()), Some(press));
         }
         for token in ["", "mail:", "mail:x:yes", "mail:1:maybe", "mail:1", "q:1:1:1"] {
-            assert_eq!(Press::parse(token), None, "{token}");
+            assert_eq!(MailButtonPress::parse(token), None, "{token}");
         }
     }
 
     #[test]
     fn n14_what_mail_asks_for() {
-        let decide = |send| Some(Order::Decide(Press { id: OutboxId(7), send }));
+        let decide = |send| Some(MailCommand::Decide(MailButtonPress { id: OutboxId(7), send }));
         for (words, expected) in [
-            (&[][..], Some(Order::List)),
+            (&[][..], Some(MailCommand::List)),
             (&["yes", "7"], decide(true)),
             (&["No", "7"], decide(false)),
             (&["7"], None),
             (&["yes", "seven"], None),
         ] {
-            assert_eq!(Order::parse(words), expected, "{words:?}");
+            assert_eq!(MailCommand::parse(words), expected, "{words:?}");
         }
     }
 
@@ -344,7 +362,7 @@ mod tests {
 
         /mail yes 7 sends it and lets me answer them from now on, /mail no 7 does not send it.
         ");
-        let letter = Held {
+        let letter = QuarantinedMail {
             id: OutboxId(7),
             session: SessionId(1),
             account: "default".to_owned(),

@@ -4,22 +4,22 @@
 //! Never: somebody let in by being first, or by knowing a name. A code is said once, holds an hour, and is kept as a hash.
 //! Start at `knock` (a stranger writes) and `command` (an owner answers).
 
-pub mod desk;
+pub mod codes;
 pub mod texts;
 
 use jiff::Timestamp;
 
-use crate::command::Pair;
-use crate::respond::Told;
-use crate::unasked::say;
+use crate::command::PairRequest;
+use crate::command_handlers::CommandOutcome;
+use crate::triggered_runs::say;
 use hob_core::domain::ids::SessionId;
-use hob_core::domain::inbound::{ChannelKind, Conversation, Proof, Sender};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Sender, SenderProof};
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::policy::access::AccessList;
-use hob_core::policy::pairing::{Code, FIRST_GUESSES_MAX, GUESSES_MAX, Knock, gives_code, may_become_owner};
+use hob_core::policy::pairing::{Code, FIRST_GUESSES_MAX, GUESSES_MAX, StrangerContact, gives_code, may_become_owner};
 use hob_store::error::StoreError;
 use hob_store::members::Member;
-use hob_store::pairings::Pairing;
+use hob_store::pairings::PendingPairing;
 use hob_store::users::Identity;
 use hob_store::{Tx, members, millis, pairings, private_chats, users};
 
@@ -28,7 +28,7 @@ use hob_store::{Tx, members, millis, pairings, private_chats, users};
 pub(super) struct Visitor<'a> {
     pub(super) place: &'a Conversation,
     pub(super) sender: &'a Sender,
-    pub(super) proof: &'a Proof,
+    pub(super) proof: &'a SenderProof,
 }
 
 /// A stranger writes to Hob alone: gives what they are told, if anything; `code` is theirs if they get one.
@@ -42,7 +42,7 @@ pub(super) async fn knock(
     let Visitor { place, sender, proof } = visitor;
     pairings::sweep(tx, now).await?;
     let (has_code, open) = pairings::known(tx, place, &sender.external_id).await?;
-    if !gives_code(place, proof, Knock { has_door: access.has_door(place), has_code, open }) {
+    if !gives_code(place, proof, StrangerContact { has_door: access.has_door(place), has_code, open }) {
         return Ok(None);
     }
     pairings::add(tx, place, sender, &code.hash(), now).await?;
@@ -53,7 +53,7 @@ pub(super) async fn knock(
 
 /// What came of a word that may be the first owner's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum First {
+pub(super) enum FirstOwnerOutcome {
     /// They are the owner.
     Bound,
     /// It was another word.
@@ -68,28 +68,33 @@ pub(super) async fn become_owner(
     visitor: Visitor<'_>,
     said: &str,
     now: Timestamp,
-) -> Result<First, StoreError> {
+) -> Result<FirstOwnerOutcome, StoreError> {
     let Visitor { place, sender, proof } = visitor;
     let known = pairings::first_owner(tx).await?.filter(|_| may_become_owner(place, proof));
     let Some((code, _)) = known.filter(|(_, guesses)| *guesses < FIRST_GUESSES_MAX) else {
-        return Ok(First::Closed);
+        return Ok(FirstOwnerOutcome::Closed);
     };
     // Hashes, so that how long the comparing takes tells nothing.
     let fits = Code::parse(&code).zip(Code::parse(said)).is_some_and(|(known, said)| known.hash() == said.hash());
     if !fits {
         pairings::guessed_first_owner(tx).await?;
         tracing::warn!(channel = %place.channel, "pairing.guessed: a wrong code for the first owner");
-        return Ok(First::Wrong);
+        return Ok(FirstOwnerOutcome::Wrong);
     }
     members::add(tx, place, sender, Role::Owner, now).await?;
     pairings::set_first_owner(tx, None).await?;
     pairings::drop_of(tx, place, &sender.external_id).await?;
     tracing::info!(channel = %place.channel, "pairing.owner: the first owner is known");
-    Ok(First::Bound)
+    Ok(FirstOwnerOutcome::Bound)
 }
 
 /// Lets the stranger in who has this code, and tells them; none: nobody has it.
-pub async fn confirm(tx: &mut Tx, code: &Code, role: Role, now: Timestamp) -> Result<Option<Confirmed>, StoreError> {
+pub async fn confirm(
+    tx: &mut Tx,
+    code: &Code,
+    role: Role,
+    now: Timestamp,
+) -> Result<Option<ConfirmedPairing>, StoreError> {
     let Some(pairing) = pairings::take(tx, &code.hash(), now).await? else {
         return Ok(None);
     };
@@ -113,27 +118,31 @@ pub async fn confirm(tx: &mut Tx, code: &Code, role: Role, now: Timestamp) -> Re
     let key = format!("pairing:{}:{}", pairing.code, millis(now));
     let told = say(tx, &place, &key, texts::PAIRED, now).await?;
     tracing::info!(channel = %place.channel, role = role.as_str(), "pairing.confirmed");
-    Ok(Some(Confirmed { pairing, told }))
+    Ok(Some(ConfirmedPairing { pairing, told }))
 }
 
 /// Somebody who was let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmed {
+pub struct ConfirmedPairing {
     /// Who.
-    pub pairing: Pairing,
+    pub pairing: PendingPairing,
     /// Where they are told.
     pub told: SessionId,
 }
 
 /// Who gives a command here.
-pub(super) struct Commander<'a> {
+pub(super) struct PairingCaller<'a> {
     pub(super) principal: &'a Principal,
     pub(super) visitor: Visitor<'a>,
     pub(super) now: Timestamp,
 }
 
 /// `/pair`: by an owner for somebody else, or by somebody who is to become the first owner.
-pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>) -> Result<Told, StoreError> {
+pub(super) async fn command(
+    tx: &mut Tx,
+    by: &PairingCaller<'_>,
+    pair: Option<&PairRequest>,
+) -> Result<CommandOutcome, StoreError> {
     let Visitor { place, sender, .. } = by.visitor;
     let is_alone = place.is_private() || place.channel == ChannelKind::Email;
     if !is_alone {
@@ -144,9 +153,9 @@ pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>
     };
     if by.principal.role < Role::Owner {
         let told = match become_owner(tx, by.visitor, &pair.code, by.now).await? {
-            First::Bound => texts::OWNER,
-            First::Wrong => texts::WRONG,
-            First::Closed => texts::OWNERS_ONLY,
+            FirstOwnerOutcome::Bound => texts::OWNER,
+            FirstOwnerOutcome::Wrong => texts::WRONG,
+            FirstOwnerOutcome::Closed => texts::OWNERS_ONLY,
         };
         return Ok(told.to_owned().into());
     }
@@ -159,8 +168,8 @@ pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>
         None => None,
     };
     match found {
-        Some(Confirmed { pairing, told }) => {
-            Ok(Told { elsewhere: Some(told), ..Told::from(texts::confirmed(&pairing, pair.role)) })
+        Some(ConfirmedPairing { pairing, told }) => {
+            Ok(CommandOutcome { elsewhere: Some(told), ..CommandOutcome::from(texts::confirmed(&pairing, pair.role)) })
         }
         None => {
             pairings::guessed(tx, place, &sender.external_id, by.now).await?;
@@ -170,7 +179,7 @@ pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>
 }
 
 /// `/people`.
-pub(super) async fn people(tx: &mut Tx, access: &AccessList, by: &Commander<'_>) -> Result<String, StoreError> {
+pub(super) async fn people(tx: &mut Tx, access: &AccessList, by: &PairingCaller<'_>) -> Result<String, StoreError> {
     if by.principal.role < Role::Owner {
         return Ok(texts::OWNERS_ONLY.to_owned());
     }
@@ -182,7 +191,7 @@ pub(super) async fn people(tx: &mut Tx, access: &AccessList, by: &Commander<'_>)
 pub(super) async fn unpair(
     tx: &mut Tx,
     access: &AccessList,
-    by: &Commander<'_>,
+    by: &PairingCaller<'_>,
     who: Option<&str>,
 ) -> Result<String, StoreError> {
     if by.principal.role < Role::Owner {

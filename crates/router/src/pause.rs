@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::command::Reach;
+use crate::command::PauseScope;
 use crate::pause_texts as texts;
 use hob_agent::driver::encode_signal;
 use hob_agent::signal::Signal;
@@ -13,11 +13,11 @@ use hob_core::domain::ids::SessionId;
 use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
-use hob_store::{Tx, agents, open_runs, runs, sessions, signals, switches};
+use hob_store::{Tx, agents, emergency_stop, open_runs, runs, sessions, signals};
 
 /// What stands in the way of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standstill {
+pub(super) enum ActivePause {
     /// The emergency stop, and by whom.
     Everywhere(String),
     /// The conversation's own, and by whom.
@@ -25,36 +25,36 @@ pub(super) enum Standstill {
 }
 
 /// Does the conversation stand still? The emergency stop is named first: nothing else helps.
-pub(super) async fn standstill(tx: &mut Tx, session: SessionId) -> Result<Option<Standstill>, StoreError> {
-    if let Some(name) = switches::paused_by(tx).await? {
-        return Ok(Some(Standstill::Everywhere(name)));
+pub(super) async fn standstill(tx: &mut Tx, session: SessionId) -> Result<Option<ActivePause>, StoreError> {
+    if let Some(name) = emergency_stop::paused_by(tx).await? {
+        return Ok(Some(ActivePause::Everywhere(name)));
     }
-    Ok(sessions::paused_by(tx, session).await?.map(|pause| Standstill::Here(pause.name)))
+    Ok(sessions::paused_by(tx, session).await?.map(|pause| ActivePause::Here(pause.name)))
 }
 
 /// Who paused or resumes what, and when.
-pub(super) struct Order<'a> {
+pub(super) struct PauseRequest<'a> {
     pub(super) session: &'a Session,
     pub(super) principal: &'a Principal,
     pub(super) now: Timestamp,
 }
 
 /// `/pause`, `/pause all`.
-pub(super) async fn pause(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Result<String, StoreError> {
+pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseScope) -> Result<String, StoreError> {
     let by = order.principal.user;
     let signal = Signal::Pause { by };
     match reach {
-        Reach::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
-        Reach::Everywhere => {
-            switches::pause(tx, by, order.now).await?;
+        PauseScope::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
+        PauseScope::Everywhere => {
+            emergency_stop::pause(tx, by, order.now).await?;
             for run in open_runs::list_active(tx).await? {
                 signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;
             }
             tracing::warn!(%by, "house.paused");
             Ok(texts::PAUSED_ALL.to_owned())
         }
-        Reach::Here if order.principal.role < Role::User => Ok(texts::NOT_FOR_GUESTS.to_owned()),
-        Reach::Here => {
+        PauseScope::Here if order.principal.role < Role::User => Ok(texts::NOT_FOR_GUESTS.to_owned()),
+        PauseScope::Here => {
             if let Some(standstill) = standstill(tx, order.session.id).await? {
                 return Ok(texts::stands_still(&standstill));
             }
@@ -74,16 +74,16 @@ pub(super) async fn pause(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resul
 }
 
 /// `/resume`, `/resume all`.
-pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Result<String, StoreError> {
+pub(super) async fn resume(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseScope) -> Result<String, StoreError> {
     let by = order.principal.user;
     let signal = Signal::Resume { by };
     match reach {
-        Reach::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
-        Reach::Everywhere => {
-            if switches::paused_by(tx).await?.is_none() {
+        PauseScope::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
+        PauseScope::Everywhere => {
+            if emergency_stop::paused_by(tx).await?.is_none() {
                 return Ok(texts::NOTHING_PAUSED.to_owned());
             }
-            switches::resume(tx).await?;
+            emergency_stop::resume(tx).await?;
             for run in open_runs::list_active(tx).await? {
                 // A conversation's own pause holds on.
                 let home = agents::home(tx, run.id).await?.unwrap_or(run.session);
@@ -94,8 +94,8 @@ pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resu
             tracing::warn!(%by, "house.resumed");
             Ok(texts::RESUMED_ALL.to_owned())
         }
-        Reach::Here => {
-            let everywhere = switches::paused_by(tx).await?.map(Standstill::Everywhere);
+        PauseScope::Here => {
+            let everywhere = emergency_stop::paused_by(tx).await?.map(ActivePause::Everywhere);
             let Some(pause) = sessions::paused_by(tx, order.session.id).await? else {
                 return Ok(everywhere.map_or(texts::NOTHING_PAUSED.to_owned(), |all| texts::stands_still(&all)));
             };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::pause::Standstill;
+use crate::pause::ActivePause;
 use hob_agent::machine::approval::scope;
 use hob_store::grants::GrantRow;
 
@@ -35,17 +35,17 @@ pub(super) const FOR_OWNERS_TO_APPROVE: &str = "Only an owner can approve or den
 pub(super) const NO_GRANTS: &str = "Nothing has a lasting permission here: I ask each time.";
 
 /// Why it stands still, and what helps.
-pub(super) fn stands_still(standstill: &Standstill) -> String {
+pub(super) fn stands_still(standstill: &ActivePause) -> String {
     match standstill {
-        Standstill::Everywhere(name) => {
+        ActivePause::Everywhere(name) => {
             format!("Everything is paused, by {name}. It goes on when an owner says /resume all.")
         }
-        Standstill::Here(name) => format!("This conversation is paused, by {name}. It goes on with /resume."),
+        ActivePause::Here(name) => format!("This conversation is paused, by {name}. It goes on with /resume."),
     }
 }
 
 /// A message was taken in, and waits.
-pub(super) fn waits(standstill: &Standstill, place: i64) -> String {
+pub(super) fn waits(standstill: &ActivePause, place: i64) -> String {
     let others = match place - 1 {
         ..=0 => String::new(),
         1 => " One message is before it.".to_owned(),
@@ -55,10 +55,10 @@ pub(super) fn waits(standstill: &Standstill, place: i64) -> String {
 }
 
 /// The line of `/status`.
-pub(super) fn status(standstill: &Standstill) -> String {
+pub(super) fn status(standstill: &ActivePause) -> String {
     match standstill {
-        Standstill::Everywhere(name) => format!("paused: everything, by {name}"),
-        Standstill::Here(name) => format!("paused: this conversation, by {name}"),
+        ActivePause::Everywhere(name) => format!("paused: everything, by {name}"),
+        ActivePause::Here(name) => format!("paused: this conversation, by {name}"),
     }
 }
 
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn b7_a_message_to_a_paused_house_is_told_so() {
-        let all = Standstill::Everywhere("Ada".to_owned());
-        let here = Standstill::Here("Ben".to_owned());
+        let all = ActivePause::Everywhere("Ada".to_owned());
+        let here = ActivePause::Here("Ben".to_owned());
         let told = [waits(&all, 1), waits(&here, 1), waits(&here, 2), waits(&here, 3), status(&all), status(&here)];
         insta::assert_snapshot!(told.join("\n"), @"
         Taken in; it waits. Everything is paused, by Ada. It goes on when an owner says /resume all.

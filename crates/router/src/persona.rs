@@ -1,9 +1,9 @@
 //! `/persona`: who Hob is in a conversation (row C3), its answers and its words.
 
-use crate::respond::Caller;
+use crate::command_handlers::Caller;
 use hob_agent::persona::Personas;
 use hob_core::domain::principal::Role;
-use hob_core::policy::persona::Resolved;
+use hob_core::policy::persona::ResolvedPersona;
 use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::sessions::{self, Session};
@@ -56,7 +56,7 @@ fn shown(name: Option<&str>) -> &str {
     name.unwrap_or("nobody in particular")
 }
 
-fn listed(resolved: &Resolved<'_>, known: &[&str]) -> String {
+fn listed(resolved: &ResolvedPersona<'_>, known: &[&str]) -> String {
     let mut lines = Vec::new();
     lines.extend(resolved.gone.map(|gone| format!("{gone}, which was chosen here, is not configured any more.")));
     let why = resolved.persona.map(|(_, origin)| format!(" ({})", origin.words())).unwrap_or_default();
@@ -81,12 +81,12 @@ fn unknown(name: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_core::policy::persona::Origin;
+    use hob_core::policy::persona::PersonaOrigin;
 
     #[test]
     fn c3_the_words() {
-        let cook = Resolved { persona: Some(("cook", Origin::Chat)), gone: None };
-        let gone = Resolved { persona: None, gone: Some("nurse") };
+        let cook = ResolvedPersona { persona: Some(("cook", PersonaOrigin::Chat)), gone: None };
+        let gone = ResolvedPersona { persona: None, gone: Some("nurse") };
         insta::assert_snapshot!(listed(&cook, &["clerk", "cook"]), @r"
         I am cook (set for this chat).
         /persona NAME chooses another, /persona default undoes that: clerk, cook.

@@ -6,19 +6,19 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::command_handlers::{Caller, CommandContext, config_line};
 use crate::intake::answers::waits_for_agents;
-use crate::respond::{Caller, Desk, config_line};
 use crate::{pause, pause_texts, persona, texts};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::policy::budget::{Amount, Scope, Span};
-use hob_model::budget_guard::Standing;
-use hob_store::agents::AtWork;
+use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
+use hob_model::budget_guard::CapUsage;
+use hob_store::agents::WorkingAgent;
 use hob_store::error::StoreError;
-use hob_store::runs::look::StateCount;
-use hob_store::spend::Spent;
+use hob_store::runs::queries::StateCount;
+use hob_store::spend::SpendTotals;
 use hob_store::{Tx, agents, millis, outbox, runs, schedules, spend};
 
 /// The most lines of one kind; what is left is counted.
@@ -28,21 +28,21 @@ const JOBS_MAX: i64 = 3;
 
 /// What `/status` shows.
 #[derive(Debug, Clone)]
-struct Status {
+struct StatusReport {
     up: SignedDuration,
     troubles: Vec<String>,
     paused: Option<String>,
     here: Option<String>,
     waiting_here: i64,
-    agents: Vec<AtWork>,
+    agents: Vec<WorkingAgent>,
     model: String,
     resting: Vec<String>,
     persona: Option<String>,
     runs: Vec<StateCount>,
-    queue: runs::look::Queue,
-    outbox: Vec<outbox::look::StateCount>,
+    queue: runs::queries::QueueSummary,
+    outbox: Vec<outbox::queries::StateCount>,
     next_jobs: Vec<i64>,
-    sums: Option<Sums>,
+    sums: Option<HouseholdUsage>,
     standing: Vec<String>,
     channels: Vec<(ChannelKind, String, ChannelHealth)>,
     memory: String,
@@ -55,18 +55,18 @@ struct Status {
 
 /// What the whole house uses; none of it is a guest's to know.
 #[derive(Debug, Clone)]
-struct Sums {
+struct HouseholdUsage {
     today: Money,
-    caps: Vec<Standing>,
-    spent: Spent,
+    caps: Vec<CapUsage>,
+    spent: SpendTotals,
 }
 
-impl Sums {
+impl HouseholdUsage {
     async fn of(
         tx: &mut Tx,
-        desk: &Desk,
+        desk: &CommandContext,
         caller: &Caller<'_>,
-        caps: Vec<Standing>,
+        caps: Vec<CapUsage>,
     ) -> Result<Option<Self>, StoreError> {
         let (budget_guard, now) = (&desk.house.budget_guard, desk.now);
         if caller.principal.role == Role::Guest {
@@ -84,7 +84,7 @@ impl Sums {
 }
 
 /// How Hob is, for whoever asks here.
-pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
+pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
     let (house, now, session) = (&desk.house, desk.now, caller.session.id);
     let day_ago = now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, session).await?;
@@ -98,7 +98,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let zone = house.budget_guard.zone.clone();
     let caps = house.budget_guard.standing(tx, desk.spender(caller), now).await?;
     let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
-    let status = Status {
+    let status = StatusReport {
         up: now.duration_since(house.started),
         troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
         paused: pause::standstill(tx, session).await?.as_ref().map(pause_texts::status),
@@ -108,11 +108,11 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         persona: persona::line(&house.personas, caller),
-        runs: runs::look::count_open(tx).await?,
-        queue: runs::look::queue(tx).await?,
-        outbox: outbox::look::count(tx, day_ago).await?,
+        runs: runs::queries::count_open(tx).await?,
+        queue: runs::queries::queue(tx).await?,
+        outbox: outbox::queries::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        sums: Sums::of(tx, desk, caller, caps).await?,
+        sums: HouseholdUsage::of(tx, desk, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: desk.channels.clone(),
         memory: house.memory.nearby.standing().to_string(),
@@ -126,8 +126,8 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
 }
 
 /// The screen: pure.
-fn shown(status: &Status) -> String {
-    let Status { now, zone, .. } = status;
+fn shown(status: &StatusReport) -> String {
+    let StatusReport { now, zone, .. } = status;
     let here = match status.here.as_deref() {
         Some("waiting") => "waiting for an answer",
         Some(_) => "working",
@@ -177,7 +177,7 @@ fn listed(items: impl Iterator<Item = String>, nothing: &str) -> String {
 }
 
 /// Open runs of one state; of those that wait for their turn, how long the oldest has.
-fn open(row: &StateCount, status: &Status) -> String {
+fn open(row: &StateCount, status: &StatusReport) -> String {
     match status.queue.oldest.filter(|_| row.state == "queued") {
         Some(oldest) => format!("{} {} (oldest {})", row.count, row.state, since(oldest, status.now)),
         None => format!("{} {}", row.count, row.state),
@@ -198,31 +198,31 @@ fn job(at: i64, now: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// What somebody has used of their own tokens.
-fn tokens_of(Standing { window, used }: &Standing) -> String {
+fn tokens_of(CapUsage { window, used }: &CapUsage) -> String {
     let (cap, used) = (&window.cap, used.unwrap_or_default().tokens);
-    let most = if let Amount::Tokens(most) = cap.most { most } else { 0 };
-    let anew = window.resets.as_ref().filter(|_| cap.scope != Scope::Person(Span::Hour));
+    let most = if let CapAmount::Tokens(most) = cap.most { most } else { 0 };
+    let anew = window.resets.as_ref().filter(|_| cap.scope != CapScope::Person(CapPeriod::Hour));
     let anew = anew.map(|at| format!(", anew on {}", at.strftime("%A, %-d %B, %H:%M"))).unwrap_or_default();
     format!("your tokens: {used} of {most} for {}{anew}", cap.words)
 }
 
 /// What today cost, of how much, and which other cap is nearly used up.
-fn money(sums: &Sums) -> String {
-    let is_days = |cap: &&Standing| cap.is_of(Scope::House(Span::Day), true);
+fn money(sums: &HouseholdUsage) -> String {
+    let is_days = |cap: &&CapUsage| cap.is_of(CapScope::House(CapPeriod::Day), true);
     let today = match sums.caps.iter().find(is_days) {
-        Some(Standing { window, used }) => {
+        Some(CapUsage { window, used }) => {
             format!("{} of {}", used.map_or(sums.today, |used| used.usd), window.cap.most)
         }
         None => format!("{}, no cap for a day", sums.today),
     };
-    let near = sums.caps.iter().filter(|cap| !is_days(cap)).filter_map(|Standing { window, used }| {
+    let near = sums.caps.iter().filter(|cap| !is_days(cap)).filter_map(|CapUsage { window, used }| {
         let used = used.filter(|used| window.is_nearly_used(*used))?;
         Some(format!("; {} for {}", window.shown(used), window.cap.words))
     });
     format!("today: {today}{}", near.collect::<String>())
 }
 
-fn tokens(spent: &Spent) -> String {
+fn tokens(spent: &SpendTotals) -> String {
     let cached = match spent.input_tokens {
         0 => String::new(),
         input => format!(" ({} % from cache)", spent.cached_tokens.saturating_mul(100) / input),
@@ -263,7 +263,7 @@ fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<String> {
 }
 
 /// An agent at work.
-fn agent(agent: &AtWork) -> String {
+fn agent(agent: &WorkingAgent) -> String {
     let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown: String = task.chars().take(60).collect();
     let dots = if shown.len() < task.len() { "…" } else { "" };
@@ -288,7 +288,7 @@ fn span(duration: SignedDuration) -> String {
 mod tests {
     use super::*;
     use hob_core::domain::ids::RunId;
-    use hob_core::policy::budget::{Cap, Sum, Window};
+    use hob_core::policy::budget::{Cap, CapWindow, MoneyAndTokens};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -298,8 +298,8 @@ mod tests {
         ChannelHealth { heard_at: Some(at(89)), sent_at: Some(at(80)), ..ChannelHealth::plain(liveness, at(90)) }
     }
 
-    fn quiet() -> Status {
-        Status {
+    fn quiet() -> StatusReport {
+        StatusReport {
             up: SignedDuration::from_secs(4_000),
             troubles: Vec::new(),
             paused: None,
@@ -310,10 +310,10 @@ mod tests {
             resting: Vec::new(),
             persona: None,
             runs: Vec::new(),
-            queue: runs::look::Queue::default(),
+            queue: runs::queries::QueueSummary::default(),
             outbox: Vec::new(),
             next_jobs: Vec::new(),
-            sums: Some(Sums { today: Money::ZERO, caps: Vec::new(), spent: Spent::default() }),
+            sums: Some(HouseholdUsage { today: Money::ZERO, caps: Vec::new(), spent: SpendTotals::default() }),
             standing: Vec::new(),
             channels: vec![(ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned(), health(Liveness::Connected))],
             memory: "by words alone".to_owned(),
@@ -325,11 +325,11 @@ mod tests {
         }
     }
 
-    fn cap(span: Span, most: f64, used: f64) -> Standing {
-        let (scope, used) = (Scope::House(span), Sum { usd: Money::from_usd(used), tokens: 0 });
-        let most = Amount::Usd(Money::from_usd(most));
+    fn cap(span: CapPeriod, most: f64, used: f64) -> CapUsage {
+        let (scope, used) = (CapScope::House(span), MoneyAndTokens { usd: Money::from_usd(used), tokens: 0 });
+        let most = CapAmount::Usd(Money::from_usd(most));
         let cap = Cap { scope, most, key: scope.usd_key(), words: scope.words(None) };
-        Standing { window: Window { cap, since: at(0), resets: None }, used: Some(used) }
+        CapUsage { window: CapWindow { cap, since: at(0), resets: None }, used: Some(used) }
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn n11_a_guest_learns_nothing_of_what_the_house_does_and_spends() {
-        insta::assert_snapshot!(shown(&Status { sums: None, ..quiet() }), @r"
+        insta::assert_snapshot!(shown(&StatusReport { sums: None, ..quiet() }), @r"
         Hob 0.1.0, up 1 h 6 min
         here: idle, 0 queued
         model: offline/hob
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     #[expect(clippy::too_many_lines, reason = "a screen that is full")]
     fn n11_a_full_house_fits_one_screen() {
-        let agents = (1..=9).map(|id| AtWork {
+        let agents = (1..=9).map(|id| WorkingAgent {
             id: RunId(id),
             depth: 1,
             state: "running".to_owned(),
@@ -372,7 +372,7 @@ mod tests {
         });
         let named = |kind, name: &str, liveness| (kind, name.to_owned(), health(liveness));
         let down = || Liveness::Down { why: "401 Unauthorized".to_owned() };
-        let full = Status {
+        let full = StatusReport {
             troubles: (1..=7).map(|number| format!("disk: {number} MB are left; free some")).collect(),
             paused: Some("paused: everything, by Ada".to_owned()),
             here: Some("running".to_owned()),
@@ -383,18 +383,22 @@ mod tests {
             runs: [("queued", 3), ("running", 2)]
                 .map(|(state, count)| StateCount { state: state.to_owned(), count })
                 .to_vec(),
-            queue: runs::look::Queue { count: 3, oldest: Some(30_000) },
-            outbox: vec![outbox::look::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
+            queue: runs::queries::QueueSummary { count: 3, oldest: Some(30_000) },
+            outbox: vec![outbox::queries::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
             next_jobs: vec![80_000, 3_600_000, 90_000_000],
-            sums: Some(Sums {
+            sums: Some(HouseholdUsage {
                 today: Money::from_usd(1.5),
-                caps: vec![cap(Span::Day, 2.0, 1.6), cap(Span::Month, 20.0, 19.0), cap(Span::Hour, 9.0, 0.1)],
-                spent: Spent {
+                caps: vec![
+                    cap(CapPeriod::Day, 2.0, 1.6),
+                    cap(CapPeriod::Month, 20.0, 19.0),
+                    cap(CapPeriod::Hour, 9.0, 0.1),
+                ],
+                spent: SpendTotals {
                     calls: 3,
                     input_tokens: 1_200,
                     cached_tokens: 600,
                     output_tokens: 80,
-                    ..Spent::default()
+                    ..SpendTotals::default()
                 },
             }),
             standing: vec![

@@ -1,6 +1,6 @@
 //! `/stop` and `/stop now` (row B7): what is at work here ends.
 
-use crate::respond::{Caller, Desk};
+use crate::command_handlers::{Caller, CommandContext};
 use crate::texts;
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{self, RunKey};
@@ -31,16 +31,16 @@ pub(crate) async fn effects_under_way(tx: &mut Tx, run: RunId) -> Result<Vec<Str
 }
 
 /// Somebody wants it to end.
-pub(crate) struct Stopper<'a> {
+pub(crate) struct StopCommand<'a> {
     /// What is known of the house.
-    pub(crate) desk: &'a Desk,
+    pub(crate) desk: &'a CommandContext,
     /// Who.
     pub(crate) caller: &'a Caller<'a>,
     /// Effects that are under way are cut off.
     pub(crate) at_once: bool,
 }
 
-impl Stopper<'_> {
+impl StopCommand<'_> {
     /// Ends what is at work in the conversation, and says so.
     pub(crate) async fn stop(&self, tx: &mut Tx) -> Result<String, StoreError> {
         let active = runs::find_active(tx, self.caller.session.id).await?;

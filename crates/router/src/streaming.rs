@@ -7,7 +7,7 @@
 //! at the start and in the rounds.
 //! Start at `Streaming::hear`; `Streaming::make_way` is where it meets the outbox.
 
-mod desk;
+mod draft_state;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,18 +21,18 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::delivery::config::ChannelRegistry;
-use crate::streaming::desk::{Desk, Next, Sheet, so_far};
-use crate::streaming::records::Left;
+use crate::streaming::draft_state::{DraftState, GrowingReply, NextDraftAction, so_far};
+use crate::streaming::records::DraftDisposition;
 use hob_core::domain::capabilities::Feature;
-use hob_core::domain::channel::{Channel, Ended, Progress};
+use hob_core::domain::channel::{Channel, IdleReason, Progress};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Receipt, Replaces};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, MessageReplacement, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::Chunk;
 use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
-use hob_store::outbox::Waiting;
+use hob_store::outbox::PendingChunk;
 use hob_store::{Store, drafts};
 use hob_telemetry::tasks::{caught, spawn_among};
 
@@ -60,15 +60,15 @@ struct Inner {
     reach: Arc<ChannelRegistry>,
     store: Store,
     redactor: Redactor,
-    rooms: Mutex<BTreeMap<Conversation, Arc<Room>>>,
+    rooms: Mutex<BTreeMap<Conversation, Arc<ConversationDraft>>>,
 }
 
 /// A conversation in which a reply grows. One run is at work in it at a time.
 #[derive(Default)]
-struct Room {
+struct ConversationDraft {
     /// The draft that stands there; held by whoever sends, changes or takes back something there.
     standing: Arc<Turn<Option<StandingDraft>>>,
-    desk: Mutex<Desk>,
+    desk: Mutex<DraftState>,
     changed: Notify,
 }
 
@@ -88,8 +88,10 @@ impl Streaming {
                 }
             }),
             Progress::Doing(_) => {}
-            Progress::Waiting | Progress::Idle(Ended::Suspended) => self.close(destination, run, None),
-            Progress::Idle(Ended::Done | Ended::Failed | Ended::Quietly) => self.close(destination, run, Some(run)),
+            Progress::Waiting | Progress::Idle(IdleReason::Suspended) => self.close(destination, run, None),
+            Progress::Idle(IdleReason::Done | IdleReason::Failed | IdleReason::Quietly) => {
+                self.close(destination, run, Some(run))
+            }
         }
     }
 
@@ -110,7 +112,7 @@ impl Streaming {
         let now = Instant::now();
         let own = desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run);
         if !own {
-            desk.sheet = Some(Sheet::of(run, destination, now));
+            desk.sheet = Some(GrowingReply::of(run, destination, now));
         }
         if let Some(sheet) = &mut desk.sheet {
             if sheet.text.is_empty() {
@@ -132,7 +134,7 @@ impl Streaming {
     }
 
     /// Changes what is on the desk of a conversation that has one.
-    fn change(&self, place: &Conversation, how: impl FnOnce(&mut Desk)) {
+    fn change(&self, place: &Conversation, how: impl FnOnce(&mut DraftState)) {
         let room = lock(&self.inner.rooms).get(place).map(Arc::clone);
         let Some(room) = room else { return };
         let mut desk = lock(&room.desk);
@@ -143,7 +145,7 @@ impl Streaming {
     /// Before a chunk goes out: the run's own last word takes the place of its draft, and anything else takes it away.
     ///
     /// Nothing is drawn in the conversation until what is given is dropped.
-    pub(super) async fn make_way(&self, waiting: &mut Waiting) -> Option<Way> {
+    pub(super) async fn make_way(&self, waiting: &mut PendingChunk) -> Option<DraftGuard> {
         let message = &mut waiting.message;
         let place = &message.destination.conversation;
         // What changes another message stands where that does.
@@ -160,11 +162,11 @@ impl Streaming {
         let mut standing = Arc::clone(&room.standing).lock_owned().await;
         let own = standing.as_ref().filter(|draft| waiting.takes_draft && Some(draft.run) == message.run);
         if let Some(draft) = own {
-            message.replaces = Some(Replaces { external_id: draft.external_id.clone(), or_send: true });
-            return Some(Way { _standing: standing });
+            message.replaces = Some(MessageReplacement { external_id: draft.external_id.clone(), or_send: true });
+            return Some(DraftGuard { _standing: standing });
         }
         self.inner.take_back(&room, &mut standing).await;
-        Some(Way { _standing: standing })
+        Some(DraftGuard { _standing: standing })
     }
 
     /// It is on record that a chunk took the place of its run's draft: that is none any more.
@@ -191,12 +193,12 @@ impl Streaming {
 }
 
 /// Holds the drafts of a conversation back while something is sent there.
-pub(super) struct Way {
+pub(super) struct DraftGuard {
     _standing: OwnedMutexGuard<Option<StandingDraft>>,
 }
 
 impl Inner {
-    fn room(&self, place: &Conversation) -> Arc<Room> {
+    fn room(&self, place: &Conversation) -> Arc<ConversationDraft> {
         let mut rooms = lock(&self.rooms);
         if !rooms.contains_key(place) {
             // Whoever holds a room, or is to go back to it, keeps it.
@@ -206,7 +208,12 @@ impl Inner {
     }
 
     /// Sees to it that somebody draws, if there is anything to do.
-    fn serve(self: &Arc<Self>, place: &Conversation, room: &Arc<Room>, mut desk: MutexGuard<'_, Desk>) {
+    fn serve(
+        self: &Arc<Self>,
+        place: &Conversation,
+        room: &Arc<ConversationDraft>,
+        mut desk: MutexGuard<'_, DraftState>,
+    ) {
         let idle = desk.sheet.is_none() && desk.over.is_none();
         if desk.at_work || idle || self.reach.stop.is_cancelled() {
             drop(desk);
@@ -225,21 +232,21 @@ impl Inner {
         spawn_among(&self.reach.tracker, "streaming", work.instrument(span));
     }
 
-    async fn work(&self, room: &Room) {
+    async fn work(&self, room: &ConversationDraft) {
         while !self.reach.stop.is_cancelled() {
             let next = lock(&room.desk).next(Instant::now());
             let step = async {
                 match next {
-                    Next::Draw => self.draw(room).await,
-                    Next::Clear(run) => self.clear(room, run).await,
-                    Next::Wait(until) => {
+                    NextDraftAction::Draw => self.draw(room).await,
+                    NextDraftAction::Clear(run) => self.clear(room, run).await,
+                    NextDraftAction::Wait(until) => {
                         tokio::select! {
                             biased;
                             () = room.changed.notified() => {}
                             () = at(until) => {}
                         }
                     }
-                    Next::Leave => return false,
+                    NextDraftAction::Leave => return false,
                 }
                 true
             };
@@ -252,7 +259,7 @@ impl Inner {
     }
 
     /// Posts the draft, or changes it.
-    async fn draw(&self, room: &Room) {
+    async fn draw(&self, room: &ConversationDraft) {
         let mut standing = room.standing.lock().await;
         let Some((run, destination, text, drawn)) = room.written() else { return };
         if standing.as_ref().is_some_and(|draft| draft.run != run) {
@@ -272,7 +279,7 @@ impl Inner {
         let external_id = standing.as_ref().map(|draft| draft.external_id.clone());
         let (plain, markup) = (chunk.plain.clone(), Some(chunk.markup.clone()));
         let conversation = destination.conversation.clone();
-        let said = ask(&*channel, &Draft { destination, external_id, text: plain, markup }).await;
+        let said = ask(&*channel, &DraftMessage { destination, external_id, text: plain, markup }).await;
         let posts = standing.is_none();
         let kept = match &said {
             Ok(Receipt { external_id: Some(external_id) }) if posts => {
@@ -325,21 +332,21 @@ impl Inner {
     }
 
     /// A run is over: its draft goes, unless something is to take its place.
-    async fn clear(&self, room: &Room, run: RunId) {
+    async fn clear(&self, room: &ConversationDraft, run: RunId) {
         let mut standing = room.standing.lock().await;
         if standing.as_ref().is_none_or(|draft| draft.run != run) {
             return;
         }
         match self.store.read(async |tx| records::look_after(tx, run).await).await {
-            Ok(Left::Behind) => self.take_back(room, &mut standing).await,
-            Ok(Left::Gone) => *standing = None,
-            Ok(Left::InUse) => {}
+            Ok(DraftDisposition::Behind) => self.take_back(room, &mut standing).await,
+            Ok(DraftDisposition::Gone) => *standing = None,
+            Ok(DraftDisposition::InUse) => {}
             Err(error) => tracing::warn!(%run, %error, "a draft may be left in a chat; the next round looks again"),
         }
     }
 
     /// Takes the draft out of the chat. One that the platform does not let go for now stays in the record, for the next round.
-    async fn take_back(&self, room: &Room, standing: &mut Option<StandingDraft>) {
+    async fn take_back(&self, room: &ConversationDraft, standing: &mut Option<StandingDraft>) {
         let Some(draft) = standing.as_ref() else { return };
         match self.store.read(async |tx| drafts::is_there(tx, draft.run).await).await {
             Ok(true) => {}
@@ -375,7 +382,7 @@ impl Inner {
     }
 }
 
-impl Room {
+impl ConversationDraft {
     fn is_empty(&self) -> bool {
         let desk = lock(&self.desk);
         let idle = desk.sheet.is_none() && desk.over.is_none() && !desk.at_work;
@@ -389,14 +396,14 @@ impl Room {
         Some((sheet.run, sheet.destination.clone(), sheet.text.clone(), sheet.drawn.clone()))
     }
 
-    fn settle(&self, run: RunId, how: impl FnOnce(&mut Sheet)) {
+    fn settle(&self, run: RunId, how: impl FnOnce(&mut GrowingReply)) {
         if let Some(sheet) = lock(&self.desk).sheet.as_mut().filter(|sheet| sheet.run == run) {
             how(sheet);
         }
     }
 }
 
-async fn ask(channel: &dyn Channel, draft: &Draft) -> Result<Receipt, DeliveryError> {
+async fn ask(channel: &dyn Channel, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
     let asking = AssertUnwindSafe(channel.draft(draft)).catch_unwind();
     let unknown = |why: &str| Err(DeliveryError::Unknown { why: why.to_owned() });
     match tokio::time::timeout(DRAFT_MAX, asking).await {

@@ -1,6 +1,6 @@
 //! Every sentence that the router says.
 
-use crate::command::Mode;
+use crate::command::IntakeMode;
 use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::skills::{SkillLine, SkillList};
 use hob_core::policy::routing::{Tier, Tiers};
@@ -169,12 +169,12 @@ pub(super) fn queue_full(max: i64) -> String {
 }
 
 /// What will really happen to a message that came during a run.
-pub(super) fn acknowledged(mode: Mode, position: i64) -> String {
+pub(super) fn acknowledged(mode: IntakeMode, position: i64) -> String {
     match mode {
-        Mode::Queue => format!("Queued, {}.", ordinal(position)),
-        Mode::Steer => "Noted: it joins what I am doing at the next step, or comes right after.".to_owned(),
-        Mode::Interrupt if position == 1 => "I am stopping what I was doing; this comes next.".to_owned(),
-        Mode::Interrupt => format!("I am stopping what I was doing; this is queued, {}.", ordinal(position)),
+        IntakeMode::Queue => format!("Queued, {}.", ordinal(position)),
+        IntakeMode::Steer => "Noted: it joins what I am doing at the next step, or comes right after.".to_owned(),
+        IntakeMode::Interrupt if position == 1 => "I am stopping what I was doing; this comes next.".to_owned(),
+        IntakeMode::Interrupt => format!("I am stopping what I was doing; this is queued, {}.", ordinal(position)),
     }
 }
 
@@ -245,7 +245,7 @@ pub(super) fn model_unknown(name: &str, candidates: &[&str], known: &[(&str, &st
 }
 
 /// `/queue`.
-pub(super) fn queue(waiting: &[QueuedRun], mode: Mode) -> String {
+pub(super) fn queue(waiting: &[QueuedRun], mode: IntakeMode) -> String {
     if waiting.is_empty() {
         return format!("Nothing is waiting. (Mode: {}.)", mode.as_str());
     }
@@ -269,11 +269,11 @@ pub(super) fn no_such_place(number: usize, waiting: usize) -> String {
 }
 
 /// `/queue mode M`.
-pub(super) fn mode_set(mode: Mode) -> String {
+pub(super) fn mode_set(mode: IntakeMode) -> String {
     match mode {
-        Mode::Queue => "From now on, what comes while I work waits its turn.",
-        Mode::Steer => "From now on, what comes while I work joins it at the next step.",
-        Mode::Interrupt => "From now on, what comes while I work stops it and comes next.",
+        IntakeMode::Queue => "From now on, what comes while I work waits its turn.",
+        IntakeMode::Steer => "From now on, what comes while I work joins it at the next step.",
+        IntakeMode::Interrupt => "From now on, what comes while I work stops it and comes next.",
     }
     .to_owned()
 }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn n5_the_acknowledgement_counts() {
-        let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(Mode::Queue, n)).to_vec();
+        let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(IntakeMode::Queue, n)).to_vec();
         insta::assert_snapshot!(lines.join(" "), @"Queued, 1st. Queued, 2nd. Queued, 3rd. Queued, 4th. Queued, 11th. Queued, 21st.");
     }
 }

@@ -13,7 +13,7 @@ use hob_tools::changes::{ChangesError, Drafts};
 
 /// Who asks for it, and where.
 #[derive(Debug, Clone)]
-pub(super) struct TakeBack {
+pub(super) struct UndoRequest {
     pub(super) inbound: InboundId,
     pub(super) principal: Principal,
     pub(super) session: SessionKey,
@@ -21,13 +21,18 @@ pub(super) struct TakeBack {
 
 impl Router {
     /// Takes it back, and says what came of it.
-    pub(super) async fn undo(&self, drafts: &Drafts, order: TakeBack, place: Conversation) -> Result<(), StoreError> {
+    pub(super) async fn undo(
+        &self,
+        drafts: &Drafts,
+        order: UndoRequest,
+        place: Conversation,
+    ) -> Result<(), StoreError> {
         let key = format!("undo:{}", order.inbound);
         let text = self.undone(drafts, order).await?;
         self.tell(place, key, text).await
     }
 
-    async fn undone(&self, drafts: &Drafts, order: TakeBack) -> Result<String, StoreError> {
+    async fn undone(&self, drafts: &Drafts, order: UndoRequest) -> Result<String, StoreError> {
         let (drafts, session) = (drafts.clone(), order.session);
         let last = match blocking(move || drafts.last(Some(&session))).await {
             Ok(Some(last)) => last,

@@ -19,12 +19,12 @@ use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, Se
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::Redactor;
-use hob_core::policy::budget::Sum;
-use hob_core::policy::persona::Here;
-use hob_model::budget_guard::{BudgetGuard, Refusal, Spender, Wanted};
-use hob_model::transcription::{Deaf, Heard, Kind, Recording, Transcriber};
+use hob_core::policy::budget::MoneyAndTokens;
+use hob_core::policy::persona::PersonaContext;
+use hob_model::budget_guard::{BudgetGuard, CallReservation, CapExceeded, Spender};
+use hob_model::transcription::{Recording, RecordingKind, Transcriber, Transcript, TranscriptionError};
 use hob_store::error::StoreError;
-use hob_store::recordings::{self, End, Which, Words};
+use hob_store::recordings::{self, RecordingKey, RecordingTranscript, TranscriptionEnd};
 use hob_store::users::Identity;
 use hob_store::{Store, Tx, inbound, sessions, users};
 
@@ -34,7 +34,7 @@ const DEAF: &str = "nobody here puts voice messages into words: [transcription] 
 const OTHERS_CHARS_MAX: usize = 20_000;
 
 /// Another name of the same person: the platform, and its id where it has several people.
-pub(super) type OtherName = (ChannelKind, Option<String>);
+pub(super) type LinkedIdentity = (ChannelKind, Option<String>);
 
 /// Who hears recordings, and what for.
 pub(super) struct VoiceInput<'a> {
@@ -44,7 +44,7 @@ pub(super) struct VoiceInput<'a> {
     pub(super) budget_guard: &'a Arc<BudgetGuard>,
     pub(super) personas: &'a Arc<Personas>,
     /// What the sender may, and their other names.
-    pub(super) speaker: (Role, &'a [OtherName]),
+    pub(super) speaker: (Role, &'a [LinkedIdentity]),
     /// What is heard is kept until its message is taken in: no secret stands in it.
     pub(super) redactor: &'a Redactor,
     pub(super) now: Timestamp,
@@ -52,9 +52,9 @@ pub(super) struct VoiceInput<'a> {
 
 /// What came of a recording.
 #[derive(Debug)]
-pub(super) struct Spoken {
+pub(super) struct TranscribedRecording {
     /// The words, or why there are none.
-    pub(super) heard: Result<Heard, String>,
+    pub(super) heard: Result<Transcript, String>,
     /// Whether the sender spoke it themselves.
     pub(super) own: bool,
     /// How long it is, where the platform tells.
@@ -69,7 +69,7 @@ impl VoiceInput<'_> {
         place: usize,
         fetched: &Fetched,
         end: Instant,
-    ) -> Option<Spoken> {
+    ) -> Option<TranscribedRecording> {
         let circumstances = &inbound.circumstances;
         // What people say among themselves is nobody's to listen to.
         if circumstances.audience == Audience::Group {
@@ -77,28 +77,34 @@ impl VoiceInput<'_> {
         }
         let spoken = circumstances.spoken.as_ref();
         // Who sends music does not expect to be told what it is about.
-        if spoken.is_none() && (Kind::of(fetched.mime, false).is_none() || self.transcriber.is_none()) {
+        if spoken.is_none() && (RecordingKind::of(fetched.mime, false).is_none() || self.transcriber.is_none()) {
             return None;
         }
         let own = spoken.is_some() && circumstances.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
-        Some(Spoken { heard: self.heard(inbound, place, fetched, end).await, own, seconds })
+        Some(TranscribedRecording { heard: self.heard(inbound, place, fetched, end).await, own, seconds })
     }
 
-    async fn heard(&self, inbound: &Inbound, place: usize, fetched: &Fetched, end: Instant) -> Result<Heard, String> {
+    async fn heard(
+        &self,
+        inbound: &Inbound,
+        place: usize,
+        fetched: &Fetched,
+        end: Instant,
+    ) -> Result<Transcript, String> {
         let transcriber = self.transcriber.ok_or(DEAF)?;
         let spoken = inbound.circumstances.spoken.as_ref();
-        let kind = Kind::of(fetched.mime, spoken.is_some());
+        let kind = RecordingKind::of(fetched.mime, spoken.is_some());
         let kind = kind.ok_or_else(|| format!("no service takes its format ({})", fetched.mime))?;
         let (kept, seconds) = (&fetched.kept, spoken.and_then(|spoken| spoken.seconds));
-        let which = Which {
+        let which = RecordingKey {
             conversation: inbound.conversation.clone(),
             external_id: inbound.external_id.clone(),
             place: i64::try_from(place).unwrap_or(i64::MAX),
         };
         let _turn = transcriber.turn(&format!("{which:?}")).await;
         let end = transcriber.until(end);
-        let begin = Begin {
+        let begin = ReserveTranscription {
             which,
             sender: inbound.sender.clone(),
             server: inbound.circumstances.server.clone(),
@@ -114,7 +120,7 @@ impl VoiceInput<'_> {
         loop {
             let ask = async || match self.delivery.content_of(kept).await {
                 Ok(content) => transcriber.hear(&Recording { content: &content, kind, seconds }, end).await,
-                Err(error) => Err(Deaf::unsent(format!("it cannot be read: {error}"))),
+                Err(error) => Err(TranscriptionError::unsent(format!("it cannot be read: {error}"))),
             };
             let heard = self.on_record(&begin, ask).await;
             let again = heard.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
@@ -130,14 +136,20 @@ impl VoiceInput<'_> {
     }
 
     /// One request: set aside before, and on the bill after.
-    async fn on_record(&self, begin: &Begin, ask: impl AsyncFnOnce() -> Result<Heard, Deaf>) -> Result<Heard, Deaf> {
-        let failed = |error: StoreError| Deaf::unsent(format!("the database failed: {error}"));
+    async fn on_record(
+        &self,
+        begin: &ReserveTranscription,
+        ask: impl AsyncFnOnce() -> Result<Transcript, TranscriptionError>,
+    ) -> Result<Transcript, TranscriptionError> {
+        let failed = |error: StoreError| TranscriptionError::unsent(format!("the database failed: {error}"));
         let begin = begin.clone();
         let call = match self.store.write(async move |tx| begin.run(tx).await).await.map_err(failed)? {
-            Begun::Call(call) => call,
-            Begun::Heard(heard) => return Ok(heard),
-            Begun::TakenIn => return Err(Deaf::unsent("its message was taken in before".to_owned())),
-            Begun::Refused(refusal) => return Err(Deaf::unsent(refusal.to_string())),
+            ReservationOutcome::Call(call) => call,
+            ReservationOutcome::Heard(heard) => return Ok(heard),
+            ReservationOutcome::TakenIn => {
+                return Err(TranscriptionError::unsent("its message was taken in before".to_owned()));
+            }
+            ReservationOutcome::Refused(refusal) => return Err(TranscriptionError::unsent(refusal.to_string())),
         };
         let heard = ask().await.map(|mut heard| {
             self.redactor.clean(&mut heard.text);
@@ -147,7 +159,7 @@ impl VoiceInput<'_> {
             Ok(heard) => {
                 let seconds = heard.seconds.and_then(|seconds| i64::try_from(seconds).ok());
                 let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-                End::Heard(Words {
+                TranscriptionEnd::Heard(RecordingTranscript {
                     words: heard.text.clone(),
                     seconds,
                     cost: heard.cost.map(Money::nanos),
@@ -155,8 +167,8 @@ impl VoiceInput<'_> {
                     output_tokens: count(heard.output_tokens),
                 })
             }
-            Err(deaf) if deaf.worked => End::Lost,
-            Err(_) => End::Failed,
+            Err(deaf) if deaf.worked => TranscriptionEnd::Lost,
+            Err(_) => TranscriptionEnd::Failed,
         };
         let now = self.now;
         if let Err(error) = self.store.write(async move |tx| recordings::end(tx, call, &end, now).await).await {
@@ -169,42 +181,42 @@ impl VoiceInput<'_> {
 
 /// Sets aside what one request may cost, in one transaction with the look whether the budgets allow it.
 #[derive(Clone)]
-struct Begin {
-    which: Which,
+struct ReserveTranscription {
+    which: RecordingKey,
     sender: Sender,
     /// The server that it was said on.
     server: Option<String>,
     role: Role,
-    others: Vec<OtherName>,
+    others: Vec<LinkedIdentity>,
     budget_guard: Arc<BudgetGuard>,
     personas: Arc<Personas>,
     model: String,
-    wanted: Sum,
+    wanted: MoneyAndTokens,
     now: Timestamp,
 }
 
-impl Begin {
-    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
-        let Which { conversation, external_id, .. } = &self.which;
+impl ReserveTranscription {
+    async fn run(&self, tx: &mut Tx) -> Result<ReservationOutcome, StoreError> {
+        let RecordingKey { conversation, external_id, .. } = &self.which;
         if inbound::is_claimed(tx, conversation, external_id).await? {
-            return Ok(Begun::TakenIn);
+            return Ok(ReservationOutcome::TakenIn);
         }
         if let Some(words) = recordings::find(tx, &self.which).await? {
-            return Ok(Begun::Heard(heard_before(words)));
+            return Ok(ReservationOutcome::Heard(heard_before(words)));
         }
         let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
         let chosen = session.as_ref().and_then(|session| session.persona.as_deref());
         let server = self.server.as_deref().or(session.as_ref().and_then(|session| session.server.as_deref()));
-        let persona = self.personas.assigned.resolve(conversation, Here { server, chosen }).name();
+        let persona = self.personas.assigned.resolve(conversation, PersonaContext { server, chosen }).name();
         let user = self.speaker(tx).await?;
         let spender = Spender { run: None, user, role: self.role, persona };
-        let wanted = Wanted { sum: self.wanted, over: None };
+        let wanted = CallReservation { sum: self.wanted, over: None };
         if let Some(refusal) = self.budget_guard.refuses(tx, spender, wanted, self.now).await? {
-            return Ok(Begun::Refused(refusal));
+            return Ok(ReservationOutcome::Refused(refusal));
         }
         let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
-        let call = recordings::NewCall { user, persona, model: &self.model, reserved, estimate, at: self.now };
-        Ok(Begun::Call(recordings::ask(tx, &self.which, call).await?))
+        let call = recordings::NewTranscription { user, persona, model: &self.model, reserved, estimate, at: self.now };
+        Ok(ReservationOutcome::Call(recordings::ask(tx, &self.which, call).await?))
     }
 
     /// Whose bill it is on. Who was never heard before becomes known by it, so that all they say is on one.
@@ -222,20 +234,20 @@ impl Begin {
 
 /// Whether a recording may be put into words.
 #[derive(Debug, PartialEq, Eq)]
-enum Begun {
+enum ReservationOutcome {
     /// Yes: it is on record.
     Call(i64),
     /// It was heard before, by a process that did not come to take its message in.
-    Heard(Heard),
+    Heard(Transcript),
     /// Its message is on record: nobody waits for its words.
     TakenIn,
     /// It does not fit a cap.
-    Refused(Refusal),
+    Refused(CapExceeded),
 }
 
-fn heard_before(words: Words) -> Heard {
-    let Words { words, seconds, cost, input_tokens, output_tokens } = words;
-    Heard {
+fn heard_before(words: RecordingTranscript) -> Transcript {
+    let RecordingTranscript { words, seconds, cost, input_tokens, output_tokens } = words;
+    Transcript {
         text: words,
         seconds: seconds.and_then(|seconds| u64::try_from(seconds).ok()),
         cost: cost.map(Money::from_nanos),
@@ -244,7 +256,7 @@ fn heard_before(words: Words) -> Heard {
     }
 }
 
-impl Spoken {
+impl TranscribedRecording {
     /// The sender's own words in it.
     pub(super) fn own_words(&self) -> Option<&str> {
         self.heard.as_ref().ok().filter(|_| self.own).map(|heard| heard.text.as_str())
@@ -279,18 +291,18 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use hob_core::policy::budget::{Budget, Limited, Limits};
-    use hob_store::Pace;
+    use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
+    use hob_store::SchedulingMode;
 
     fn lines(heard: Result<&str, &str>, own: bool) -> (Option<String>, Option<String>) {
-        let heard = heard.map(|text| Heard {
+        let heard = heard.map(|text| Transcript {
             text: text.to_owned(),
             seconds: None,
             cost: None,
             input_tokens: 0,
             output_tokens: 0,
         });
-        Spoken { heard: heard.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
+        TranscribedRecording { heard: heard.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
     }
 
     #[test]
@@ -308,7 +320,7 @@ mod tests {
     async fn database() -> (tempfile::TempDir, Tx) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hob.db");
-        Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+        Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
         let database = Store::raw(&path).await.unwrap();
         (dir, database)
     }
@@ -316,13 +328,13 @@ mod tests {
     /// What a recording costs at most.
     const EACH: Money = Money::from_nanos(10);
 
-    fn begin(message: &str) -> Begin {
+    fn begin(message: &str) -> ReserveTranscription {
         let (channel, account, chat) = (ChannelKind::Telegram, "default".to_owned(), "7".to_owned());
         let conversation = Conversation { channel, account, chat, thread: None };
-        let hour = Limits { usd: Some(Money::from_nanos(25)), tokens: None };
-        let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
-        Begin {
-            which: Which { conversation, external_id: message.to_owned(), place: 0 },
+        let hour = PeriodCaps { usd: Some(Money::from_nanos(25)), tokens: None };
+        let budget = Budget { house: CapsByPeriod { hour, ..CapsByPeriod::default() }, ..Budget::default() };
+        ReserveTranscription {
+            which: RecordingKey { conversation, external_id: message.to_owned(), place: 0 },
             sender: Sender { external_id: "7".to_owned(), name: "Ada".to_owned() },
             server: None,
             role: Role::User,
@@ -330,13 +342,19 @@ mod tests {
             budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }),
             personas: Arc::default(),
             model: "transcription/one".to_owned(),
-            wanted: Sum { usd: EACH, tokens: 30 },
+            wanted: MoneyAndTokens { usd: EACH, tokens: 30 },
             now: Timestamp::UNIX_EPOCH,
         }
     }
 
-    fn words(cost: i64) -> Words {
-        Words { words: "Buy milk".to_owned(), seconds: Some(3), cost: Some(cost), input_tokens: 31, output_tokens: 2 }
+    fn words(cost: i64) -> RecordingTranscript {
+        RecordingTranscript {
+            words: "Buy milk".to_owned(),
+            seconds: Some(3),
+            cost: Some(cost),
+            input_tokens: 31,
+            output_tokens: 2,
+        }
     }
 
     async fn sums(tx: &mut Tx) -> (i64, i64, i64) {
@@ -351,12 +369,12 @@ mod tests {
     #[tokio::test]
     async fn n10_recordings_at_once_cannot_overshoot_a_cap_together() {
         let (_dir, mut tx) = database().await;
-        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
-        let Begun::Call(second) = begin("b").run(&mut tx).await.unwrap() else { panic!("both fit") };
-        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), Begun::Refused(_)), "the third does not");
+        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), ReservationOutcome::Call(_)));
+        let ReservationOutcome::Call(second) = begin("b").run(&mut tx).await.unwrap() else { panic!("both fit") };
+        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), ReservationOutcome::Refused(_)), "the third does not");
         // What was dearer than thought counts as what it was; what was cheaper leaves room.
-        recordings::end(&mut tx, second, &End::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
-        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        recordings::end(&mut tx, second, &TranscriptionEnd::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
+        assert!(matches!(begin("c").run(&mut tx).await.unwrap(), ReservationOutcome::Call(_)));
     }
 
     #[tokio::test]
@@ -364,34 +382,43 @@ mod tests {
         let (_dir, mut tx) = database().await;
         // Nobody knows what it costs: tokens count.
         let begin = |message: &str| {
-            let hour = Limits { usd: None, tokens: Some(70) };
-            let budget = Budget { person: Limited { hour, ..Limited::default() }, ..Budget::default() };
-            let wanted = Sum { usd: Money::ZERO, tokens: 30 };
-            Begin { budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }), wanted, ..begin(message) }
+            let hour = PeriodCaps { usd: None, tokens: Some(70) };
+            let budget = Budget { person: CapsByPeriod { hour, ..CapsByPeriod::default() }, ..Budget::default() };
+            let wanted = MoneyAndTokens { usd: Money::ZERO, tokens: 30 };
+            ReserveTranscription {
+                budget_guard: Arc::new(BudgetGuard { budget, zone: TimeZone::UTC }),
+                wanted,
+                ..begin(message)
+            }
         };
-        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), Begun::Call(_)));
-        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
-        let Begun::Refused(refusal) = begin("c").run(&mut tx).await.unwrap() else { panic!("60 of 70 are set aside") };
+        assert!(matches!(begin("a").run(&mut tx).await.unwrap(), ReservationOutcome::Call(_)));
+        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), ReservationOutcome::Call(_)));
+        let ReservationOutcome::Refused(refusal) = begin("c").run(&mut tx).await.unwrap() else {
+            panic!("60 of 70 are set aside")
+        };
         assert_eq!(refusal.to_string(), "the budget of 70 tokens for an hour is used up");
         // Somebody else has tokens of their own.
         let sender = Sender { external_id: "8".to_owned(), name: "Bob".to_owned() };
-        assert!(matches!(Begin { sender, ..begin("d") }.run(&mut tx).await.unwrap(), Begun::Call(_)));
+        assert!(matches!(
+            ReserveTranscription { sender, ..begin("d") }.run(&mut tx).await.unwrap(),
+            ReservationOutcome::Call(_)
+        ));
     }
 
     #[tokio::test]
     async fn n10_a_recording_is_paid_once_whenever_the_process_dies() {
         let (_dir, mut tx) = database().await;
         // Nobody knew who that is: by what they say, they are known.
-        let Begun::Call(call) = begin("a").run(&mut tx).await.unwrap() else { panic!("it fits") };
-        recordings::end(&mut tx, call, &End::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
+        let ReservationOutcome::Call(call) = begin("a").run(&mut tx).await.unwrap() else { panic!("it fits") };
+        recordings::end(&mut tx, call, &TranscriptionEnd::Heard(words(4)), Timestamp::UNIX_EPOCH).await.unwrap();
         assert_eq!(sums(&mut tx).await, (1, 4, 33));
         // Killed before its message was taken in: that is handed in again.
         let again = begin("a").run(&mut tx).await.unwrap();
-        assert_eq!(again, Begun::Heard(heard_before(words(4))), "nobody is asked again");
+        assert_eq!(again, ReservationOutcome::Heard(heard_before(words(4))), "nobody is asked again");
         let conversation = begin("a").which.conversation;
         recordings::settle(&mut tx, &conversation, "a").await.unwrap();
         // Killed in the middle: nobody knows what it took, and what was set aside stands in.
-        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), Begun::Call(_)));
+        assert!(matches!(begin("b").run(&mut tx).await.unwrap(), ReservationOutcome::Call(_)));
         assert_eq!(recordings::close_lost(&mut tx, Timestamp::UNIX_EPOCH).await.unwrap(), 1);
         recordings::settle(&mut tx, &conversation, "b").await.unwrap();
         assert_eq!(sums(&mut tx).await, (2, 14, 63));

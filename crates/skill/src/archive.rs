@@ -19,7 +19,7 @@ const ENTRIES_MAX: usize = 20_000;
 
 /// A file to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct BundleFile {
     /// What is in it.
     pub bytes: Vec<u8>,
     /// It may be run.
@@ -28,7 +28,7 @@ pub struct Piece {
 
 /// The files of one skill, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bundle(pub BTreeMap<String, Piece>);
+pub struct Bundle(pub BTreeMap<String, BundleFile>);
 
 /// Why there is no skill in it.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ impl Bundle {
         let mut all = BTreeMap::new();
         for entry in files {
             let bytes = folder::bytes_of(&dir, &entry.path, TOTAL_BYTES_MAX + 1)?;
-            all.insert(entry.path, Piece { bytes, executable: entry.executable });
+            all.insert(entry.path, BundleFile { bytes, executable: entry.executable });
         }
         Self::checked(all)
     }
@@ -86,12 +86,12 @@ impl Bundle {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             return Self::one_of(untar(bytes)?, below);
         }
-        let piece = Piece { bytes: bytes.to_vec(), executable: false };
+        let piece = BundleFile { bytes: bytes.to_vec(), executable: false };
         Self::checked(BTreeMap::from([(SKILL_FILE.to_owned(), piece)]))
     }
 
     /// The skill that lies least deep; it must be one.
-    fn one_of(all: BTreeMap<String, Piece>, below: Option<&str>) -> Result<Self, ArchiveError> {
+    fn one_of(all: BTreeMap<String, BundleFile>, below: Option<&str>) -> Result<Self, ArchiveError> {
         let named = |folder: &str| below.is_none_or(|below| folder == below || folder.ends_with(&format!("/{below}")));
         let folders = all.keys().filter_map(|path| match path.rsplit_once('/') {
             Some((folder, SKILL_FILE)) => Some(folder),
@@ -113,7 +113,7 @@ impl Bundle {
         Self::checked(inside.collect())
     }
 
-    fn checked(all: BTreeMap<String, Piece>) -> Result<Self, ArchiveError> {
+    fn checked(all: BTreeMap<String, BundleFile>) -> Result<Self, ArchiveError> {
         let bytes: u64 = all.values().map(|piece| piece.bytes.len() as u64).sum();
         let deep = all.keys().any(|path| path.matches('/').count() > DEPTH_MAX);
         if all.len() > FILES_MAX || bytes > TOTAL_BYTES_MAX || deep {
@@ -132,7 +132,7 @@ fn damaged(error: impl ToString) -> ArchiveError {
 
 /// What is kept of an archive while it is unpacked.
 struct Unpacking {
-    files: BTreeMap<String, Piece>,
+    files: BTreeMap<String, BundleFile>,
     left: u64,
 }
 
@@ -146,7 +146,7 @@ impl Unpacking {
         let mut bytes = Vec::new();
         reader.take(self.left + 1).read_to_end(&mut bytes).map_err(damaged)?;
         self.left = self.left.checked_sub(bytes.len() as u64).ok_or(ArchiveError::TooLarge)?;
-        let piece = Piece { bytes, executable: mode & 0o111 != 0 };
+        let piece = BundleFile { bytes, executable: mode & 0o111 != 0 };
         match self.files.insert(name, piece) {
             None => Ok(()),
             Some(_) => Err(ArchiveError::Twice(path.to_owned())),
@@ -154,7 +154,7 @@ impl Unpacking {
     }
 }
 
-fn unzip(bytes: &[u8]) -> Result<BTreeMap<String, Piece>, ArchiveError> {
+fn unzip(bytes: &[u8]) -> Result<BTreeMap<String, BundleFile>, ArchiveError> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     if archive.len() > ENTRIES_MAX {
         return Err(ArchiveError::TooLarge);
@@ -175,7 +175,7 @@ fn unzip(bytes: &[u8]) -> Result<BTreeMap<String, Piece>, ArchiveError> {
     Ok(unpacking.files)
 }
 
-fn untar(bytes: &[u8]) -> Result<BTreeMap<String, Piece>, ArchiveError> {
+fn untar(bytes: &[u8]) -> Result<BTreeMap<String, BundleFile>, ArchiveError> {
     use tar::EntryType;
     // What a tar's own headers take counts too, so that no endless row of them is read.
     let unpacked = GzDecoder::new(bytes).take(UNPACKED_BYTES_MAX + 1);

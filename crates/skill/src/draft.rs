@@ -34,7 +34,7 @@ const OF_SKILLS: [&str; 2] = ["manage_skills", "use_skill"];
 
 /// A call of a procedure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct ProcedureStep {
     /// The tool.
     pub tool: String,
     /// What it was given.
@@ -43,7 +43,7 @@ pub struct Step {
 
 /// What a run did, in order; none: it is no procedure.
 #[must_use]
-pub fn steps(rows: &[CallRow]) -> Option<Vec<Step>> {
+pub fn steps(rows: &[CallRow]) -> Option<Vec<ProcedureStep>> {
     if rows.iter().any(|row| row.failed || OF_SKILLS.contains(&row.name.as_str())) {
         return None;
     }
@@ -54,7 +54,7 @@ pub fn steps(rows: &[CallRow]) -> Option<Vec<Step>> {
     }
     rows.into_iter()
         .map(|row| match serde_json::from_str(&row.arguments) {
-            Ok(Value::Object(arguments)) => Some(Step { tool: row.name.clone(), arguments }),
+            Ok(Value::Object(arguments)) => Some(ProcedureStep { tool: row.name.clone(), arguments }),
             Ok(_) | Err(_) => None,
         })
         .collect()
@@ -68,7 +68,7 @@ fn place(call: &str) -> (u32, u32) {
 
 /// What tells one procedure from another: the tools in order, each with the names and kinds of its arguments.
 #[must_use]
-pub fn fingerprint(steps: &[Step]) -> String {
+pub fn fingerprint(steps: &[ProcedureStep]) -> String {
     let lines: Vec<String> = steps.iter().map(|step| format!("{}({})", step.tool, shape(&step.arguments))).collect();
     digest_of(lines.join("\n").as_bytes())
 }
@@ -91,7 +91,7 @@ fn kind(value: &Value) -> &'static str {
 
 /// The words by which it is offered.
 #[must_use]
-pub fn offer(steps: &[Step], may_install: bool) -> String {
+pub fn offer(steps: &[ProcedureStep], may_install: bool) -> String {
     let tools: Vec<&str> = steps.iter().map(|step| step.tool.as_str()).collect();
     let how = if may_install {
         "Say \"make a skill draft of it\", or run `hob skill draft`."
@@ -107,7 +107,7 @@ pub fn offer(steps: &[Step], may_install: bool) -> String {
 /// A draft: its name and its `SKILL.md`. `runs` did the same; what differed between them becomes a gap. `clean` takes secrets
 /// out of a text.
 #[must_use]
-pub fn draft(runs: &[Vec<Step>], clean: &dyn Fn(&str) -> String) -> Option<(String, String)> {
+pub fn draft(runs: &[Vec<ProcedureStep>], clean: &dyn Fn(&str) -> String) -> Option<(String, String)> {
     let first = runs.first()?;
     let tools: Vec<&str> = first.iter().map(|step| step.tool.as_str()).collect();
     let name = name(&tools);
@@ -144,7 +144,7 @@ fn name(tools: &[&str]) -> String {
     format!("do-{}", joined.trim_end_matches('-'))
 }
 
-fn line(at: usize, step: &Step, runs: &[Vec<Step>], clean: &dyn Fn(&str) -> String) -> String {
+fn line(at: usize, step: &ProcedureStep, runs: &[Vec<ProcedureStep>], clean: &dyn Fn(&str) -> String) -> String {
     let sorted: BTreeMap<&String, &Value> = step.arguments.iter().collect();
     let values = sorted.iter().map(|(key, value)| {
         let same = runs.iter().all(|run| run.get(at).and_then(|step| step.arguments.get(*key)) == Some(*value));

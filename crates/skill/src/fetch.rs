@@ -46,7 +46,7 @@ pub enum FetchError {
 
 /// What is behind an address, and which folder of it is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FetchTarget {
     /// Where it is.
     pub url: Url,
     /// The folder within the archive.
@@ -57,13 +57,13 @@ pub struct Wanted {
 ///
 /// # Errors
 /// When it is none that may be fetched.
-pub fn wanted(address: &str) -> Result<Wanted, FetchError> {
+pub fn wanted(address: &str) -> Result<FetchTarget, FetchError> {
     let url = Url::parse(address).map_err(|_no_url| FetchError::Address(address.to_owned()))?;
     let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
     if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
         return Err(FetchError::Open(address.to_owned()));
     }
-    let plain = Wanted { url: url.clone(), below: None };
+    let plain = FetchTarget { url: url.clone(), below: None };
     if url.host_str() != Some("github.com") {
         return Ok(plain);
     }
@@ -81,14 +81,14 @@ pub fn wanted(address: &str) -> Result<Wanted, FetchError> {
         _ => return Ok(plain),
     };
     let url = Url::parse(&address).map_err(|_no_url| FetchError::Address(address.clone()))?;
-    Ok(Wanted { url, below })
+    Ok(FetchTarget { url, below })
 }
 
 /// Fetches it.
 ///
 /// # Errors
 /// When it does not come, or is too long.
-pub async fn fetch(wanted: &Wanted) -> Result<Vec<u8>, FetchError> {
+pub async fn fetch(wanted: &FetchTarget) -> Result<Vec<u8>, FetchError> {
     let told = wanted.url.to_string();
     let client = hob_http::client(CONNECT).map_err(|error| FetchError::Unreachable(told.clone(), error.to_string()))?;
     tokio::time::timeout(WHOLE, follow(&client, wanted.url.clone())).await.map_err(|_late| FetchError::Late(told))?
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn k4_an_address_says_what_is_fetched() {
         let of = |address: &str| match wanted(address) {
-            Ok(Wanted { url, below }) => format!("{url} {}", below.unwrap_or_default()).trim_end().to_owned(),
+            Ok(FetchTarget { url, below }) => format!("{url} {}", below.unwrap_or_default()).trim_end().to_owned(),
             Err(error) => error.to_string(),
         };
         for (address, what) in [

@@ -24,7 +24,7 @@ pub const SHOWN_BYTES_MAX: u64 = 256 * 1024;
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct SkillFile {
     /// Where in the folder, with `/`.
     pub path: String,
     /// How long.
@@ -39,11 +39,11 @@ pub struct Entry {
 
 /// A folder that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SkillFolder {
     /// What it says.
     pub skill: Skill,
     /// Its files, by path; `SKILL.md` among them.
-    pub files: Vec<Entry>,
+    pub files: Vec<SkillFile>,
     /// The digest of all of them with their names.
     pub digest: String,
 }
@@ -53,7 +53,7 @@ pub struct Found {
 pub enum FolderError {
     /// Its `SKILL.md` is none.
     #[error("{SKILL_FILE}:{}: {}", .0.line, .0.why)]
-    Format(#[from] format::Problem),
+    Format(#[from] format::FormatError),
     /// There is none.
     #[error("there is no {SKILL_FILE} in it; a skill is a folder with one")]
     NoSkill,
@@ -99,7 +99,7 @@ pub fn open(path: &Path) -> Result<Dir, FolderError> {
 ///
 /// # Errors
 /// When it is none.
-pub fn read(dir: &Dir, name: &str) -> Result<Found, FolderError> {
+pub fn read(dir: &Dir, name: &str) -> Result<SkillFolder, FolderError> {
     let files = list(dir)?;
     if !files.iter().any(|file| file.path == SKILL_FILE) {
         return Err(FolderError::NoSkill);
@@ -112,15 +112,15 @@ pub fn read(dir: &Dir, name: &str) -> Result<Found, FolderError> {
         return Err(FolderError::Unreadable { path: SKILL_FILE.to_owned(), why });
     }
     let digest = digest_of_all(&files);
-    Ok(Found { skill, files, digest })
+    Ok(SkillFolder { skill, files, digest })
 }
 
 /// All files of a folder, by path.
 ///
 /// # Errors
 /// When it holds what a skill's may not, or too much.
-pub fn list(dir: &Dir) -> Result<Vec<Entry>, FolderError> {
-    let mut tally = Tally { files: Vec::new(), bytes_left: TOTAL_BYTES_MAX, folders_left: FOLDERS_MAX };
+pub fn list(dir: &Dir) -> Result<Vec<SkillFile>, FolderError> {
+    let mut tally = FolderScan { files: Vec::new(), bytes_left: TOTAL_BYTES_MAX, folders_left: FOLDERS_MAX };
     walk(dir, "", DEPTH_MAX, &mut tally)?;
     let mut files = tally.files;
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -128,13 +128,13 @@ pub fn list(dir: &Dir) -> Result<Vec<Entry>, FolderError> {
 }
 
 /// What was found up to now, and how much more there may be.
-struct Tally {
-    files: Vec<Entry>,
+struct FolderScan {
+    files: Vec<SkillFile>,
     bytes_left: u64,
     folders_left: usize,
 }
 
-fn walk(dir: &Dir, within: &str, depth: usize, tally: &mut Tally) -> Result<(), FolderError> {
+fn walk(dir: &Dir, within: &str, depth: usize, tally: &mut FolderScan) -> Result<(), FolderError> {
     for entry in dir.entries().map_err(unreadable(within))? {
         let entry = entry.map_err(unreadable(within))?;
         let name = entry.file_name().into_string().map_err(|_not_utf8| FolderError::Name)?;
@@ -164,7 +164,7 @@ fn walk(dir: &Dir, within: &str, depth: usize, tally: &mut Tally) -> Result<(), 
 }
 
 /// A file, read to its end for its digest.
-fn look_at(dir: &Dir, name: &str, path: String, left: u64) -> Result<Entry, FolderError> {
+fn look_at(dir: &Dir, name: &str, path: String, left: u64) -> Result<SkillFile, FolderError> {
     use cap_std::fs::PermissionsExt as _;
     let bytes = bytes_of(dir, name, left + 1)?;
     let length = bytes.len() as u64;
@@ -174,7 +174,7 @@ fn look_at(dir: &Dir, name: &str, path: String, left: u64) -> Result<Entry, Fold
     let mode = dir.metadata(name).map_err(unreadable(&path))?.permissions().mode();
     let executable = mode & 0o111 != 0;
     let script = executable || is_script(&path, &bytes);
-    Ok(Entry { path, bytes: length, digest: digest_of(&bytes), script, executable })
+    Ok(SkillFile { path, bytes: length, digest: digest_of(&bytes), script, executable })
 }
 
 /// The bytes of a file in the folder, at most so many.
@@ -205,7 +205,7 @@ pub fn digest_of(bytes: &[u8]) -> String {
 }
 
 /// The digest of all files with their names and whether they may be run.
-fn digest_of_all(files: &[Entry]) -> String {
+fn digest_of_all(files: &[SkillFile]) -> String {
     let mut all = Sha256::new();
     for file in files {
         let line = format!("{}\0{}\0{}\n", file.path, file.digest, file.executable);

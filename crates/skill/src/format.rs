@@ -48,7 +48,7 @@ pub struct Skill {
 /// What is wrong with a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Problem {
+pub struct FormatError {
     /// The line, from 1.
     pub line: usize,
     /// What, and what to do.
@@ -57,32 +57,32 @@ pub struct Problem {
 
 /// Some words, as a list or with commas (or spaces, where no word has one).
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Words(Vec<String>);
+struct WordList(Vec<String>);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for WordList {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Words;
+            type Value = WordList;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a list of words, or words with commas between them")
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Words, E> {
-                Ok(Words(text.split(',').map(str::to_owned).collect()))
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<WordList, E> {
+                Ok(WordList(text.split(',').map(str::to_owned).collect()))
             }
 
-            fn visit_unit<E: serde::de::Error>(self) -> Result<Words, E> {
-                Ok(Words::default())
+            fn visit_unit<E: serde::de::Error>(self) -> Result<WordList, E> {
+                Ok(WordList::default())
             }
 
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Words, A::Error> {
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<WordList, A::Error> {
                 let mut words = Vec::new();
                 while let Some(word) = list.next_element::<String>()? {
                     words.push(word);
                 }
-                Ok(Words(words))
+                Ok(WordList(words))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -92,13 +92,13 @@ impl<'de> Deserialize<'de> for Words {
 /// What may stand in the front matter. What other programs put there besides is their own.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Front {
+struct FrontMatter {
     name: Option<String>,
     description: Option<String>,
     #[serde(default)]
-    triggers: Words,
+    triggers: WordList,
     #[serde(default)]
-    allowed_tools: Words,
+    allowed_tools: WordList,
     #[serde(default)]
     license: Option<String>,
     #[serde(default, rename = "metadata")]
@@ -133,19 +133,19 @@ pub fn check_name(name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// When it is none, with the line at fault.
-pub fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, Problem> {
+pub fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, FormatError> {
     if bytes.len() > BYTES_MAX {
         let why = format!("SKILL.md has more than {} KiB: put what is long into files beside it", BYTES_MAX / 1024);
-        return Err(Problem { line: 1, why });
+        return Err(FormatError { line: 1, why });
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| Problem {
+    let text = std::str::from_utf8(bytes).map_err(|error| FormatError {
         line: 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count(),
         why: "this is no UTF-8: save the file as UTF-8".to_owned(),
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(at) = text.find('\0') {
         let why = "there is a zero byte in it: SKILL.md is a text file".to_owned();
-        return Err(Problem { line: line_at(text, at), why });
+        return Err(FormatError { line: line_at(text, at), why });
     }
     let (front, body) = cut(text)?;
     let front_lines = front.lines().count();
@@ -153,7 +153,7 @@ pub fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, Problem> {
     let body = body.trim();
     if body.is_empty() {
         let why = "there are no instructions below the front matter: write what is to be done".to_owned();
-        return Err(Problem { line: front_lines + 2, why });
+        return Err(FormatError { line: front_lines + 2, why });
     }
     Ok(Skill { body: body.replace("\r\n", "\n"), ..skill })
 }
@@ -163,7 +163,7 @@ fn line_at(text: &str, at: usize) -> usize {
 }
 
 /// The front matter and what is below it.
-fn cut(text: &str) -> Result<(&str, &str), Problem> {
+fn cut(text: &str) -> Result<(&str, &str), FormatError> {
     let mut at = 0;
     let mut begin = None;
     for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -173,7 +173,7 @@ fn cut(text: &str) -> Result<(&str, &str), Problem> {
             None if is_fence => begin = Some(at),
             None => {
                 let why = format!("it must begin with a line of {FENCE}, then `name:` and `description:`");
-                return Err(Problem { line: index + 1, why });
+                return Err(FormatError { line: index + 1, why });
             }
             Some(begin) if is_fence => return Ok((&text[begin..at - line.len()], &text[at..])),
             Some(begin) if at - begin > FRONT_BYTES_MAX => {
@@ -181,7 +181,7 @@ fn cut(text: &str) -> Result<(&str, &str), Problem> {
                     "the front matter has more than {} KiB, or no line of {FENCE} ends it",
                     FRONT_BYTES_MAX / 1024
                 );
-                return Err(Problem { line: index + 1, why });
+                return Err(FormatError { line: index + 1, why });
             }
             Some(_) => {}
         }
@@ -190,7 +190,7 @@ fn cut(text: &str) -> Result<(&str, &str), Problem> {
         None => format!("it is empty: it must begin with a line of {FENCE}, then `name:` and `description:`"),
         Some(_) => format!("no second line of {FENCE} ends the front matter: add one below it"),
     };
-    Err(Problem { line: text.lines().count().max(1), why })
+    Err(FormatError { line: text.lines().count().max(1), why })
 }
 
 /// Bounds on what YAML can be: no aliases, little depth, one document.
@@ -213,19 +213,19 @@ fn options() -> Options {
     }
 }
 
-fn read(front: &str, folder: Option<&str>) -> Result<Skill, Problem> {
+fn read(front: &str, folder: Option<&str>) -> Result<Skill, FormatError> {
     // A line of the front matter is one further down in its file.
     let below = |line: usize| line + 1;
-    let fields: Front = serde_saphyr::from_str_with_options(front, options()).map_err(|error| {
+    let fields: FrontMatter = serde_saphyr::from_str_with_options(front, options()).map_err(|error| {
         let line = error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1).max(1);
         let why: String = error.without_snippet().to_string().chars().take(WHY_CHARS_MAX).collect();
-        Problem { line: below(line), why: format!("the front matter cannot be read: {}", why.replace('\n', " ")) }
+        FormatError { line: below(line), why: format!("the front matter cannot be read: {}", why.replace('\n', " ")) }
     })?;
     let at = |key: &str| {
         let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
         below(1 + front.lines().position(begins).unwrap_or(0))
     };
-    let wrong = |key: &str, why: String| Problem { line: at(key), why };
+    let wrong = |key: &str, why: String| FormatError { line: at(key), why };
     let missing = |key: &str| wrong(key, format!("the front matter has no `{key}:`; add one"));
     let name = fields.name.ok_or_else(|| missing("name"))?.trim().to_owned();
     check_name(&name).map_err(|why| wrong("name", why))?;
@@ -259,13 +259,13 @@ fn read(front: &str, folder: Option<&str>) -> Result<Skill, Problem> {
     Ok(Skill { name, description, triggers, allowed_tools, license, body: String::new() })
 }
 
-fn tidy(words: Words) -> Vec<String> {
+fn tidy(words: WordList) -> Vec<String> {
     let words = words.0.into_iter().map(|word| word.split_whitespace().collect::<Vec<_>>().join(" "));
     words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Names of tools may also have spaces between them, as the published format has it: `Read Bash(git:*)`.
-fn tools(words: Words) -> Vec<String> {
+fn tools(words: WordList) -> Vec<String> {
     tidy(words).iter().flat_map(|word| word.split(' ')).map(str::to_owned).collect()
 }
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::archive::{ArchiveError, Bundle};
-use crate::folder::{self, FolderError, Found, SKILL_FILE};
-use crate::format::{self, Problem};
-use crate::report::{self, Hidden};
-use crate::shelf::Shelf;
+use crate::folder::{self, FolderError, SKILL_FILE, SkillFolder};
+use crate::format::{self, FormatError};
+use crate::loaded_skills::LoadedSkills;
+use crate::report::{self, HiddenCharacter};
 use hob_store::contents::FREE_MIN;
 use hob_store::space;
 
@@ -20,7 +20,7 @@ pub enum InstallError {
     Archive(#[from] ArchiveError),
     /// Its `SKILL.md`.
     #[error("{SKILL_FILE}:{}: {}", .0.line, .0.why)]
-    Format(#[from] Problem),
+    Format(#[from] FormatError),
     /// Its folder, once it was written.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -44,7 +44,7 @@ pub enum InstallError {
 ///
 /// # Errors
 /// When it is none, its name is taken, or the disk refuses: then nothing is left of it.
-pub fn install(bundle: &Bundle, installed: &Path, shelf: &Shelf) -> Result<Found, InstallError> {
+pub fn install(bundle: &Bundle, installed: &Path, shelf: &LoadedSkills) -> Result<SkillFolder, InstallError> {
     let text = bundle.0.get(SKILL_FILE).ok_or(ArchiveError::NoSkill)?;
     let name = format::parse(&text.bytes, None)?.name;
     let place = installed.join(&name);
@@ -100,7 +100,7 @@ pub fn remove(place: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn hidden(place: &Path, found: &Found) -> Result<Vec<Hidden>, FolderError> {
+pub fn hidden(place: &Path, found: &SkillFolder) -> Result<Vec<HiddenCharacter>, FolderError> {
     let dir = folder::open(place)?;
     let mut all = Vec::new();
     for file in &found.files {

@@ -9,16 +9,16 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::folder::{self, SHOWN_BYTES_MAX, SKILL_FILE};
-use crate::matching::{Card, Question, fitting};
-use crate::meaning::Meaning;
-use crate::shelf::{DRAFTS, Home, Places, Shelf, Shelved};
+use crate::loaded_skills::{DRAFTS, LoadedSkill, LoadedSkills, SkillFolders, SkillOrigin};
+use crate::matching::{SkillIndexEntry, SkillQuery, fitting};
+use crate::skill_vectors::SkillVectors;
 use crate::{draft, install, report};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::redactor::Redactor;
-use hob_core::domain::skills::{Opened, Quarantined, SkillBook, SkillError, SkillLine, SkillList, Standing};
+use hob_core::domain::skills::{Quarantined, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
 use hob_core::policy::redact::redact;
 use hob_memory::embedding::Bill;
-use hob_memory::nearby::Nearby;
+use hob_memory::embedding_service::EmbeddingService;
 use hob_store::error::StoreError;
 use hob_store::skills::{CallRow, OfferRow, SkillRow};
 use hob_store::{Store, Tx, millis, skills};
@@ -33,20 +33,20 @@ const HEAD: &str = "skills that may fit (read one with use_skill before you begi
 /// The skills.
 pub struct Library {
     store: Store,
-    places: Places,
+    places: SkillFolders,
     redactor: Redactor,
-    nearby: Arc<Nearby>,
-    shelf: ArcSwap<Shelf>,
-    cards: ArcSwap<Vec<Card>>,
-    meaning: Meaning,
+    nearby: Arc<EmbeddingService>,
+    shelf: ArcSwap<LoadedSkills>,
+    cards: ArcSwap<Vec<SkillIndexEntry>>,
+    meaning: SkillVectors,
 }
 
 impl Library {
     /// Reads the folders.
     #[must_use]
-    pub fn open(store: Store, places: Places, redactor: Redactor, nearby: Arc<Nearby>) -> Self {
+    pub fn open(store: Store, places: SkillFolders, redactor: Redactor, nearby: Arc<EmbeddingService>) -> Self {
         let (shelf, cards) = (ArcSwap::default(), ArcSwap::default());
-        let library = Self { store, places, redactor, nearby, shelf, cards, meaning: Meaning::default() };
+        let library = Self { store, places, redactor, nearby, shelf, cards, meaning: SkillVectors::default() };
         library.reload();
         library
     }
@@ -54,22 +54,22 @@ impl Library {
     /// Those of a household that configures nothing, found by words alone.
     #[must_use]
     pub fn plain(store: Store, data_dir: &Path) -> Self {
-        Self::open(store, Places::of(data_dir, Vec::new()), Redactor::default(), Arc::default())
+        Self::open(store, SkillFolders::of(data_dir, Vec::new()), Redactor::default(), Arc::default())
     }
 
     /// Where they lie.
     #[must_use]
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &SkillFolders {
         &self.places
     }
 
     /// Reads the folders again. Who reads a skill at the moment goes on with what it was.
     pub fn reload(&self) {
-        let shelf = Shelf::load(&self.places);
+        let shelf = LoadedSkills::load(&self.places);
         for Quarantined { place, why } in &shelf.quarantined {
             tracing::warn!(place, why, "skill.quarantined");
         }
-        let cards = shelf.skills.values().map(|shelved| Card::of(&shelved.found.skill)).collect();
+        let cards = shelf.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect();
         tracing::info!(skills = shelf.skills.len(), "skills.loaded");
         self.cards.store(Arc::new(cards));
         self.shelf.store(Arc::new(shelf));
@@ -92,7 +92,7 @@ impl Library {
             }
             None => Default::default(),
         };
-        let names = fitting(&Question::of(text), &cards, &|name| near.get(name).copied());
+        let names = fitting(&SkillQuery::of(text), &cards, &|name| near.get(name).copied());
         if names.is_empty() {
             return Vec::new();
         }
@@ -113,8 +113,8 @@ impl Library {
     }
 
     /// Only installed ones have records.
-    async fn records_for(&self, shelf: &Shelf) -> Result<Vec<SkillRow>, StoreError> {
-        if shelf.skills.values().all(|shelved| !matches!(shelved.home, Home::Installed(_))) {
+    async fn records_for(&self, shelf: &LoadedSkills) -> Result<Vec<SkillRow>, StoreError> {
+        if shelf.skills.values().all(|shelved| !matches!(shelved.home, SkillOrigin::Installed(_))) {
             return Ok(Vec::new());
         }
         self.store.read(skills::list).await
@@ -124,7 +124,7 @@ impl Library {
     #[must_use]
     pub fn list_by(&self, records: &[SkillRow]) -> SkillList {
         let shelf = self.shelf.load();
-        let line = |shelved: &Arc<Shelved>| {
+        let line = |shelved: &Arc<LoadedSkill>| {
             let (standing, trusted) = shelved.standing(records);
             let skill = &shelved.found.skill;
             SkillLine { name: skill.name.clone(), description: skill.description.clone(), standing, trusted }
@@ -133,7 +133,7 @@ impl Library {
     }
 
     /// A skill, usable or not, how it stands, and whether its words may instruct.
-    async fn find(&self, name: &str) -> Result<(Arc<Shelved>, Standing, bool), SkillError> {
+    async fn find(&self, name: &str) -> Result<(Arc<LoadedSkill>, SkillState, bool), SkillError> {
         let shelf = self.shelf.load_full();
         let Some(shelved) = shelf.skills.get(name) else {
             let known = shelf.skills.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -145,14 +145,14 @@ impl Library {
     }
 
     /// An installed one, with its folder.
-    async fn installed(&self, name: &str) -> Result<(Arc<Shelved>, PathBuf), SkillError> {
+    async fn installed(&self, name: &str) -> Result<(Arc<LoadedSkill>, PathBuf), SkillError> {
         let (shelved, standing, _) = self.find(name).await?;
         match &shelved.home {
-            Home::Installed(path) => Ok((Arc::clone(&shelved), path.clone())),
-            Home::Shipped | Home::Configured(_) => Err(SkillError::NotInstalled {
+            SkillOrigin::Installed(path) => Ok((Arc::clone(&shelved), path.clone())),
+            SkillOrigin::Shipped | SkillOrigin::Configured(_) => Err(SkillError::NotInstalled {
                 name: name.to_owned(),
                 standing: standing.as_str(),
-                advice: if standing == Standing::Shipped {
+                advice: if standing == SkillState::Shipped {
                     "it is always there; a skill of the same name in a folder of [skills] dirs goes before it"
                 } else {
                     "change it in its folder"
@@ -165,7 +165,7 @@ impl Library {
     ///
     /// # Errors
     /// When there is none of that name, or the database fails.
-    pub async fn record(&self, name: &str, said: Said, now: Timestamp) -> Result<(), SkillError> {
+    pub async fn record(&self, name: &str, said: RecordChange, now: Timestamp) -> Result<(), SkillError> {
         let (shelved, _) = self.installed(name).await?;
         let digest = shelved.found.digest.clone();
         let (name, said) = (name.to_owned(), said);
@@ -175,18 +175,19 @@ impl Library {
     /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
     pub async fn record_missing(&self, name: &str, from: &str, now: Timestamp) -> Result<bool, SkillError> {
         let shelf = self.shelf.load_full();
-        let is_installed = shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, Home::Installed(_)));
+        let is_installed =
+            shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, SkillOrigin::Installed(_)));
         if !is_installed || self.records_for(&shelf).await.map_err(stored)?.iter().any(|row| row.name == name) {
             return Ok(false);
         }
-        self.record(name, Said::Installed(from.to_owned()), now).await?;
+        self.record(name, RecordChange::Installed(from.to_owned()), now).await?;
         Ok(true)
     }
 }
 
 /// What is said of an installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum RecordChange {
     /// It was installed from there.
     Installed(String),
     /// It may be used, or not.
@@ -196,7 +197,7 @@ pub enum Said {
 }
 
 /// A skill on a line of what the model reads. The words of one that nobody vouches for stay out: its name is all it may say.
-fn model_line(shelved: &Shelved, trusted: bool) -> String {
+fn model_line(shelved: &LoadedSkill, trusted: bool) -> String {
     let skill = &shelved.found.skill;
     if trusted {
         format!("- {}: {}", skill.name, in_line(&skill.description))
@@ -218,7 +219,7 @@ fn failed(error: impl ToString) -> SkillError {
     SkillError::Files(error.to_string())
 }
 
-fn read_file(shelved: &Shelved, file: &str) -> Result<String, SkillError> {
+fn read_file(shelved: &LoadedSkill, file: &str) -> Result<String, SkillError> {
     let name = shelved.found.skill.name.clone();
     let outside = || SkillError::Outside { name: name.clone(), file: file.chars().take(200).collect() };
     let path = folder::within(file).ok_or_else(outside)?;
@@ -241,7 +242,7 @@ fn read_file(shelved: &Shelved, file: &str) -> Result<String, SkillError> {
 }
 
 /// The files beside `SKILL.md`.
-fn resources(shelved: &Shelved) -> Vec<String> {
+fn resources(shelved: &LoadedSkill) -> Vec<String> {
     let files = shelved.found.files.iter().filter(|entry| entry.path != SKILL_FILE);
     files.map(|entry| entry.path.clone()).collect()
 }
@@ -253,7 +254,7 @@ impl SkillBook for Library {
         Ok(self.list_by(&records))
     }
 
-    async fn open(&self, name: &str, file: Option<&str>) -> Result<Opened, SkillError> {
+    async fn open(&self, name: &str, file: Option<&str>) -> Result<SkillContent, SkillError> {
         let (shelved, standing, trusted) = self.find(name).await?;
         if !standing.is_usable() {
             return Err(SkillError::Inert { name: name.to_owned(), standing: standing.as_str() });
@@ -268,7 +269,7 @@ impl SkillBook for Library {
                 tokio::task::spawn_blocking(move || read_file(&shelved, &file)).await.map_err(failed)??
             }
         };
-        Ok(Opened { text, files, allowed_tools, trusted })
+        Ok(SkillContent { text, files, allowed_tools, trusted })
     }
 
     async fn show(&self, name: &str) -> Result<String, SkillError> {
@@ -284,7 +285,7 @@ impl SkillBook for Library {
     }
 
     async fn enable(&self, name: &str, enabled: bool, now: Timestamp) -> Result<(), SkillError> {
-        self.record(name, Said::Enabled(enabled), now).await
+        self.record(name, RecordChange::Enabled(enabled), now).await
     }
 
     async fn remove(&self, name: &str) -> Result<(), SkillError> {
@@ -328,7 +329,7 @@ impl Library {
     }
 }
 
-async fn record(tx: &mut Tx, name: &str, digest: &str, said: &Said, now: Timestamp) -> Result<(), StoreError> {
+async fn record(tx: &mut Tx, name: &str, digest: &str, said: &RecordChange, now: Timestamp) -> Result<(), StoreError> {
     let known = skills::list(tx).await?.into_iter().find(|row| row.name == name);
     // What was said of other files is not said of these.
     let known = known.map(|row| {
@@ -344,11 +345,11 @@ async fn record(tx: &mut Tx, name: &str, digest: &str, said: &Said, now: Timesta
     });
     digest.clone_into(&mut row.digest);
     match said {
-        Said::Installed(source) => {
+        RecordChange::Installed(source) => {
             row = SkillRow { source: source.clone(), state: "inert".to_owned(), trusted: false, ..row };
         }
-        Said::Enabled(enabled) => row.state = if *enabled { "enabled" } else { "inert" }.to_owned(),
-        Said::Trusted(trusted) => row.trusted = *trusted,
+        RecordChange::Enabled(enabled) => row.state = if *enabled { "enabled" } else { "inert" }.to_owned(),
+        RecordChange::Trusted(trusted) => row.trusted = *trusted,
     }
     skills::put(tx, &row, now).await
 }

@@ -24,7 +24,7 @@ const MEANING_WITH_WORDS: f32 = 0.32;
 
 /// A skill as it is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
+pub struct SkillIndexEntry {
     /// Its name.
     pub name: String,
     triggers: Vec<Vec<String>>,
@@ -32,7 +32,7 @@ pub struct Card {
     in_description: BTreeSet<String>,
 }
 
-impl Card {
+impl SkillIndexEntry {
     /// How this skill is found.
     #[must_use]
     pub fn of(skill: &Skill) -> Self {
@@ -49,12 +49,12 @@ impl Card {
 
 /// What was said, ready to be compared.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct SkillQuery {
     stems: Vec<String>,
     telling: BTreeSet<String>,
 }
 
-impl Question {
+impl SkillQuery {
     /// What was said.
     #[must_use]
     pub fn of(text: &str) -> Self {
@@ -74,7 +74,11 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
 
 /// The skills that fit, the best first; `cosine` tells how near each is in meaning, where that is known.
 #[must_use]
-pub fn fitting<'a>(question: &Question, cards: &'a [Card], cosine: &dyn Fn(&str) -> Option<f32>) -> Vec<&'a str> {
+pub fn fitting<'a>(
+    question: &SkillQuery,
+    cards: &'a [SkillIndexEntry],
+    cosine: &dyn Fn(&str) -> Option<f32>,
+) -> Vec<&'a str> {
     let mut found: Vec<(f64, &str)> = cards
         .iter()
         .filter_map(|card| {
@@ -88,14 +92,14 @@ pub fn fitting<'a>(question: &Question, cards: &'a [Card], cosine: &dyn Fn(&str)
 }
 
 /// A trigger that was said is certain; otherwise words count that few other skills have.
-fn by_words(question: &Question, card: &Card, cards: &[Card]) -> f64 {
+fn by_words(question: &SkillQuery, card: &SkillIndexEntry, cards: &[SkillIndexEntry]) -> f64 {
     let said = |trigger: &Vec<String>| question.stems.windows(trigger.len()).any(|part| part == trigger.as_slice());
     let triggered = card.triggers.iter().filter(|trigger| said(trigger)).map(Vec::len).max();
     let shared = question.telling.iter().map(|word| worth(word, card) * rarity(word, cards)).sum::<f64>();
     triggered.map_or(0.0, |length| BY_WORDS + f64::from(u32::try_from(length).unwrap_or(1))) + shared
 }
 
-fn worth(word: &String, card: &Card) -> f64 {
+fn worth(word: &String, card: &SkillIndexEntry) -> f64 {
     if card.in_name.contains(word) {
         IN_NAME
     } else if card.in_description.contains(word) {
@@ -106,7 +110,7 @@ fn worth(word: &String, card: &Card) -> f64 {
 }
 
 /// 1 for what one skill alone says, less for what many say.
-fn rarity(word: &String, cards: &[Card]) -> f64 {
+fn rarity(word: &String, cards: &[SkillIndexEntry]) -> f64 {
     let having = cards.iter().filter(|card| card.in_name.contains(word) || card.in_description.contains(word)).count();
     1.0 / f64::from(u32::try_from(having.max(1)).unwrap_or(u32::MAX)).sqrt()
 }

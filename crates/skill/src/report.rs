@@ -1,6 +1,6 @@
 //! What a skill contains, for whoever is to enable it: what is plain to see, and what is not.
 
-use crate::folder::{Entry, Found};
+use crate::folder::{SkillFile, SkillFolder};
 use hob_core::policy::invisible;
 
 /// So many lines of the instructions are shown.
@@ -14,7 +14,7 @@ const FILES_SHOWN: usize = 60;
 
 /// A character that nobody sees, or that makes others look different from what they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hidden {
+pub struct HiddenCharacter {
     /// Its file.
     pub file: String,
     /// Its line, from 1.
@@ -25,10 +25,10 @@ pub struct Hidden {
 
 /// What is hidden in a text.
 #[must_use]
-pub fn hidden(file: &str, text: &str) -> Vec<Hidden> {
+pub fn hidden(file: &str, text: &str) -> Vec<HiddenCharacter> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let at = |what: String| Hidden { file: file.to_owned(), line: index + 1, what };
+        let at = |what: String| HiddenCharacter { file: file.to_owned(), line: index + 1, what };
         let invisible = line.chars().filter(|c| is_invisible(*c)).map(|c| at(format!("U+{:04X}", u32::from(c))));
         found.extend(invisible);
         if line.contains("<!--") {
@@ -59,7 +59,7 @@ pub fn plain(text: &str, chars_max: usize) -> String {
 
 /// Everything about a skill, in lines; `hidden` is what was found in its files.
 #[must_use]
-pub fn lines(found: &Found, hidden: &[Hidden]) -> Vec<String> {
+pub fn lines(found: &SkillFolder, hidden: &[HiddenCharacter]) -> Vec<String> {
     let skill = &found.skill;
     let mut lines = vec![format!("{}: {}", skill.name, plain(&skill.description, 400))];
     let joined = |words: &[String]| plain(&words.join(", "), 400);
@@ -89,7 +89,7 @@ pub fn lines(found: &Found, hidden: &[Hidden]) -> Vec<String> {
     lines
 }
 
-fn file(entry: &Entry) -> String {
+fn file(entry: &SkillFile) -> String {
     let script = if entry.script { ", a program" } else { "" };
     format!("- {} ({}{script})", plain(&entry.path, 200), size(entry.bytes))
 }
@@ -98,12 +98,12 @@ fn size(bytes: u64) -> String {
     if bytes < 1_024 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1_024)) }
 }
 
-fn told_of(hidden: &[Hidden]) -> Vec<String> {
+fn told_of(hidden: &[HiddenCharacter]) -> Vec<String> {
     if hidden.is_empty() {
         return Vec::new();
     }
     let mut lines = vec!["WARNING, hidden in it:".to_owned()];
-    let line = |one: &Hidden| format!("- {}:{}: {}", plain(&one.file, 200), one.line, one.what);
+    let line = |one: &HiddenCharacter| format!("- {}:{}: {}", plain(&one.file, 200), one.line, one.what);
     lines.extend(hidden.iter().take(HIDDEN_SHOWN).map(line));
     if hidden.len() > HIDDEN_SHOWN {
         lines.push(format!("- and {} more", hidden.len() - HIDDEN_SHOWN));

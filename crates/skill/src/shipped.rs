@@ -1,6 +1,6 @@
 //! The skills that are a part of Hob.
 
-use crate::folder::{Entry, Found, SKILL_FILE, digest_of};
+use crate::folder::{SKILL_FILE, SkillFile, SkillFolder, digest_of};
 use crate::format;
 
 const SHIPPED: [(&str, &str); 5] = [
@@ -12,18 +12,23 @@ const SHIPPED: [(&str, &str); 5] = [
 ];
 
 /// All of them.
-pub(super) fn all() -> Vec<Found> {
+pub(super) fn all() -> Vec<SkillFolder> {
     SHIPPED.iter().filter_map(|(name, text)| found(name, text)).collect()
 }
 
-fn found(name: &str, text: &str) -> Option<Found> {
+fn found(name: &str, text: &str) -> Option<SkillFolder> {
     match format::parse(text.as_bytes(), Some(name)) {
         Ok(skill) => {
             let digest = digest_of(text.as_bytes());
             let bytes = text.len() as u64;
-            let file =
-                Entry { path: SKILL_FILE.to_owned(), bytes, digest: digest.clone(), script: false, executable: false };
-            Some(Found { skill, files: vec![file], digest })
+            let file = SkillFile {
+                path: SKILL_FILE.to_owned(),
+                bytes,
+                digest: digest.clone(),
+                script: false,
+                executable: false,
+            };
+            Some(SkillFolder { skill, files: vec![file], digest })
         }
         // A test holds that there is none such.
         Err(error) => {

@@ -132,11 +132,11 @@ fn matters(event: &notify::Event, places: &[PathBuf]) -> bool {
 #[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use super::*;
-    use crate::shelf::Places;
+    use crate::loaded_skills::SkillFolders;
     use hob_core::domain::redactor::Redactor;
     use hob_core::domain::skills::SkillBook as _;
-    use hob_memory::nearby::Nearby;
-    use hob_store::{Pace, Store};
+    use hob_memory::embedding_service::EmbeddingService;
+    use hob_store::{SchedulingMode, Store};
 
     fn skill(name: &str, body: &str) -> String {
         format!("---\nname: {name}\ndescription: For tests.\n---\n{body}\n")
@@ -173,9 +173,10 @@ mod tests {
         std::fs::create_dir_all(own.join("first")).unwrap();
         let file = own.join("first/SKILL.md");
         std::fs::write(&file, skill("first", "One.")).unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
-        let places = Places::of(home.path(), vec![own.clone()]);
-        let library = Arc::new(Library::open(store, places, Redactor::default(), Arc::new(Nearby::default())));
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
+        let places = SkillFolders::of(home.path(), vec![own.clone()]);
+        let library =
+            Arc::new(Library::open(store, places, Redactor::default(), Arc::new(EmbeddingService::default())));
         let (loaded, mut seen) = watch::channel(0);
         let stop = CancellationToken::new();
         let task = tokio::spawn(keep_up(Arc::clone(&library), loaded, stop.clone()));

@@ -85,13 +85,13 @@ pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, SetupError> 
 }
 
 /// The Web API, for one token.
-pub(super) struct Web {
+pub(super) struct WebApi {
     client: SlackClient<SlackClientHyperConnector<HttpsConnector<HttpConnector>>>,
     token: SlackApiToken,
     deadline: Duration,
 }
 
-impl Web {
+impl WebApi {
     /// A client of its own: connections are shared with no other.
     pub(super) fn new(settings: &Settings, tls: &Arc<ClientConfig>, token: &Secret) -> Self {
         let mut http = HttpConnector::new();

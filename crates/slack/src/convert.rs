@@ -7,9 +7,10 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::words::{Names, mentioned, mentions, readable, without_mention};
+use crate::mrkdwn::{UserNames, mentioned, mentions, readable, without_mention};
 use hob_core::domain::inbound::{
-    Attachment, Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound, Quoted, Recorded, Sender,
+    Attachment, Audience, ChannelKind, Conversation, Inbound, InboundEvent, MessageMetadata, QuotedMessage, Sender,
+    VoiceRecording,
 };
 
 /// How much of what is quoted is worth repeating.
@@ -19,7 +20,7 @@ const SLACKBOT: &str = "USLACKBOT";
 
 /// Who Hob is there, from `auth.test`.
 #[derive(Debug, Clone)]
-pub(super) struct Me {
+pub(super) struct BotIdentity {
     /// The bot's id as a person.
     pub(super) user: String,
     /// Its id as a bot.
@@ -74,7 +75,7 @@ pub(super) fn people(payload: &Value) -> Vec<String> {
 }
 
 /// An event as an `Inbound`; `None` if there is nothing in it that people say.
-pub(super) fn event(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
+pub(super) fn event(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     match text(event, "type")? {
         "message" => match text(event, "subtype") {
             Some("message_changed") => changed(event, me, names),
@@ -83,7 +84,7 @@ pub(super) fn event(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
         },
         // An edit that adds the mention: `message_changed` tells it, too, and says the same.
         "app_mention" if event["edited"].is_object() => {
-            let happening = Happening::Edited { text: said(event, me, names) };
+            let happening = InboundEvent::Edited { text: said(event, me, names) };
             said_there(event, text(event, "channel")?, me, names, happening)
         }
         "app_mention" => posted(event, text(event, "channel")?, me, names),
@@ -92,44 +93,44 @@ pub(super) fn event(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
 }
 
 /// A message of this channel, from an event or from its history.
-pub(super) fn posted(post: &Value, channel: &str, me: &Me, names: &Names) -> Option<Inbound> {
+pub(super) fn posted(post: &Value, channel: &str, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     let said_by_people = matches!(text(post, "subtype"), None | Some("file_share" | "thread_broadcast" | "me_message"));
     if !said_by_people || !is_person(post, me) {
         return None;
     }
-    let mut happening = Happening::Posted { text: said(post, me, names) };
-    let mut circumstances = Circumstances::default();
+    let mut happening = InboundEvent::Posted { text: said(post, me, names) };
+    let mut circumstances = MessageMetadata::default();
     if let Some((author, words, own)) = shared(post, me, names) {
         match &mut happening {
             // Nothing of one's own: the words are handed on.
-            Happening::Posted { text } if text.is_empty() => {
+            InboundEvent::Posted { text } if text.is_empty() => {
                 *text = words;
                 circumstances.forwarded_from = Some(author);
             }
-            _ => circumstances.quoted = Some(Quoted { author, text: words, own }),
+            _ => circumstances.quoted = Some(QuotedMessage { author, text: words, own }),
         }
     }
     let mut inbound = said_there(post, channel, me, names, happening)?;
-    inbound.circumstances = Circumstances { audience: inbound.circumstances.audience, ..circumstances };
+    inbound.circumstances = MessageMetadata { audience: inbound.circumstances.audience, ..circumstances };
     inbound.circumstances.spoken = spoken(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
     inbound.attachments = attachments(post);
     Some(inbound)
 }
 
-fn changed(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
+fn changed(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     let (now, before) = (&event["message"], &event["previous_message"]);
     let channel = text(event, "channel")?;
     // A message that has replies leaves a gravestone.
     if text(now, "subtype") == Some("tombstone") {
-        return said_there(before, channel, me, names, Happening::Deleted);
+        return said_there(before, channel, me, names, InboundEvent::Deleted);
     }
     // Slack changes messages by itself, too: it looks at addresses, and counts replies.
     if !now["edited"].is_object() || now["text"] == before["text"] || !is_person(now, me) {
         return None;
     }
-    let mut inbound = said_there(now, channel, me, names, Happening::Edited { text: said(now, me, names) })?;
+    let mut inbound = said_there(now, channel, me, names, InboundEvent::Edited { text: said(now, me, names) })?;
     // The message is where it was when it was posted, whether the mention came or went.
-    if let Some(earlier) = said_there(before, channel, me, names, Happening::Deleted) {
+    if let Some(earlier) = said_there(before, channel, me, names, InboundEvent::Deleted) {
         if earlier.circumstances.audience == Audience::Hob {
             inbound.circumstances.audience = Audience::Hob;
         }
@@ -141,33 +142,39 @@ fn changed(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
     Some(inbound)
 }
 
-fn deleted(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
+fn deleted(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     let before = &event["previous_message"];
-    let mut inbound = said_there(before, text(event, "channel")?, me, names, Happening::Deleted)?;
+    let mut inbound = said_there(before, text(event, "channel")?, me, names, InboundEvent::Deleted)?;
     inbound.external_id = text(event, "deleted_ts").unwrap_or(&inbound.external_id).to_owned();
     Some(inbound)
 }
 
 /// Is it said by a person, and not by Hob or another program? What an app or a workflow posts in somebody's name is the app's.
-fn is_person(post: &Value, me: &Me) -> bool {
+fn is_person(post: &Value, me: &BotIdentity) -> bool {
     let by = text(post, "user");
     let by_app = ["bot_id", "app_id"].iter().any(|mark| text(post, mark).is_some()) || post["bot_profile"].is_object();
     !by_app && by.is_some_and(|by| by != me.user && by != SLACKBOT) && !is_mine(post, me)
 }
 
-fn is_mine(post: &Value, me: &Me) -> bool {
+fn is_mine(post: &Value, me: &BotIdentity) -> bool {
     text(post, "user") == Some(&me.user) || text(post, "bot_id") == Some(&me.bot)
 }
 
 /// What happened to a message, where it stands.
-fn said_there(post: &Value, channel: &str, me: &Me, names: &Names, happening: Happening) -> Option<Inbound> {
+fn said_there(
+    post: &Value,
+    channel: &str,
+    me: &BotIdentity,
+    names: &UserNames,
+    happening: InboundEvent,
+) -> Option<Inbound> {
     if !is_person(post, me) {
         return None;
     }
     let (by, ts) = (text(post, "user")?, text(post, "ts")?);
     micros(ts)?;
     let (thread, audience) = place(post, channel, me);
-    let circumstances = Circumstances { audience, ..Circumstances::default() };
+    let circumstances = MessageMetadata { audience, ..MessageMetadata::default() };
     Some(Inbound {
         conversation: conversation(channel, thread, me),
         external_id: ts.to_owned(),
@@ -182,7 +189,7 @@ fn said_there(post: &Value, channel: &str, me: &Me, names: &Names, happening: Ha
 /// The thread that it belongs to, and whether it is said to Hob.
 ///
 /// A message that calls Hob in a channel begins a thread: there it is answered, and that is the conversation.
-fn place(post: &Value, channel: &str, me: &Me) -> (Option<String>, Audience) {
+fn place(post: &Value, channel: &str, me: &BotIdentity) -> (Option<String>, Audience) {
     let own = text(post, "ts");
     let thread = text(post, "thread_ts").filter(|thread| Some(*thread) != own);
     let called = text(post, "text").is_some_and(|text| mentions(text, &me.user));
@@ -193,11 +200,11 @@ fn place(post: &Value, channel: &str, me: &Me) -> (Option<String>, Audience) {
     (thread.or(begun).map(str::to_owned), audience)
 }
 
-fn conversation(channel: &str, thread: Option<String>, me: &Me) -> Conversation {
+fn conversation(channel: &str, thread: Option<String>, me: &BotIdentity) -> Conversation {
     Conversation { channel: ChannelKind::Slack, account: me.account.clone(), chat: channel.to_owned(), thread }
 }
 
-fn person(id: &str, names: &Names) -> Sender {
+fn person(id: &str, names: &UserNames) -> Sender {
     Sender { external_id: id.to_owned(), name: names.get(id).cloned().unwrap_or_else(|| id.to_owned()) }
 }
 
@@ -206,7 +213,7 @@ fn at(ts: &str) -> Option<Timestamp> {
 }
 
 /// The words of a message, without Hob's name in front.
-fn said(post: &Value, me: &Me, names: &Names) -> String {
+fn said(post: &Value, me: &BotIdentity, names: &UserNames) -> String {
     let written = text(post, "text").unwrap_or_default();
     let words = readable(without_mention(written, &me.user), names);
     let words = commanded(words.trim(), me);
@@ -218,13 +225,13 @@ fn said(post: &Value, me: &Me, names: &Names) -> String {
 }
 
 /// `!stop` is `/stop`: Slack keeps what begins with a slash for itself.
-fn commanded(words: &str, me: &Me) -> String {
+fn commanded(words: &str, me: &BotIdentity) -> String {
     let command = words.strip_prefix('!').map(|command| format!("/{command}"));
     command.filter(|command| (me.is_command)(command)).unwrap_or_else(|| words.to_owned())
 }
 
 /// Somebody's message that is handed on, or shown because its address is in the text: who, what, and whether it is Hob's.
-fn shared(post: &Value, me: &Me, names: &Names) -> Option<(String, String, bool)> {
+fn shared(post: &Value, me: &BotIdentity, names: &UserNames) -> Option<(String, String, bool)> {
     let is_message = |shown: &&Value| shown["is_share"] == true || shown["is_msg_unfurl"] == true;
     let shown = list(post, "attachments").find(is_message)?;
     let words = readable(text(shown, "text")?, names);
@@ -249,21 +256,21 @@ fn attachments(post: &Value) -> Vec<Attachment> {
 }
 
 /// Whether its sender speaks in it: a clip that was recorded in Slack.
-fn spoken(post: &Value) -> Option<Recorded> {
+fn spoken(post: &Value) -> Option<VoiceRecording> {
     let mut files = list(post, "files");
     let clip = files.next().filter(|file| text(file, "subtype") == Some("slack_audio"))?;
     let seconds = clip["duration_ms"].as_u64().and_then(|millis| u32::try_from(millis / 1_000).ok());
-    files.next().is_none().then_some(Recorded { seconds })
+    files.next().is_none().then_some(VoiceRecording { seconds })
 }
 
 /// The workspace that something happens in: the app's own, or, where it is installed in several, the one that is told.
-pub(super) fn workspace(payload: &Value, me: &Me) -> Option<String> {
+pub(super) fn workspace(payload: &Value, me: &BotIdentity) -> Option<String> {
     let told = text(payload, "team_id").or_else(|| text(&payload["team"], "id"));
     me.workspace.clone().or_else(|| told.map(str::to_owned))
 }
 
 /// A press of a button, of an interaction's payload.
-pub(super) fn pressed(payload: &Value, me: &Me, names: &Names, now: Timestamp) -> Option<Inbound> {
+pub(super) fn pressed(payload: &Value, me: &BotIdentity, names: &UserNames, now: Timestamp) -> Option<Inbound> {
     if text(payload, "type") != Some("block_actions") {
         return None;
     }
@@ -281,15 +288,20 @@ pub(super) fn pressed(payload: &Value, me: &Me, names: &Names, now: Timestamp) -
         conversation: conversation(channel, thread.map(str::to_owned), me),
         external_id: format!("press:{}:{by}", text(action, "action_ts")?),
         sender,
-        happening: Happening::Pressed { token: text(action, "value")?.to_owned() },
+        happening: InboundEvent::Pressed { token: text(action, "value")?.to_owned() },
         sent_at: text(action, "action_ts").and_then(at).unwrap_or(now),
         attachments: Vec::new(),
-        circumstances: Circumstances::default(),
+        circumstances: MessageMetadata::default(),
     })
 }
 
 /// `/hob stop` is Hob's `/stop`; `/hob what's up` is said to Hob.
-pub(super) fn commanded_by_slash(payload: &Value, me: &Me, names: &Names, now: Timestamp) -> Option<Inbound> {
+pub(super) fn commanded_by_slash(
+    payload: &Value,
+    me: &BotIdentity,
+    names: &UserNames,
+    now: Timestamp,
+) -> Option<Inbound> {
     let by = text(payload, "user_id")?;
     let words = readable(text(payload, "text").unwrap_or_default(), names);
     let words = words.trim().trim_start_matches(['/', '!']);
@@ -303,10 +315,10 @@ pub(super) fn commanded_by_slash(payload: &Value, me: &Me, names: &Names, now: T
         conversation: conversation(text(payload, "channel_id")?, None, me),
         external_id: format!("command:{}", text(payload, "trigger_id")?),
         sender,
-        happening: Happening::Posted { text: words },
+        happening: InboundEvent::Posted { text: words },
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: Circumstances::default(),
+        circumstances: MessageMetadata::default(),
     })
 }
 

@@ -34,7 +34,7 @@ pub(super) fn is_slacks(address: &Url, api: &Url) -> bool {
 }
 
 /// Why one try brought nothing.
-enum Missing {
+enum DownloadError {
     /// Another try changes nothing.
     For(String),
     /// It may pass.
@@ -52,8 +52,8 @@ pub(super) async fn fetch(slack: &Slack, attachment: &Attachment, bytes_max: u64
         let why = match attempt(slack, attachment, bytes_max).await {
             Ok(Some(bytes)) => return Ok(bytes),
             Ok(None) => return Err(too_big()),
-            Err(Missing::For(why)) => return Err(FetchError(why)),
-            Err(Missing::Perhaps(why)) => why,
+            Err(DownloadError::For(why)) => return Err(FetchError(why)),
+            Err(DownloadError::Perhaps(why)) => why,
         };
         if tried >= TRIES {
             return Err(FetchError(format!("Slack could not be asked for it: {why}")));
@@ -65,26 +65,26 @@ pub(super) async fn fetch(slack: &Slack, attachment: &Attachment, bytes_max: u64
 }
 
 /// One try; none: it is too big.
-async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Result<Option<Vec<u8>>, Missing> {
+async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Result<Option<Vec<u8>>, DownloadError> {
     let address = address(slack, attachment).await?;
     let request = slack.files.get(address).timeout(DOWNLOAD_MAX).bearer_auth(slack.settings.bot_token.expose());
     let sent = request.send().await;
-    let mut answer = sent.map_err(|error| Missing::Perhaps(chain(&error.without_url())))?;
+    let mut answer = sent.map_err(|error| DownloadError::Perhaps(chain(&error.without_url())))?;
     let status = answer.status();
     let kind = answer.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_page = kind.starts_with("text/html") && !attachment.name.to_lowercase().contains(".htm");
     if status.is_redirection() || status.as_u16() == 401 || status.as_u16() == 403 || (status.is_success() && is_page) {
-        return Err(Missing::For("Slack does not hand it out; the app may lack the scope files:read".to_owned()));
+        return Err(DownloadError::For("Slack does not hand it out; the app may lack the scope files:read".to_owned()));
     }
     if status.as_u16() == 404 {
-        return Err(Missing::For("it is gone from Slack".to_owned()));
+        return Err(DownloadError::For("it is gone from Slack".to_owned()));
     }
     if !status.is_success() {
-        return Err(Missing::Perhaps(status.to_string()));
+        return Err(DownloadError::Perhaps(status.to_string()));
     }
     let mut bytes = Vec::new();
     loop {
-        let piece = answer.chunk().await.map_err(|error| Missing::Perhaps(chain(&error.without_url())))?;
+        let piece = answer.chunk().await.map_err(|error| DownloadError::Perhaps(chain(&error.without_url())))?;
         let Some(piece) = piece else {
             return Ok(Some(bytes));
         };
@@ -96,21 +96,21 @@ async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Resu
 }
 
 /// Where it lies. A file from another workspace is known by its id alone.
-async fn address(slack: &Slack, attachment: &Attachment) -> Result<Url, Missing> {
+async fn address(slack: &Slack, attachment: &Attachment) -> Result<Url, DownloadError> {
     let handle = &attachment.handle;
     let named = if handle.contains("://") {
         handle.clone()
     } else {
         let asked = slack.web.get("files.info", &[("file", handle.clone())]).await;
         let found = asked.map_err(|error| match error.code() {
-            Some("ratelimited") | None => Missing::Perhaps(error.to_string()),
-            Some(_) => Missing::For(format!("Slack says: {error}")),
+            Some("ratelimited") | None => DownloadError::Perhaps(error.to_string()),
+            Some(_) => DownloadError::For(format!("Slack says: {error}")),
         })?;
         let named = text(&found["file"], "url_private_download");
-        named.ok_or_else(|| Missing::For("Slack has no copy of it to hand out".to_owned()))?.to_owned()
+        named.ok_or_else(|| DownloadError::For("Slack has no copy of it to hand out".to_owned()))?.to_owned()
     };
     let address = Url::parse(&named).ok().filter(|address| is_slacks(address, &slack.settings.api_url));
-    address.ok_or_else(|| Missing::For("it does not lie on one of Slack's servers".to_owned()))
+    address.ok_or_else(|| DownloadError::For("it does not lie on one of Slack's servers".to_owned()))
 }
 
 #[cfg(test)]

@@ -5,19 +5,19 @@
 //! Start at [`Slack::run`]; `socket` brings in, `feed` hands in, `catchup` fetches what was missed, `convert` translates, `send` takes out.
 
 mod call;
-mod catchup;
+mod catch_up;
 mod convert;
-mod feed;
+mod feeder;
 mod files;
+mod joined_chats;
+mod mrkdwn;
+mod name_cache;
 mod outcome;
-mod people;
 mod presence;
 mod send;
 pub mod settings;
-mod signs;
 mod socket;
 mod upload;
-mod words;
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ use async_trait::async_trait;
 use rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::Web;
-use crate::people::People;
+use crate::call::WebApi;
+use crate::name_cache::NameCache;
+use crate::presence::ActivityIndicators;
 use crate::settings::Settings;
-use crate::signs::Signs;
 use crate::socket::{Listener, check};
-use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, Sign, Unusable};
+use hob_core::domain::channel::{AccountError, Adapter, Channel, FetchError, Intake, PresenceSignal};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Monitor};
 use hob_core::domain::inbound::{Attachment, ChannelKind};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use hob_core::domain::rng::Rng;
 
 /// The adapter cannot be built from its settings.
@@ -49,12 +49,12 @@ pub struct Slack {
     rng: Arc<dyn Rng>,
     tls: Arc<ClientConfig>,
     /// The client of all requests but those that receive.
-    web: Web,
+    web: WebApi,
     /// The client of files, which are no part of the Web API.
     files: reqwest::Client,
     health: Monitor,
-    people: People,
-    signs: Signs,
+    people: NameCache,
+    signs: ActivityIndicators,
 }
 
 impl Slack {
@@ -64,9 +64,9 @@ impl Slack {
     /// When no HTTP client can be made.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
         let tls = call::tls(&settings)?;
-        let web = Web::new(&settings, &tls, &settings.bot_token);
+        let web = WebApi::new(&settings, &tls, &settings.bot_token);
         let files = files::client(&tls)?;
-        let (health, people, signs) = (Monitor::default(), People::default(), Signs::default());
+        let (health, people, signs) = (Monitor::default(), NameCache::default(), ActivityIndicators::default());
         Ok(Self { settings, clock, rng, tls, web, files, health, people, signs })
     }
 }
@@ -83,7 +83,7 @@ impl Channel for Slack {
     }
 
     #[tracing::instrument(name = "slack.draft", skip_all, fields(channel = "slack"))]
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         send::draft(self, draft).await
     }
 
@@ -93,10 +93,10 @@ impl Channel for Slack {
     }
 
     #[tracing::instrument(name = "slack.sign", skip_all, fields(channel = "slack"))]
-    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    async fn sign(&self, place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
         match sign {
-            Sign::Typing => self.signs.typing(&self.web, place).await,
-            Sign::Mood(mood) => self.signs.mood(&self.web, place, mood).await,
+            PresenceSignal::Typing => self.signs.typing(&self.web, place).await,
+            PresenceSignal::Mood(mood) => self.signs.mood(&self.web, place, mood).await,
         }
     }
 
@@ -120,7 +120,7 @@ impl Adapter for Slack {
         stop.run_until_cancelled(Box::pin(listener.run())).await;
     }
 
-    async fn check(&self) -> Result<String, Unusable> {
+    async fn check(&self) -> Result<String, AccountError> {
         check(self).await
     }
 }

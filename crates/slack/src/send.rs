@@ -10,11 +10,11 @@ use tracing::info;
 use crate::Slack;
 use crate::call::CallError;
 use crate::convert::{list, micros, text};
+use crate::mrkdwn::{escaped, unescaped};
 use crate::outcome::{before, is_markup_refused, is_unchangeable, outcome};
 use crate::upload;
-use crate::words::{escaped, unescaped};
 use hob_core::domain::capabilities::{Limit, Unit};
-use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
+use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
 use hob_core::render::chunk::chunks;
 use hob_core::render::clean::clean;
 
@@ -32,12 +32,12 @@ const PAGES_MAX: usize = 10;
 
 /// Where something goes. A thread that is not known is no place: its words are not for the whole channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PostTarget {
     pub(super) channel: String,
     pub(super) thread: Option<String>,
 }
 
-impl Place {
+impl PostTarget {
     pub(super) fn of(destination: &Destination) -> Result<Self, DeliveryError> {
         let place = &destination.conversation;
         let refused = |why: &str| DeliveryError::Refused { why: why.to_owned() };
@@ -53,7 +53,7 @@ impl Place {
 
 /// What a message says.
 #[derive(Debug, Clone)]
-pub(super) struct Words {
+pub(super) struct MessageText {
     /// Without markup, with Slack's entities: what a notice shows.
     pub(super) text: String,
     /// Sections of mrkdwn.
@@ -61,7 +61,7 @@ pub(super) struct Words {
     choices: Vec<Choice>,
 }
 
-impl Words {
+impl MessageText {
     /// With `markup`, `text` has Slack's entities already.
     fn new(text: &str, markup: Option<&str>, choices: &[Choice]) -> Self {
         let text = clean(text);
@@ -92,11 +92,11 @@ impl Words {
     }
 
     /// The value of `blocks`: none where the text is all there is, and can be told to be plain.
-    fn blocks(&self, plain: Plain) -> Vec<Value> {
+    fn blocks(&self, plain: PlainStyle) -> Vec<Value> {
         let buttons = buttons(&self.choices);
         let mut blocks = match &self.sections {
             Some(sections) => sections.clone(),
-            None if buttons.is_none() && plain == Plain::Text => Vec::new(),
+            None if buttons.is_none() && plain == PlainStyle::Text => Vec::new(),
             // Beside blocks the text is not shown.
             None => {
                 let pieces = chunks(&unescaped(&self.text), SECTION);
@@ -110,14 +110,14 @@ impl Words {
     }
 
     /// What is the same whether it is posted or changed.
-    fn body(&self, channel: &str, plain: Plain) -> Value {
+    fn body(&self, channel: &str, plain: PlainStyle) -> Value {
         json!({"channel": channel, "text": self.text, "blocks": self.blocks(plain), "link_names": false})
     }
 }
 
 /// How words without markup are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plain {
+enum PlainStyle {
     /// As the message's text. A change has no way to say that a star in it is a star.
     Text,
     /// As sections.
@@ -161,8 +161,8 @@ impl std::fmt::LowerHex for HexDigest<'_> {
 
 /// Sends the chunk, or changes the message that it replaces.
 pub(super) async fn deliver(slack: &Slack, message: &Outgoing) -> Result<Receipt, DeliveryError> {
-    let place = Place::of(&message.destination)?;
-    let words = Words::new(&message.text, message.markup.as_deref(), &message.choices);
+    let place = PostTarget::of(&message.destination)?;
+    let words = MessageText::new(&message.text, message.markup.as_deref(), &message.choices);
     if let Some(replaces) = &message.replaces {
         let changed = change(slack, &place, &replaces.external_id, &words, Some(metadata(message))).await;
         match changed {
@@ -194,9 +194,9 @@ pub(super) async fn deliver(slack: &Slack, message: &Outgoing) -> Result<Receipt
 }
 
 /// Posts a message that still grows, or changes it.
-pub(super) async fn draft(slack: &Slack, draft: &Draft) -> Result<Receipt, DeliveryError> {
-    let place = Place::of(&draft.destination)?;
-    let words = Words::new(&draft.text, draft.markup.as_deref(), &[]);
+pub(super) async fn draft(slack: &Slack, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
+    let place = PostTarget::of(&draft.destination)?;
+    let words = MessageText::new(&draft.text, draft.markup.as_deref(), &[]);
     match &draft.external_id {
         Some(id) => change(slack, &place, id, &words, None).await.map_err(|error| outcome(&error)),
         None => post(slack, &place, &words, None).await.map_err(|error| outcome(&error)).and_then(kept),
@@ -205,11 +205,11 @@ pub(super) async fn draft(slack: &Slack, draft: &Draft) -> Result<Receipt, Deliv
 
 /// Deletes one of Hob's messages.
 pub(super) async fn retract(slack: &Slack, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
-    let place = Place::of(place)?;
+    let place = PostTarget::of(place)?;
     delete(slack, &place, external_id).await
 }
 
-async fn delete(slack: &Slack, place: &Place, external_id: &str) -> Result<(), DeliveryError> {
+async fn delete(slack: &Slack, place: &PostTarget, external_id: &str) -> Result<(), DeliveryError> {
     let body = json!({"channel": place.channel, "ts": external_id});
     match slack.web.post("chat.delete", &body).await {
         Ok(_) => Ok(()),
@@ -219,16 +219,16 @@ async fn delete(slack: &Slack, place: &Place, external_id: &str) -> Result<(), D
 }
 
 /// What Slack made of a message.
-enum Posted {
+enum PostOutcome {
     Kept(Option<String>),
     /// It was shown to the whole channel, and is taken back.
     Astray,
 }
 
-fn kept(posted: Posted) -> Result<Receipt, DeliveryError> {
+fn kept(posted: PostOutcome) -> Result<Receipt, DeliveryError> {
     match posted {
-        Posted::Kept(external_id) => Ok(Receipt { external_id }),
-        Posted::Astray => Err(thread_gone()),
+        PostOutcome::Kept(external_id) => Ok(Receipt { external_id }),
+        PostOutcome::Astray => Err(thread_gone()),
     }
 }
 
@@ -238,9 +238,14 @@ pub(super) fn thread_gone() -> DeliveryError {
 }
 
 /// Posts; what Slack refuses for its markup goes out as text.
-async fn post(slack: &Slack, place: &Place, words: &Words, metadata: Option<Value>) -> Result<Posted, CallError> {
-    let body = |words: &Words| {
-        let mut body = words.body(&place.channel, Plain::Text);
+async fn post(
+    slack: &Slack,
+    place: &PostTarget,
+    words: &MessageText,
+    metadata: Option<Value>,
+) -> Result<PostOutcome, CallError> {
+    let body = |words: &MessageText| {
+        let mut body = words.body(&place.channel, PlainStyle::Text);
         body["unfurl_links"] = false.into();
         body["unfurl_media"] = false.into();
         // A star in plain words is a star.
@@ -266,21 +271,21 @@ async fn post(slack: &Slack, place: &Place, words: &Words, metadata: Option<Valu
         if let Err(error) = delete(slack, place, id).await {
             tracing::warn!(channel = "slack", %error, "a message that belongs to a thread stands in the channel: {error}");
         }
-        return Ok(Posted::Astray);
+        return Ok(PostOutcome::Astray);
     }
     slack.signs.posted(place);
-    Ok(Posted::Kept(external_id))
+    Ok(PostOutcome::Kept(external_id))
 }
 
 /// Changes a message; its blocks and buttons become those of `words`.
 async fn change(
     slack: &Slack,
-    place: &Place,
+    place: &PostTarget,
     external_id: &str,
-    words: &Words,
+    words: &MessageText,
     metadata: Option<Value>,
 ) -> Result<Receipt, CallError> {
-    let body = |words: &Words, plain: Plain| {
+    let body = |words: &MessageText, plain: PlainStyle| {
         let mut body = words.body(&place.channel, plain);
         body["ts"] = external_id.into();
         if let Some(metadata) = &metadata {
@@ -288,9 +293,9 @@ async fn change(
         }
         body
     };
-    match slack.web.post("chat.update", &body(words, Plain::Sections)).await {
+    match slack.web.post("chat.update", &body(words, PlainStyle::Sections)).await {
         Err(error) if is_markup_refused(&error) && (words.sections.is_some() || words.choices.is_empty()) => {
-            slack.web.post("chat.update", &body(&words.clone().plainly(), Plain::Text)).await?;
+            slack.web.post("chat.update", &body(&words.clone().plainly(), PlainStyle::Text)).await?;
         }
         answered => {
             answered?;
@@ -300,7 +305,7 @@ async fn change(
 }
 
 /// The message that an earlier attempt left, if there is one.
-async fn arrived(slack: &Slack, place: &Place, metadata: &Value) -> Result<Option<String>, CallError> {
+async fn arrived(slack: &Slack, place: &PostTarget, metadata: &Value) -> Result<Option<String>, CallError> {
     let mut arguments = vec![("channel", place.channel.clone()), ("include_all_metadata", "true".to_owned())];
     arguments.push(("limit", "200".to_owned()));
     let (method, pages) = match &place.thread {
@@ -336,10 +341,10 @@ mod tests {
     use super::*;
     use hob_core::domain::inbound::{ChannelKind, Conversation};
 
-    fn place(chat: &str, thread: Option<&str>) -> Result<Place, DeliveryError> {
+    fn place(chat: &str, thread: Option<&str>) -> Result<PostTarget, DeliveryError> {
         let (chat, thread) = (chat.to_owned(), thread.map(str::to_owned));
         let conversation = Conversation { channel: ChannelKind::Slack, account: "default".to_owned(), chat, thread };
-        Place::of(&Destination { conversation, reply_to: None })
+        PostTarget::of(&Destination { conversation, reply_to: None })
     }
 
     #[test]
@@ -352,23 +357,26 @@ mod tests {
 
     #[test]
     fn k2_plain_words_call_nobody_and_markup_is_kept() {
-        let plain = Words::new("<!channel> 1 < 2", None, &[]);
+        let plain = MessageText::new("<!channel> 1 < 2", None, &[]);
         assert_eq!(plain.text, "&lt;!channel&gt; 1 &lt; 2");
-        assert_eq!(plain.blocks(Plain::Text), Vec::<Value>::new());
-        assert_eq!(plain.blocks(Plain::Sections), [section("plain_text", "<!channel> 1 < 2")]);
+        assert_eq!(plain.blocks(PlainStyle::Text), Vec::<Value>::new());
+        assert_eq!(plain.blocks(PlainStyle::Sections), [section("plain_text", "<!channel> 1 < 2")]);
         let choice = Choice { label: "y".repeat(99), token: "t".to_owned() };
-        let asking = Words::new("a < b", None, std::slice::from_ref(&choice)).blocks(Plain::Text);
+        let asking = MessageText::new("a < b", None, std::slice::from_ref(&choice)).blocks(PlainStyle::Text);
         assert_eq!(asking[0], section("plain_text", "a < b"));
         assert_eq!(asking[1]["elements"][0]["text"]["text"].as_str().unwrap().len(), LABEL_CHARS_MAX);
-        let marked =
-            Words::new("a &lt; b", Some(r#"[{"type":"section","text":{"type":"mrkdwn","text":"*a*"}}]"#), &[choice]);
+        let marked = MessageText::new(
+            "a &lt; b",
+            Some(r#"[{"type":"section","text":{"type":"mrkdwn","text":"*a*"}}]"#),
+            &[choice],
+        );
         assert_eq!(marked.text, "a &lt; b");
         assert_eq!(
-            (marked.blocks(Plain::Text).len(), marked.clone().plainly().blocks(Plain::Text)[0].clone()),
+            (marked.blocks(PlainStyle::Text).len(), marked.clone().plainly().blocks(PlainStyle::Text)[0].clone()),
             (2, section("plain_text", "a < b"))
         );
-        assert_eq!(marked.marked().blocks(Plain::Text)[0], section("plain_text", REPEAT_MARK));
-        let alone = Words::new("#general", Some("#general"), &[]).blocks(Plain::Text);
+        assert_eq!(marked.marked().blocks(PlainStyle::Text)[0], section("plain_text", REPEAT_MARK));
+        let alone = MessageText::new("#general", Some("#general"), &[]).blocks(PlainStyle::Text);
         assert_eq!(alone[0]["text"], json!({"type": "mrkdwn", "text": "#general", "verbatim": true}));
     }
 }

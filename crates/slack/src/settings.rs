@@ -18,12 +18,12 @@ pub struct Settings {
     /// Whether words are one of Hob's commands, e.g. `/stop`: `/hob stop` and `!stop` mean that.
     pub is_command: fn(&str) -> bool,
     /// How fast the adapter retries and gives up.
-    pub pace: Pace,
+    pub pace: Timing,
 }
 
 /// The adapter's deadlines and delays.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct Timing {
     /// The first delay after trouble; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,
     /// The longest delay between tries that fail.
@@ -40,7 +40,7 @@ pub struct Pace {
     pub hold_max: Duration,
 }
 
-impl Pace {
+impl Timing {
     /// What is used outside of tests.
     pub const PRODUCTION: Self = Self {
         retry_min: Duration::from_secs(1),

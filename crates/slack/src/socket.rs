@@ -19,12 +19,12 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_asyn
 use tracing::{info, warn};
 
 use crate::Slack;
-use crate::call::{CallError, Web, chain};
-use crate::convert::{Me, text};
-use crate::feed::{Feeder, Taken};
-use crate::presence::Presence;
-use hob_core::domain::channel::{Intake, IntakeError, Unusable};
-use hob_core::domain::waits::Waits;
+use crate::call::{CallError, WebApi, chain};
+use crate::convert::{BotIdentity, text};
+use crate::feeder::{Acknowledgement, Feeder};
+use crate::joined_chats::JoinedChats;
+use hob_core::domain::backoff::Backoff;
+use hob_core::domain::channel::{AccountError, Intake, IntakeError};
 
 /// The largest frame that is read.
 const FRAME_BYTES_MAX: usize = 8 << 20;
@@ -35,7 +35,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Why the socket has to be built anew.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum SocketError {
     #[error("{method}: {error}")]
     Call { method: &'static str, error: CallError },
     #[error("the socket: {0}")]
@@ -50,7 +50,7 @@ pub(super) enum Trouble {
     NotStored(#[from] IntakeError),
 }
 
-impl Trouble {
+impl SocketError {
     pub(super) fn call(method: &'static str) -> impl Fn(CallError) -> Self {
         move |error| Self::Call { method, error }
     }
@@ -101,7 +101,7 @@ pub(super) struct Envelope {
 }
 
 /// The two lines in which envelopes wait.
-struct Waiting {
+struct EnvelopeQueues {
     said: mpsc::Sender<Envelope>,
     /// Presses and commands: Slack sends them once, and wants its answer within 3 s.
     pressing: mpsc::Sender<Envelope>,
@@ -135,12 +135,12 @@ fn frame(text: &str) -> Frame {
 pub(super) struct Listener<'a> {
     slack: &'a Slack,
     intake: &'a dyn Intake,
-    waits: Waits,
+    waits: Backoff,
 }
 
 impl<'a> Listener<'a> {
     pub(super) fn new(slack: &'a Slack, intake: &'a dyn Intake) -> Self {
-        Self { slack, intake, waits: Waits::default() }
+        Self { slack, intake, waits: Backoff::default() }
     }
 
     /// Listens for ever; dropped to end it.
@@ -170,10 +170,11 @@ impl<'a> Listener<'a> {
     }
 
     /// One connection, from its begin to its end, with clients of its own; the reason if Slack ends it.
-    async fn session(&mut self) -> Result<String, Trouble> {
+    async fn session(&mut self) -> Result<String, SocketError> {
         let Slack { settings, tls, .. } = self.slack;
         self.slack.health.turned(settings.pace.send_deadline * 3 + settings.pace.silence_max);
-        let (bot, app) = (Web::new(settings, tls, &settings.bot_token), Web::new(settings, tls, &settings.app_token));
+        let (bot, app) =
+            (WebApi::new(settings, tls, &settings.bot_token), WebApi::new(settings, tls, &settings.app_token));
         let me = identify(self.slack, &bot).await?;
         let mut socket = connect(self.slack, &app).await?;
         greeting(self.slack, &mut socket).await?;
@@ -184,11 +185,11 @@ impl<'a> Listener<'a> {
         info!(channel = "slack", bot.name = %me.name, "connected to Slack as {}", me.name);
         let ((said, envelopes), (pressing, urgent)) = (mpsc::channel(WAITING_MAX), mpsc::channel(WAITING_MAX));
         let (done, acknowledged) = mpsc::unbounded_channel();
-        let presence = Presence::default();
+        let presence = JoinedChats::default();
         let feeder = Feeder { slack: self.slack, intake: self.intake, web: &bot, me: &me, presence, done };
         let mut hurrying = pin!(feeder.hurry(urgent));
         let ended = tokio::select! {
-            ended = listen(self.slack, socket, Waiting { said, pressing }, acknowledged) => ended,
+            ended = listen(self.slack, socket, EnvelopeQueues { said, pressing }, acknowledged) => ended,
             trouble = feeder.feed(envelopes) => Err(trouble),
             // It ends otherwise only when the socket's side is gone.
             Err(trouble) = &mut hurrying => return Err(trouble),
@@ -201,10 +202,10 @@ impl<'a> Listener<'a> {
     }
 
     /// Makes the trouble visible, then waits as long as it deserves.
-    async fn wait_out(&mut self, trouble: &Trouble) {
+    async fn wait_out(&mut self, trouble: &SocketError) {
         let pace = self.slack.settings.pace;
         let asked = match trouble {
-            Trouble::Call { error, .. } => error.retry_after(),
+            SocketError::Call { error, .. } => error.retry_after(),
             _ => None,
         };
         let delay = match asked {
@@ -215,7 +216,7 @@ impl<'a> Listener<'a> {
         let words = trouble.words();
         warn!(channel = "slack", trouble = %words, delay_ms = delay.as_millis(), "Slack: {words}; again in {delay:?}");
         match trouble {
-            Trouble::NotStored(error) => self.slack.health.stuck(error.to_string()),
+            SocketError::NotStored(error) => self.slack.health.stuck(error.to_string()),
             _ => self.slack.health.troubled(words),
         }
         self.slack.health.turned(delay);
@@ -229,73 +230,73 @@ impl<'a> Listener<'a> {
 }
 
 /// Who Hob is there.
-async fn identify(slack: &Slack, web: &Web) -> Result<Me, Trouble> {
-    let said = web.post("auth.test", &json!({})).await.map_err(Trouble::call("auth.test"))?;
+async fn identify(slack: &Slack, web: &WebApi) -> Result<BotIdentity, SocketError> {
+    let said = web.post("auth.test", &json!({})).await.map_err(SocketError::call("auth.test"))?;
     let named = |key: &str| text(&said, key).unwrap_or_default().to_owned();
     let name = format!("@{} in {}", named("user"), text(&said, "team").unwrap_or("a workspace"));
     let (account, is_command) = (slack.settings.account.clone(), slack.settings.is_command);
     // An app of a whole organisation is in many workspaces: each envelope tells its own.
     let workspace = text(&said, "team_id").filter(|_| said["is_enterprise_install"] != true).map(str::to_owned);
-    Ok(Me { user: named("user_id"), bot: named("bot_id"), name, workspace, account, is_command })
+    Ok(BotIdentity { user: named("user_id"), bot: named("bot_id"), name, workspace, account, is_command })
 }
 
 /// Whether both tokens are known; who Hob is there.
-pub(super) async fn check(slack: &Slack) -> Result<String, Unusable> {
+pub(super) async fn check(slack: &Slack) -> Result<String, AccountError> {
     const METHOD: &str = "apps.connections.open";
-    let unusable = |trouble: Trouble| Unusable(trouble.words());
+    let unusable = |trouble: SocketError| AccountError(trouble.words());
     let me = identify(slack, &slack.web).await.map_err(unusable)?;
-    let app = Web::new(&slack.settings, &slack.tls, &slack.settings.app_token);
-    app.post(METHOD, &json!({})).await.map_err(|error| unusable(Trouble::Call { method: METHOD, error }))?;
+    let app = WebApi::new(&slack.settings, &slack.tls, &slack.settings.app_token);
+    app.post(METHOD, &json!({})).await.map_err(|error| unusable(SocketError::Call { method: METHOD, error }))?;
     Ok(me.name)
 }
 
-async fn connect(slack: &Slack, web: &Web) -> Result<Socket, Trouble> {
+async fn connect(slack: &Slack, web: &WebApi) -> Result<Socket, SocketError> {
     const METHOD: &str = "apps.connections.open";
-    let said = web.post(METHOD, &json!({})).await.map_err(Trouble::call(METHOD))?;
+    let said = web.post(METHOD, &json!({})).await.map_err(SocketError::call(METHOD))?;
     let address = text(&said, "url").unwrap_or_default();
     // What is encrypted on the way there is not continued in the open.
     if slack.settings.api_url.scheme() == "https" && !address.starts_with("wss://") {
-        return Err(Trouble::Socket("Slack named an address that is not encrypted".to_owned()));
+        return Err(SocketError::Socket("Slack named an address that is not encrypted".to_owned()));
     }
     let limits = WebSocketConfig::default().max_message_size(Some(FRAME_BYTES_MAX));
     let tls = Connector::Rustls(Arc::clone(&slack.tls));
     let connecting = connect_async_tls_with_config(address, Some(limits), true, Some(tls));
     match tokio::time::timeout(slack.settings.pace.send_deadline, connecting).await {
         Ok(connected) => connected.map(|(socket, _)| socket).map_err(|error| lost(&error)),
-        Err(_) => Err(Trouble::Silent(slack.settings.pace.send_deadline)),
+        Err(_) => Err(SocketError::Silent(slack.settings.pace.send_deadline)),
     }
 }
 
-fn lost(error: &tungstenite::Error) -> Trouble {
-    Trouble::Socket(chain(error))
+fn lost(error: &tungstenite::Error) -> SocketError {
+    SocketError::Socket(chain(error))
 }
 
 /// Slack's `hello`: until then the connection is not one.
-async fn greeting(slack: &Slack, socket: &mut Socket) -> Result<(), Trouble> {
+async fn greeting(slack: &Slack, socket: &mut Socket) -> Result<(), SocketError> {
     let deadline = slack.settings.pace.silence_max;
     let hello = async {
         while let Some(said) = socket.next().await {
             let said = said.map_err(|error| lost(&error))?;
             match said.to_text().map_or(Frame::Other, frame) {
                 Frame::Hello => return Ok(()),
-                Frame::Disconnect { reason } if reason == "link_disabled" => return Err(Trouble::SwitchedOff),
-                Frame::Disconnect { reason } => return Err(Trouble::Socket(reason)),
+                Frame::Disconnect { reason } if reason == "link_disabled" => return Err(SocketError::SwitchedOff),
+                Frame::Disconnect { reason } => return Err(SocketError::Socket(reason)),
                 // What comes before is not acknowledged, and comes again.
                 Frame::Envelope(_) | Frame::Other => {}
             }
         }
-        Err(Trouble::Socket("closed before Slack said hello".to_owned()))
+        Err(SocketError::Socket("closed before Slack said hello".to_owned()))
     };
-    tokio::time::timeout(deadline, hello).await.unwrap_or(Err(Trouble::Silent(deadline)))
+    tokio::time::timeout(deadline, hello).await.unwrap_or(Err(SocketError::Silent(deadline)))
 }
 
 /// Reads the socket, keeps it alive, and acknowledges what is taken in; the reason if Slack ends it.
 async fn listen(
     slack: &Slack,
     mut socket: Socket,
-    waiting: Waiting,
-    mut acknowledged: mpsc::UnboundedReceiver<Taken>,
-) -> Result<String, Trouble> {
+    waiting: EnvelopeQueues,
+    mut acknowledged: mpsc::UnboundedReceiver<Acknowledgement>,
+) -> Result<String, SocketError> {
     let pace = slack.settings.pace;
     let mut ping = tokio::time::interval(pace.ping_every);
     ping.tick().await;
@@ -306,14 +307,14 @@ async fn listen(
             said = socket.next() => {
                 let said = match said {
                     Some(said) => said.map_err(|error| lost(&error))?,
-                    None => return Err(Trouble::Socket("closed".to_owned())),
+                    None => return Err(SocketError::Socket("closed".to_owned())),
                 };
                 heard = Instant::now();
                 slack.health.heard(slack.clock.now());
                 match said {
                     Message::Text(said) => match frame(&said) {
                         Frame::Envelope(envelope) => waiting.take(envelope)?,
-                        Frame::Disconnect { reason } if reason == "link_disabled" => return Err(Trouble::SwitchedOff),
+                        Frame::Disconnect { reason } if reason == "link_disabled" => return Err(SocketError::SwitchedOff),
                         Frame::Disconnect { reason } => return Ok(reason),
                         Frame::Hello | Frame::Other => {}
                     },
@@ -327,21 +328,21 @@ async fn listen(
             _ = ping.tick() => {
                 socket.send(Message::Ping("hob".into())).await.map_err(|error| lost(&error))?;
             }
-            () = tokio::time::sleep_until(heard + pace.silence_max) => return Err(Trouble::Silent(pace.silence_max)),
+            () = tokio::time::sleep_until(heard + pace.silence_max) => return Err(SocketError::Silent(pace.silence_max)),
         }
     }
 }
 
-impl Waiting {
+impl EnvelopeQueues {
     /// Puts an envelope in line. What people said waits for what they said before; what does not come again does not.
-    fn take(&self, envelope: Envelope) -> Result<(), Trouble> {
+    fn take(&self, envelope: Envelope) -> Result<(), SocketError> {
         let line = if envelope.kind == "events_api" { &self.said } else { &self.pressing };
-        if line.try_send(envelope).is_err() { Err(Trouble::Flooded) } else { Ok(()) }
+        if line.try_send(envelope).is_err() { Err(SocketError::Flooded) } else { Ok(()) }
     }
 }
 
 /// What tells Slack that an envelope is taken in.
-fn acknowledgement(taken: &Taken) -> String {
+fn acknowledgement(taken: &Acknowledgement) -> String {
     let mut said = json!({ "envelope_id": taken.id });
     if let Some(words) = taken.says {
         said["payload"] = json!({ "text": words });
@@ -383,10 +384,10 @@ mod tests {
     #[test]
     fn n11_what_an_operator_can_mend_is_said_so() {
         let trouble = |method, code: &str| {
-            Trouble::call(method)(CallError::Api { code: code.to_owned(), details: None, retry_after: None })
+            SocketError::call(method)(CallError::Api { code: code.to_owned(), details: None, retry_after: None })
         };
         let refused = trouble("apps.connections.open", "invalid_auth");
-        assert!(refused.is_lasting() && Trouble::SwitchedOff.is_lasting());
+        assert!(refused.is_lasting() && SocketError::SwitchedOff.is_lasting());
         insta::assert_snapshot!(refused.words(), @"Slack does not know the app_token (xapp-…) (invalid_auth); copy it again from api.slack.com/apps");
         let many = trouble("apps.connections.open", "too_many_websockets");
         assert!(!many.is_lasting());

@@ -9,8 +9,8 @@ use crate::call::chain;
 use crate::convert::{list, text};
 use crate::files::is_slacks;
 use crate::outcome::{before, outcome};
-use crate::send::{Place, thread_gone};
-use hob_core::domain::outgoing::{DeliveryError, Enclosed, Receipt};
+use crate::send::{PostTarget, thread_gone};
+use hob_core::domain::outgoing::{DeliveryError, OutgoingFile, Receipt};
 
 /// How long the content may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
@@ -18,9 +18,9 @@ const UPLOAD_MAX: Duration = Duration::from_secs(80);
 /// Sends the file, with the words beside it. Only the last of the three steps shows anybody anything.
 pub(super) async fn upload(
     slack: &Slack,
-    place: &Place,
+    place: &PostTarget,
     words: &str,
-    file: &Enclosed,
+    file: &OutgoingFile,
 ) -> Result<Receipt, DeliveryError> {
     let content = tokio::fs::read(&file.path).await;
     let content =
@@ -46,7 +46,7 @@ pub(super) async fn upload(
 
 /// Is the thread still there? Slack may show a file of one that is gone to the whole channel, and does not say at once
 /// where it stands: it could not be taken back.
-async fn is_there(slack: &Slack, place: &Place) -> Result<(), DeliveryError> {
+async fn is_there(slack: &Slack, place: &PostTarget) -> Result<(), DeliveryError> {
     let Some(thread) = &place.thread else {
         return Ok(());
     };

@@ -8,7 +8,7 @@ use hob_core::domain::principal::Role;
 
 /// Whom a run works for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link<'a> {
+pub struct AgentLink<'a> {
     /// The run that waits for it.
     pub parent: RunId,
     /// The call there.
@@ -22,7 +22,7 @@ pub struct Link<'a> {
 }
 
 /// Records whom a run works for.
-pub async fn link(tx: &mut Tx, run: RunId, link: &Link<'_>) -> Result<(), StoreError> {
+pub async fn link(tx: &mut Tx, run: RunId, link: &AgentLink<'_>) -> Result<(), StoreError> {
     let (call, depth) = (&link.call.0, i64::from(link.depth));
     sqlx::query!(
         "UPDATE runs SET parent_run = $1, parent_call = $2, root_run = $3, home_session = $4, depth = $5 WHERE id = $6",
@@ -40,7 +40,7 @@ pub async fn link(tx: &mut Tx, run: RunId, link: &Link<'_>) -> Result<(), StoreE
 
 /// The run that waits for this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parent {
+pub struct WaitingParent {
     /// It.
     pub run: RunId,
     /// Its session.
@@ -52,7 +52,7 @@ pub struct Parent {
 }
 
 /// The run that this one works for; none: it works for a person.
-pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<Parent>, StoreError> {
+pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<WaitingParent>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT p.id AS "run!: RunId", p.session_id AS "session!: SessionId", r.parent_call AS "call!: String",
                   p.ended_at IS NULL AS "open!: bool"
@@ -61,7 +61,7 @@ pub async fn parent(tx: &mut Tx, run: RunId) -> Result<Option<Parent>, StoreErro
     )
     .fetch_optional(&mut *tx)
     .await?;
-    Ok(row.map(|row| Parent { run: row.run, session: row.session, call: CallId(row.call), open: row.open }))
+    Ok(row.map(|row| WaitingParent { run: row.run, session: row.session, call: CallId(row.call), open: row.open }))
 }
 
 /// The conversation where a run that works for another has its words said; none: its own.
@@ -159,7 +159,7 @@ pub async fn waiting_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<Waiting
 
 /// An agent at work, as people are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AtWork {
+pub struct WorkingAgent {
     /// Its run.
     pub id: RunId,
     /// How deep it is.
@@ -171,9 +171,9 @@ pub struct AtWork {
 }
 
 /// The agents at work for a conversation, with what they do.
-pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<AtWork>, StoreError> {
+pub async fn at_work(tx: &mut Tx, home: SessionId) -> Result<Vec<WorkingAgent>, StoreError> {
     let agents = sqlx::query_as!(
-        AtWork,
+        WorkingAgent,
         r#"SELECT r.id AS "id!: RunId", r.depth, r.state, i.text AS task
            FROM runs r JOIN inbound i ON i.id = r.inbound_id
            WHERE r.home_session = $1 AND r.state IN ('queued', 'running', 'waiting') ORDER BY r.id"#,

@@ -7,8 +7,8 @@
 
 use crate::Tx;
 use crate::error::StoreError;
-use crate::forgetting::Said;
-use crate::recall::{Stretch, list};
+use crate::forgetting::MessageLocation;
+use crate::recall::{OrdinalRange, list};
 use hob_core::domain::ids::{MessageId, RunId};
 use hob_core::domain::memory::Scope;
 
@@ -35,7 +35,7 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 
 /// An answer of Hob's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct StoredAnswer {
     /// The message.
     pub id: MessageId,
     /// Whose it is.
@@ -56,12 +56,12 @@ pub async fn told(
     ids: &str,
     memories: &str,
     scopes: &str,
-    stretch: Option<Stretch>,
-) -> Result<Vec<Answer>, StoreError> {
+    stretch: Option<OrdinalRange>,
+) -> Result<Vec<StoredAnswer>, StoreError> {
     let session = stretch.map(|of| of.session);
     let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
     let answers = sqlx::query_as!(
-        Answer,
+        StoredAnswer,
         r#"WITH wanted (id) AS (
              SELECT value FROM json_each($1)
              UNION
@@ -90,9 +90,9 @@ pub async fn told(
 }
 
 /// One answer, if it may still be found.
-pub async fn find(tx: &mut Tx, id: MessageId) -> Result<Option<Answer>, StoreError> {
+pub async fn find(tx: &mut Tx, id: MessageId) -> Result<Option<StoredAnswer>, StoreError> {
     let answer = sqlx::query_as!(
-        Answer,
+        StoredAnswer,
         r#"SELECT id AS "id!: MessageId", scope AS "scope!: Scope", text, taint, at, NULL AS "asked?: String"
            FROM messages WHERE id = $1 AND scope IS NOT NULL"#,
         id
@@ -103,7 +103,7 @@ pub async fn find(tx: &mut Tx, id: MessageId) -> Result<Option<Answer>, StoreErr
 }
 
 /// The runs for which an answer to this was recalled.
-pub async fn recalled(tx: &mut Tx, said: &Said) -> Result<Vec<RunId>, StoreError> {
+pub async fn recalled(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<RunId>, StoreError> {
     let through = said.ordinal.saturating_add(REACH);
     let runs = sqlx::query_scalar!(
         r#"SELECT DISTINCT r.run_id AS "run!: RunId"

@@ -2,8 +2,8 @@
 //! may, and what a run of theirs would begin with.
 
 use crate::Tx;
-use crate::beginnings::{Beginning, tools};
 use crate::error::StoreError;
+use crate::run_context::{StoredRunContext, tools};
 use crate::sessions::Session;
 use crate::summaries::Summary;
 use crate::users::KnownUser;
@@ -25,7 +25,7 @@ pub struct Arrival {
     /// It is where somebody talked with Hob alone the last time, and it was them.
     pub is_latest_chat: bool,
     /// What a run of this person's begins with there.
-    pub begins: Beginning,
+    pub begins: StoredRunContext,
 }
 
 /// What stands in a lane; each of it is looked at closely only where there is something.
@@ -115,6 +115,6 @@ pub async fn look(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<Arr
     });
     let summary = row.through.zip(row.text).map(|(through, text)| Summary { through, text, taint: row.taint });
     let (run_journal, granted, pruned) = (row.run_journal, tools(&row.granted)?, row.pruned);
-    let begins = Beginning { run_journal, granted, summary, pruned };
+    let begins = StoredRunContext { run_journal, granted, summary, pruned };
     Ok(Arrival { session, lane, user, member: row.member, is_latest_chat: row.is_latest_chat, begins })
 }

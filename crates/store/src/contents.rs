@@ -28,14 +28,14 @@ const SLICE: usize = 500;
 #[derive(Debug, Clone)]
 pub struct Contents {
     dir: PathBuf,
-    pins: Arc<Mutex<Pins>>,
+    pins: Arc<Mutex<PinnedContents>>,
     /// The most bytes of a file at present.
     allowed: Arc<AtomicU64>,
 }
 
 /// What must not be swept, as its record may be on its way.
 #[derive(Debug, Default)]
-struct Pins {
+struct PinnedContents {
     held: BTreeMap<String, usize>,
     /// What was held at any time since the last sweep began.
     since: BTreeSet<String>,
@@ -43,15 +43,15 @@ struct Pins {
 
 /// A kept content; until it is dropped no sweep takes it away.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptContent {
     /// The SHA-256 of the bytes, in hex.
     pub hash: String,
     /// How many they are.
     pub bytes: u64,
-    pins: Arc<Mutex<Pins>>,
+    pins: Arc<Mutex<PinnedContents>>,
 }
 
-impl Drop for Kept {
+impl Drop for KeptContent {
     fn drop(&mut self) {
         let mut pins = lock(&self.pins);
         if let Some(count) = pins.held.get_mut(&self.hash) {
@@ -63,7 +63,7 @@ impl Drop for Kept {
     }
 }
 
-fn lock(pins: &Mutex<Pins>) -> MutexGuard<'_, Pins> {
+fn lock(pins: &Mutex<PinnedContents>) -> MutexGuard<'_, PinnedContents> {
     // Two sets of words: whatever panicked elsewhere, they are whole.
     pins.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -97,7 +97,7 @@ impl Contents {
     ///
     /// # Errors
     /// When they are too many, or cannot be written.
-    pub async fn keep(&self, bytes: Vec<u8>) -> io::Result<Kept> {
+    pub async fn keep(&self, bytes: Vec<u8>) -> io::Result<KeptContent> {
         let this = self.clone();
         tokio::task::spawn_blocking(move || this.keep_now(&bytes)).await.map_err(io::Error::other).flatten()
     }
@@ -106,7 +106,7 @@ impl Contents {
     ///
     /// # Errors
     /// When they are too many, or cannot be written.
-    pub fn keep_now(&self, bytes: &[u8]) -> io::Result<Kept> {
+    pub fn keep_now(&self, bytes: &[u8]) -> io::Result<KeptContent> {
         let count = bytes.len() as u64;
         if count > BYTES_MAX {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large to be kept"));
@@ -154,11 +154,11 @@ impl Contents {
         tokio::task::spawn_blocking(read).await.map_err(io::Error::other).flatten()
     }
 
-    fn pin(&self, hash: String, bytes: u64) -> Kept {
+    fn pin(&self, hash: String, bytes: u64) -> KeptContent {
         let mut pins = lock(&self.pins);
         *pins.held.entry(hash.clone()).or_default() += 1;
         pins.since.insert(hash.clone());
-        Kept { hash, bytes, pins: Arc::clone(&self.pins) }
+        KeptContent { hash, bytes, pins: Arc::clone(&self.pins) }
     }
 
     /// Deletes what no record refers to; gives how much.
@@ -218,12 +218,12 @@ fn list(dir: &Path) -> io::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pace;
+    use crate::SchedulingMode;
 
     #[tokio::test]
     async fn c6_a_content_is_kept_once_and_swept_when_nobody_refers_to_it() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let contents = Contents::of(home.path());
         let kept = contents.keep(b"hello".to_vec()).await.unwrap();
         let path = contents.path(&kept.hash);

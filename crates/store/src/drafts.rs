@@ -16,7 +16,7 @@ pub struct StandingDraft {
     pub external_id: String,
 }
 
-struct Row {
+struct DraftRow {
     run_id: RunId,
     channel: String,
     account: String,
@@ -25,7 +25,7 @@ struct Row {
     external_id: String,
 }
 
-impl Row {
+impl DraftRow {
     fn decode(self) -> Result<StandingDraft, StoreError> {
         let Self { run_id: run, channel, account, chat, thread, external_id } = self;
         let channel: ChannelKind = channel.parse().map_err(|error| StoreError::Inconsistent {
@@ -65,12 +65,12 @@ pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 /// All of them.
 pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
     let rows = sqlx::query_as!(
-        Row,
+        DraftRow,
         r#"SELECT run_id AS "run_id!: RunId", channel, account, chat, thread, external_id FROM drafts ORDER BY run_id"#
     )
     .fetch_all(&mut *tx)
     .await?;
-    rows.into_iter().map(Row::decode).collect()
+    rows.into_iter().map(DraftRow::decode).collect()
 }
 
 /// Has this run a draft?

@@ -7,7 +7,7 @@ use hob_core::domain::memory::Scope;
 
 /// An episode with turns that nobody has gone through for facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnextractedEpisode {
     /// Its row.
     pub id: EpisodeId,
     /// Whose it is.
@@ -22,7 +22,7 @@ pub struct Unread {
 
 /// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct EpisodeTurn {
     /// The memory.
     pub memory: MemoryId,
     /// Its place in the episode.
@@ -44,9 +44,9 @@ pub struct Turn {
 }
 
 /// Episodes that ended before `before` and are not gone through; those first that ended first.
-pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Unread>, StoreError> {
+pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<UnextractedEpisode>, StoreError> {
     let unread = sqlx::query_as!(
-        Unread,
+        UnextractedEpisode,
         r#"SELECT id AS "id!: EpisodeId", scope AS "scope!: Scope", extracted, turns, tries FROM episodes
            WHERE extracted < turns AND ended_at <= $1 ORDER BY ended_at, id LIMIT $2"#,
         before,
@@ -58,9 +58,9 @@ pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Unread>,
 }
 
 /// The turns of an episode after a place, in order.
-pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> Result<Vec<Turn>, StoreError> {
+pub async fn turns(tx: &mut Tx, episode: EpisodeId, after: i64, limit: i64) -> Result<Vec<EpisodeTurn>, StoreError> {
     let turns = sqlx::query_as!(
-        Turn,
+        EpisodeTurn,
         r#"SELECT id AS "memory!: MemoryId", place, speaker, user_id AS "user: UserId", message_id AS "message: MessageId",
                   text, asked, origin, at
            FROM memories WHERE episode_id = $1 AND place > $2 ORDER BY place LIMIT $3"#,

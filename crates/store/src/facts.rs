@@ -248,7 +248,7 @@ pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i6
 
 /// What goes along whatever is asked.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct AlwaysIncludedFacts {
     /// Facts that nothing contradicts, and current ones that something does.
     pub facts: Vec<Fact>,
     /// Current facts, each with what contradicts it and was not asked about; the oldest first.
@@ -258,7 +258,7 @@ pub struct Standing {
 /// What of the scopes (a JSON list) goes along whatever is asked.
 ///
 /// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last.
-pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Standing, StoreError> {
+pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<AlwaysIncludedFacts, StoreError> {
     let mut facts = facts!(
         tx,
         "(SELECT 0 AS part, 0 AS pair, i.value AS id FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
@@ -286,7 +286,7 @@ pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Standing,
     while let Some(pair) = last.next().zip(last.next()) {
         open.push(pair);
     }
-    Ok(Standing { facts, open })
+    Ok(AlwaysIncludedFacts { facts, open })
 }
 
 /// The same was said again: it is at least so sure, and holds at least so long.

@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::{Tx, millis};
 use hob_core::domain::ids::{FileId, InboundId, RunId, SessionId, UserId};
 use hob_core::domain::memory::Scope;
-use hob_core::domain::origin::Source;
+use hob_core::domain::origin::OriginSource;
 
 /// A file about to be recorded. Its content is kept already.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct NewFile<'a> {
     /// The SHA-256 of its content.
     pub hash: &'a str,
     /// Where it comes from.
-    pub origin: &'a Source,
+    pub origin: &'a OriginSource,
 }
 
 /// A recorded file.

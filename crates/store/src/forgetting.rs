@@ -2,8 +2,8 @@
 //!
 //! Of an event only its kind and the names of what it refers to are looked at here; `agent::journal` knows the rest.
 
-pub mod kept;
-pub mod put_off;
+pub mod deferred;
+pub mod rewriting;
 
 use crate::Tx;
 use crate::error::StoreError;
@@ -26,7 +26,7 @@ pub enum Part {
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct MessageLocation {
     /// The message.
     pub message: MessageId,
     /// The conversation.
@@ -38,9 +38,9 @@ pub struct Said {
 }
 
 /// Where a memory was said; none: it was brought in from elsewhere.
-pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<Said>, StoreError> {
+pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<MessageLocation>, StoreError> {
     let said = sqlx::query_as!(
-        Said,
+        MessageLocation,
         r#"SELECT g.id AS "message!: MessageId", g.session_id AS "session!: SessionId", g.ordinal,
                   g.run_id AS "run!: RunId"
            FROM memories m JOIN messages g ON g.id = m.message_id WHERE m.id = $1"#,
@@ -52,9 +52,9 @@ pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<Said>, StoreEr
 }
 
 /// Where a message stands.
-pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, StoreError> {
+pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<MessageLocation>, StoreError> {
     let said = sqlx::query_as!(
-        Said,
+        MessageLocation,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
            FROM messages WHERE id = $1"#,
         message
@@ -65,9 +65,14 @@ pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, Stor
 }
 
 /// What people said in a conversation, from this place on: the next of it.
-pub async fn said_in(tx: &mut Tx, session: SessionId, after: i64, limit: i64) -> Result<Vec<Said>, StoreError> {
+pub async fn said_in(
+    tx: &mut Tx,
+    session: SessionId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<MessageLocation>, StoreError> {
     let said = sqlx::query_as!(
-        Said,
+        MessageLocation,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
            FROM messages WHERE session_id = $1 AND ordinal > $2 AND role = 'user' ORDER BY ordinal LIMIT $3"#,
         session,
@@ -210,14 +215,14 @@ pub async fn drop_journal(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 
 /// A text that a run began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpeningText {
     /// What was recalled for it.
     Tail,
     /// An agent's prompt: its mission is in it.
     Prompt,
 }
 
-impl Opening {
+impl OpeningText {
     /// Where `run.begun` has its hash.
     fn path(self) -> &'static str {
         match self {
@@ -229,7 +234,7 @@ impl Opening {
 
 /// Takes away a text that a run began with, unless a run that is not over began with the very same: gives whether it is
 /// gone.
-pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: Opening) -> Result<bool, StoreError> {
+pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: OpeningText) -> Result<bool, StoreError> {
     let path = opening.path();
     let hash = sqlx::query_scalar!(
         r#"SELECT body ->> $1 AS "hash: String" FROM run_events WHERE run_id = $2 AND kind = 'run.begun'"#,
@@ -257,7 +262,7 @@ pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: Opening) -> Result<b
 
 /// What was answered next, and in the same run, may keep Hob's question, and that may repeat the words. Gives what was rid of
 /// one.
-pub async fn drop_questions(tx: &mut Tx, said: &Said) -> Result<Vec<MemoryId>, StoreError> {
+pub async fn drop_questions(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<MemoryId>, StoreError> {
     let answers = sqlx::query_scalar!(
         r#"SELECT m.id AS "id!: MemoryId" FROM messages g CROSS JOIN memories m ON m.message_id = g.id
            WHERE g.session_id = $1 AND g.ordinal > $2 AND m.asked IS NOT NULL AND g.ordinal <= coalesce(
@@ -361,7 +366,7 @@ pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 /// Drops the summaries of a conversation that stand for this place of it, and what was noted since that run.
-pub async fn drop_summaries(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+pub async fn drop_summaries(tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND through >= $2", said.session, said.ordinal)
         .execute(&mut *tx)
         .await?;

@@ -100,7 +100,7 @@ pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &
 
 /// A claimed message whose run may still wait in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingMessage {
     /// The message.
     pub inbound: InboundId,
     /// Its run.
@@ -116,10 +116,10 @@ pub async fn find_queued(
     tx: &mut Tx,
     conversation: &Conversation,
     external_id: &str,
-) -> Result<Option<Waiting>, StoreError> {
+) -> Result<Option<PendingMessage>, StoreError> {
     let channel = conversation.channel.as_str();
     let found = sqlx::query_as!(
-        Waiting,
+        PendingMessage,
         r#"SELECT i.id AS "inbound!: InboundId", r.id AS "run!: RunId", r.session_id AS "session!: SessionId",
                   i.user_id AS "user!: UserId"
            FROM inbound i JOIN runs r ON r.inbound_id = i.id

@@ -13,7 +13,7 @@ const LOOSE_MAX: usize = 1_000;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
+pub struct InspectionReport {
     /// The newest migration in it.
     pub schema: i64,
     /// The newest that this Hob knows.
@@ -49,7 +49,7 @@ pub async fn schema(path: &Path) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// When there is no database, or it cannot be read at all.
-pub async fn inspect(path: &Path, thorough: bool) -> Result<Inspected, StoreError> {
+pub async fn inspect(path: &Path, thorough: bool) -> Result<InspectionReport, StoreError> {
     let mut connection = open(path).await?;
     let looked = look(&mut connection, thorough).await;
     connection.close().await?;
@@ -57,7 +57,14 @@ pub async fn inspect(path: &Path, thorough: bool) -> Result<Inspected, StoreErro
     let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    Ok(Inspected { schema, known: known(), complaints, loose, bytes: size(path), log_bytes: size(Path::new(&log)) })
+    Ok(InspectionReport {
+        schema,
+        known: known(),
+        complaints,
+        loose,
+        bytes: size(path),
+        log_bytes: size(Path::new(&log)),
+    })
 }
 
 async fn open(path: &Path) -> Result<SqliteConnection, StoreError> {
@@ -85,7 +92,7 @@ async fn look(connection: &mut SqliteConnection, thorough: bool) -> Result<(i64,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pace, Store};
+    use crate::{SchedulingMode, Store};
 
     #[tokio::test]
     async fn n12_a_database_is_looked_at_whatever_it_is() {
@@ -93,7 +100,7 @@ mod tests {
         let path = dir.path().join("hob.db");
         assert!(matches!(inspect(&path, false).await, Err(StoreError::Missing(_))));
         // In use.
-        let store = Store::open(&path, Pace::Threaded).await.unwrap();
+        let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
         let seen = inspect(&path, true).await.unwrap();
         assert_eq!((seen.schema, seen.complaints.len(), seen.loose), (known(), 0, 0));
         assert!(seen.bytes > 0 && seen.log_bytes > 0, "{seen:?}");

@@ -7,22 +7,23 @@ pub mod agents;
 pub mod answers;
 pub mod arrival;
 pub mod backup;
-pub mod beginnings;
-pub mod beside;
 pub mod blobs;
+pub mod bystander_reader;
+pub mod bystander_writer;
+pub mod chat_migration;
 pub mod contents;
 pub mod cursors;
 pub mod drafts;
+pub mod emergency_stop;
 pub mod episodes;
 pub mod error;
 pub mod facts;
 pub mod files;
 pub mod footprint;
-pub mod foreign;
+pub mod foreign_databases;
 pub mod forgetting;
 pub mod grants;
 pub mod groups;
-pub mod held;
 pub mod inbound;
 pub mod inspect;
 pub mod journal;
@@ -32,9 +33,9 @@ pub mod members;
 pub mod memories;
 pub mod memory_calls;
 pub mod memory_pages;
+pub mod memory_views;
 pub mod messages;
 pub mod model_calls;
-pub mod moved;
 pub mod occurrences;
 pub mod open_runs;
 pub mod operations;
@@ -44,14 +45,15 @@ pub mod pairings;
 pub mod parked;
 pub mod people;
 pub mod private_chats;
-pub mod reader;
+pub mod quarantined_mail;
 mod readers;
 pub mod recall;
-pub mod recalled;
-pub mod recorded;
+pub mod recall_log;
+pub mod recall_reasons;
+pub mod recorded_run;
 pub mod recordings;
-pub mod remembered;
 pub mod retention;
+pub mod run_context;
 pub mod run_list;
 pub mod runs;
 pub mod schedules;
@@ -62,19 +64,17 @@ pub mod snapshot;
 pub mod space;
 pub mod spend;
 pub mod summaries;
-pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
 pub mod unit;
 pub mod upkeep;
-pub mod used;
+pub mod usage;
 pub mod users;
 pub mod vectors;
+pub mod web_access;
 pub mod web_chat;
 pub mod web_compat;
-pub mod web_door;
 pub mod web_push;
-pub mod why;
 pub mod writer;
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ use crate::error::StoreError;
 use crate::footprint::Footprint;
 use crate::readers::Readers;
 use crate::unit::UnitOfWork;
-use crate::writer::{Boundary, Manner, Stepped, Work, Writer};
+use crate::writer::{Boundary, StepMode, StepOutcome, Writer, WriterMetrics};
 
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -123,7 +123,7 @@ pub type Tx = SqliteConnection;
 
 /// How units of work and the rest of the program share time.
 #[derive(Clone, Default)]
-pub enum Pace {
+pub enum SchedulingMode {
     /// SQLite works on its own threads.
     #[default]
     Threaded,
@@ -131,7 +131,7 @@ pub enum Pace {
     Lockstep(Arc<dyn Boundary>),
 }
 
-impl Pace {
+impl SchedulingMode {
     /// Does what only SQLite's threads work on; in lockstep no time passes meanwhile.
     async fn run<F: Future>(&self, work: F) -> F::Output {
         match self {
@@ -149,7 +149,7 @@ pub struct Store {
     /// Folds the log into the file beside the writer; opened when it is needed.
     folder: Arc<Mutex<Option<SqliteConnection>>>,
     path: Arc<Path>,
-    pace: Pace,
+    pace: SchedulingMode,
 }
 
 impl Store {
@@ -157,7 +157,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
-    pub async fn open(path: &Path, pace: Pace) -> Result<Self, StoreError> {
+    pub async fn open(path: &Path, pace: SchedulingMode) -> Result<Self, StoreError> {
         let options = options(path);
         let open = async {
             let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
@@ -169,7 +169,7 @@ impl Store {
             }
             let mut writing = writing.connect().await?;
             migrate(&mut writing, path).await?;
-            upkeep::shape::bring(&mut writing, path).await?;
+            upkeep::page_layout::bring(&mut writing, path).await?;
             forget_for_good(&mut writing).await?;
             Ok::<_, StoreError>(writing)
         };
@@ -194,7 +194,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub async fn fold(&self) -> Result<upkeep::log::Folded, StoreError> {
+    pub async fn fold(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
         let mut folder = self.folder.lock().await;
         let work = async {
             if folder.is_none() {
@@ -216,9 +216,9 @@ impl Store {
     pub async fn step<T: Send + 'static>(
         &self,
         unit: impl UnitOfWork<T> + 'static,
-        manner: Manner,
+        manner: StepMode,
         within: Duration,
-    ) -> Result<Stepped<T>, StoreError> {
+    ) -> Result<StepOutcome<T>, StoreError> {
         self.writer.step(unit, manner, within).await
     }
 
@@ -250,7 +250,7 @@ impl Store {
 
     /// What the writer has done since the start.
     #[must_use]
-    pub fn work(&self) -> &Arc<Work> {
+    pub fn work(&self) -> &Arc<WriterMetrics> {
         self.writer.done()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::Tx;
 use crate::error::StoreError;
-use hob_core::domain::tool_class::{ToolClass, Unclassed};
+use hob_core::domain::tool_class::{ToolClass, UnclassifiedTool};
 
 /// What was said of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct NewClass<'a> {
 impl<'a> NewClass<'a> {
     /// What its server says.
     #[must_use]
-    pub fn hinted(tool: &'a Unclassed) -> Self {
+    pub fn hinted(tool: &'a UnclassifiedTool) -> Self {
         Self { tool: &tool.own, class: Some(tool.hinted), digest: &tool.digest }
     }
 }

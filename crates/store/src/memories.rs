@@ -76,16 +76,16 @@ pub async fn begin_episode(
 
 /// A place at the end of an episode.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct EpisodePlace {
     episode: EpisodeId,
     place: i64,
 }
 
 /// Makes room at the end of the scope's last episode in the conversation, if this still belongs to it.
-async fn grow_last(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<Place>, StoreError> {
+async fn grow_last(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodePlace>, StoreError> {
     let Some(session) = new.session else { return Ok(None) };
     let place = sqlx::query_as!(
-        Place,
+        EpisodePlace,
         r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $3)
            WHERE id = (SELECT id FROM episodes WHERE session_id = $1 AND scope = $2 ORDER BY id DESC LIMIT 1)
              AND $3 - ended_at < $4 AND turns < $5
@@ -116,12 +116,12 @@ pub async fn add_to(
     )
     .fetch_one(&mut *tx)
     .await?;
-    insert(tx, Place { episode, place }, new, gist).await
+    insert(tx, EpisodePlace { episode, place }, new, gist).await
 }
 
 async fn insert(
     tx: &mut Tx,
-    Place { episode, place }: Place,
+    EpisodePlace { episode, place }: EpisodePlace,
     new: &NewMemory<'_>,
     gist: Option<&StoredGist>,
 ) -> Result<MemoryId, StoreError> {
@@ -194,7 +194,7 @@ pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<()
 
 /// A memory, and what stands before it in its episode.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct MemoryWithContext {
     /// Its row.
     pub id: MemoryId,
     /// Whose it is.
@@ -214,9 +214,9 @@ pub struct Said {
 }
 
 /// The next memories after `after`, in the order of their rows.
-pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Said>, StoreError> {
+pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<MemoryWithContext>, StoreError> {
     let said = sqlx::query_as!(
-        Said,
+        MemoryWithContext,
         r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.user_id AS "user: UserId",
                m.text, m.asked, b.speaker AS "before_speaker?", b.text AS "before?"
            FROM memories m LEFT JOIN memories b ON b.id = (

@@ -3,12 +3,12 @@
 use crate::Tx;
 use crate::error::StoreError;
 use crate::model_calls::CallEnd;
-use crate::spend::{self, Spent};
+use crate::spend::{self, SpendTotals};
 use hob_core::domain::ids::{EpisodeId, UserId};
 
 /// A call about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewCall<'a> {
+pub struct NewMemoryCall<'a> {
     /// Who pays.
     pub user: UserId,
     /// As which persona Hob heard what it is about; none: as nobody in particular.
@@ -26,7 +26,7 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a model is about to be asked; gives the call's row.
-pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
+pub async fn ask(tx: &mut Tx, call: &NewMemoryCall<'_>) -> Result<i64, StoreError> {
     // The tokens it is expected to read stand in for those it read, until that is known.
     let id = sqlx::query_scalar!(
         r#"INSERT INTO memory_calls (user_id, purpose, model, state, input_tokens, reserved, asked_at, persona)
@@ -63,7 +63,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
     .await?;
     let Some(ended) = ended else { return Ok(false) };
     let Some(user) = ended.user else { return Ok(true) };
-    let spent = Spent {
+    let spent = SpendTotals {
         calls: i64::from(!end.skipped),
         unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
         input_tokens: end.input_tokens,
@@ -96,7 +96,7 @@ pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String
 
 /// An open call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenCall {
+pub struct OpenMemoryCall {
     /// Its row.
     pub id: i64,
     /// Who was asked.
@@ -106,9 +106,9 @@ pub struct OpenCall {
 }
 
 /// The calls that are open.
-pub async fn open(tx: &mut Tx) -> Result<Vec<OpenCall>, StoreError> {
+pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
     let calls = sqlx::query_as!(
-        OpenCall,
+        OpenMemoryCall,
         r#"SELECT id AS "id!", model, input_tokens AS estimate FROM memory_calls WHERE state = 'asked' ORDER BY id"#
     )
     .fetch_all(&mut *tx)

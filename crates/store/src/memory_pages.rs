@@ -8,21 +8,21 @@ use hob_core::domain::principal::Role;
 
 /// Where a page of what is remembered begins: below this moment, and among what is of that moment below this row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Before {
+pub struct PageCursor {
     /// In milliseconds.
     pub at: i64,
     /// The row.
     pub id: i64,
 }
 
-impl Before {
+impl PageCursor {
     /// Before everything.
     pub const NEWEST: Self = Self { at: i64::MAX, id: i64::MAX };
 }
 
 /// The name of something in a list, and what it is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key<Id> {
+pub struct PageKey<Id> {
     /// Its row.
     pub id: Id,
     /// When it was said, or since when it is known.
@@ -30,9 +30,14 @@ pub struct Key<Id> {
 }
 
 /// What was said in a scope, the newest first.
-pub async fn said(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Result<Vec<Key<MemoryId>>, StoreError> {
+pub async fn said(
+    tx: &mut Tx,
+    scope: Scope,
+    before: PageCursor,
+    limit: i64,
+) -> Result<Vec<PageKey<MemoryId>>, StoreError> {
     let rows = sqlx::query_as!(
-        Key,
+        PageKey,
         r#"SELECT id AS "id!: MemoryId", at FROM memories WHERE scope = $1 AND at <= $2 AND (at < $2 OR id < $3)
            ORDER BY at DESC, id DESC LIMIT $4"#,
         scope,
@@ -47,11 +52,11 @@ pub async fn said(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Resu
 pub async fn pinned_said(
     tx: &mut Tx,
     scope: Scope,
-    before: Before,
+    before: PageCursor,
     limit: i64,
-) -> Result<Vec<Key<MemoryId>>, StoreError> {
+) -> Result<Vec<PageKey<MemoryId>>, StoreError> {
     let rows = sqlx::query_as!(
-        Key,
+        PageKey,
         r#"SELECT id AS "id!: MemoryId", at FROM memories INDEXED BY memories_pinned
            WHERE scope = $1 AND pinned = 1 AND (at < $2 OR (at = $2 AND id < $3)) ORDER BY at DESC, id DESC LIMIT $4"#,
         scope,
@@ -63,9 +68,14 @@ pub async fn pinned_said(
 }
 
 /// The facts of a scope that hold, the newest first.
-pub async fn known(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Result<Vec<Key<FactId>>, StoreError> {
+pub async fn known(
+    tx: &mut Tx,
+    scope: Scope,
+    before: PageCursor,
+    limit: i64,
+) -> Result<Vec<PageKey<FactId>>, StoreError> {
     let rows = sqlx::query_as!(
-        Key,
+        PageKey,
         r#"SELECT id AS "id!: FactId", created_at AS at FROM facts
            WHERE scope = $1 AND superseded_at IS NULL AND created_at <= $2 AND (created_at < $2 OR id < $3)
            ORDER BY created_at DESC, id DESC LIMIT $4"#,
@@ -81,11 +91,11 @@ pub async fn known(tx: &mut Tx, scope: Scope, before: Before, limit: i64) -> Res
 pub async fn pinned_known(
     tx: &mut Tx,
     scope: Scope,
-    before: Before,
+    before: PageCursor,
     limit: i64,
-) -> Result<Vec<Key<FactId>>, StoreError> {
+) -> Result<Vec<PageKey<FactId>>, StoreError> {
     let rows = sqlx::query_as!(
-        Key,
+        PageKey,
         r#"SELECT id AS "id!: FactId", created_at AS at FROM facts INDEXED BY facts_pinned
            WHERE scope = $1 AND pinned = 1 AND superseded_at IS NULL
              AND (created_at < $2 OR (created_at = $2 AND id < $3))
@@ -100,7 +110,7 @@ pub async fn pinned_known(
 
 /// The message that something remembered comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct OriginMessage {
     /// Its row in the history.
     pub message: MessageId,
     /// What is remembered of it; none: it was let go, and the history has it still.
@@ -118,9 +128,9 @@ pub struct Source {
 }
 
 /// The message that a fact rests on.
-pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<Source>, StoreError> {
+pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<OriginMessage>, StoreError> {
     let row = sqlx::query_as!(
-        Source,
+        OriginMessage,
         r#"SELECT g.id AS "message!: MessageId", m.id AS "memory?: MemoryId", coalesce(u.name, f.speaker) AS "speaker!",
                   g.text, g.at, g.run_id AS "run!: RunId", s.key AS conversation
            FROM facts f JOIN messages g ON g.id = f.message_id JOIN sessions s ON s.id = g.session_id
@@ -132,9 +142,9 @@ pub async fn source_of_fact(tx: &mut Tx, fact: FactId) -> Result<Option<Source>,
 }
 
 /// The message in which something was said.
-pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<Source>, StoreError> {
+pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<OriginMessage>, StoreError> {
     let row = sqlx::query_as!(
-        Source,
+        OriginMessage,
         r#"SELECT g.id AS "message!: MessageId", m.id AS "memory?: MemoryId", m.speaker, g.text, g.at,
                   g.run_id AS "run!: RunId", s.key AS conversation
            FROM memories m JOIN messages g ON g.id = m.message_id JOIN sessions s ON s.id = g.session_id
@@ -146,7 +156,7 @@ pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<So
 
 /// An answer of Hob's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerRow {
     /// Its row in the history.
     pub message: MessageId,
     /// Its run.
@@ -162,9 +172,9 @@ pub struct Answer {
 }
 
 /// What Hob answered, the newest first, below `before`.
-pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Answer>, StoreError> {
+pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<AnswerRow>, StoreError> {
     let rows = sqlx::query_as!(
-        Answer,
+        AnswerRow,
         r#"SELECT g.id AS "message!: MessageId", g.run_id AS "run!: RunId", g.text, g.at, s.key AS conversation,
                   (SELECT count(*) FROM recalled r WHERE r.run_id = g.run_id) AS "recalled!: i64"
            FROM messages g CROSS JOIN sessions s ON s.id = g.session_id
@@ -178,7 +188,7 @@ pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Answer>
 
 /// What a run answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct AnsweredMessage {
     /// The words that began it.
     pub text: String,
     /// When they came.
@@ -188,9 +198,9 @@ pub struct Asked {
 }
 
 /// What a run answered.
-pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<Asked>, StoreError> {
+pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<AnsweredMessage>, StoreError> {
     let row = sqlx::query_as!(
-        Asked,
+        AnsweredMessage,
         r#"SELECT i.text, i.received_at AS at, s.key AS conversation
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN sessions s ON s.id = r.session_id WHERE r.id = $1"#,
         run
@@ -213,7 +223,7 @@ pub async fn replied(tx: &mut Tx, run: RunId, limit: i64) -> Result<Vec<String>,
 
 /// Somebody who talks with Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub struct UserRow {
     /// Their row.
     pub id: UserId,
     /// How they are called.
@@ -225,9 +235,9 @@ pub struct User {
 }
 
 /// Those who talk with Hob, in the order in which they came, above `after`.
-pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<User>, StoreError> {
+pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<UserRow>, StoreError> {
     let rows = sqlx::query_as!(
-        User,
+        UserRow,
         r#"SELECT id AS "id!: UserId", name, role AS "role!: Role", created_at AS since FROM users
            WHERE id > $1 ORDER BY id LIMIT $2"#,
         after,
@@ -238,7 +248,7 @@ pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<User>, Sto
 
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct PersonPageRow {
     /// Their row.
     pub id: PersonId,
     /// Who knows of them.
@@ -258,9 +268,9 @@ pub struct Person {
 }
 
 /// Those of whom something is known, the newest first, below `before`.
-pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<Person>, StoreError> {
+pub async fn people(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<PersonPageRow>, StoreError> {
     let rows = sqlx::query_as!(
-        Person,
+        PersonPageRow,
         r#"SELECT p.id AS "id!: PersonId", p.scope AS "scope!: Scope", p.name, p.relation, p.birthday,
                   p.user_id AS "user: UserId", p.created_at AS since,
                   (SELECT count(*) FROM facts f WHERE f.person_id = p.id AND f.superseded_at IS NULL) AS "facts!: i64"
@@ -302,7 +312,7 @@ pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>
 
 /// In how many runs something was recalled, and in which last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RecalledIn {
+pub struct RecallUsage {
     /// How many.
     pub runs: i64,
     /// The last.
@@ -310,9 +320,9 @@ pub struct RecalledIn {
 }
 
 /// In how many runs something that was said was recalled, and in which last.
-pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecalledIn, StoreError> {
+pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecallUsage, StoreError> {
     let row = sqlx::query_as!(
-        RecalledIn,
+        RecallUsage,
         r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM recalled WHERE memory_id = $1"#,
         memory
     );
@@ -320,9 +330,9 @@ pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecalledIn
 }
 
 /// In how many runs a fact was recalled, and in which last.
-pub async fn fact_recalled(tx: &mut Tx, fact: FactId) -> Result<RecalledIn, StoreError> {
+pub async fn fact_recalled(tx: &mut Tx, fact: FactId) -> Result<RecallUsage, StoreError> {
     let row = sqlx::query_as!(
-        RecalledIn,
+        RecallUsage,
         r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM recalled WHERE fact_id = $1"#,
         fact
     );

@@ -61,7 +61,7 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, Stor
 
 /// What was said last in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastWords {
+pub struct LastMessage {
     /// `user` or `assistant`.
     pub role: String,
     /// The words.
@@ -75,9 +75,9 @@ pub struct LastWords {
 }
 
 /// The last words of a person or of Hob since the conversation began afresh.
-pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWords>, StoreError> {
+pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastMessage>, StoreError> {
     let last = sqlx::query_as!(
-        LastWords,
+        LastMessage,
         r#"SELECT role, text, run_id AS "run!: RunId", taint, at FROM messages
            WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
              AND pruned = 0 AND role <> 'tool' AND text <> ''
@@ -91,7 +91,7 @@ pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWo
 
 /// A person's words, or Hob's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct MessageText {
     /// Their place in the conversation.
     pub ordinal: i64,
     /// The words.
@@ -101,9 +101,9 @@ pub struct Words {
 }
 
 /// The latest words of one role that models still read, the newest first.
-pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<Words>, StoreError> {
+pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<MessageText>, StoreError> {
     let words = sqlx::query_as!(
-        Words,
+        MessageText,
         "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 AND pruned = 0 ORDER BY ordinal DESC LIMIT $3",
         session,
         role,

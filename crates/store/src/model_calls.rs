@@ -2,12 +2,12 @@
 
 use crate::Tx;
 use crate::error::StoreError;
-use crate::spend::{self, Spent};
+use crate::spend::{self, SpendTotals};
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 
 /// A call about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewCall<'a> {
+pub struct NewModelCall<'a> {
     /// The run that makes it.
     pub run: RunId,
     /// The number of the event that starts it.
@@ -29,7 +29,7 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a model is about to be asked. Gives what the last run's requests began with, of the same session.
-pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<Option<String>, StoreError> {
+pub async fn ask(tx: &mut Tx, call: &NewModelCall<'_>) -> Result<Option<String>, StoreError> {
     let prefix = sqlx::query_scalar!(
         r#"INSERT INTO model_calls
              (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, asked_at, persona)
@@ -127,7 +127,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
     let Some((ended, user)) = ended.and_then(|ended| ended.user.map(|user| (ended, user))) else {
         return Ok(None);
     };
-    let spent = Spent {
+    let spent = SpendTotals {
         calls: i64::from(!end.skipped),
         unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
         input_tokens: end.input_tokens,
@@ -145,7 +145,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
 
 /// A call of the past: what was counted here, and what the provider counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct TokenCountSample {
     /// Counted here.
     pub estimate: i64,
     /// By the provider.
@@ -156,9 +156,9 @@ pub struct Counted {
 const LATEST_CALLS: i64 = 1_000;
 
 /// The latest answered calls of a model, the newest first.
-pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<Counted>, StoreError> {
+pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<TokenCountSample>, StoreError> {
     let counts = sqlx::query_as!(
-        Counted,
+        TokenCountSample,
         r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM (
              SELECT model, state, estimate, input_tokens, asked_at FROM model_calls ORDER BY asked_at DESC LIMIT $3)
            WHERE model = $1 AND state = 'answered' AND estimate > 0 AND input_tokens > 0

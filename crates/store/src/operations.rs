@@ -11,7 +11,7 @@ use hob_core::domain::ids::{GrantId, OutboxId, RunId, ScheduleId, SessionId, Use
 
 /// A run that is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenRow {
+pub struct OpenRunRow {
     /// The run.
     pub id: RunId,
     /// Its conversation.
@@ -32,7 +32,7 @@ pub struct OpenRow {
 
 /// Where a part of a list that is ordered by conversation begins: after this row of this conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct After {
+pub struct ListCursor {
     /// The conversation.
     pub session: i64,
     /// The row.
@@ -40,9 +40,9 @@ pub struct After {
 }
 
 /// The runs that are not over, by conversation and in the order in which they are served.
-pub async fn open_runs(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<OpenRow>, StoreError> {
+pub async fn open_runs(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec<OpenRunRow>, StoreError> {
     let rows = sqlx::query_as!(
-        OpenRow,
+        OpenRunRow,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, s.channel, u.name AS user,
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String",
                   substr(i.text, 1, 300) AS "text!: String", r.created_at
@@ -117,7 +117,7 @@ pub struct ChunkRow {
 }
 
 /// What is to be said, by conversation and in order.
-pub async fn open_chunks(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
+pub async fn open_chunks(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec<ChunkRow>, StoreError> {
     let rows = sqlx::query_as!(
         ChunkRow,
         r#"SELECT o.id AS "id!: OutboxId", o.session_id AS "session!: SessionId", s.key, o.run_id AS "run: RunId",
@@ -157,7 +157,7 @@ pub async fn given_up(tx: &mut Tx, moment: i64, row: i64, limit: i64) -> Result<
 
 /// One of them, whatever its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct ChunkState {
     /// Its conversation.
     pub session: SessionId,
     /// Its state.
@@ -167,9 +167,9 @@ pub struct Chunk {
 }
 
 /// A chunk of the outbox.
-pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<Chunk>, StoreError> {
+pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<ChunkState>, StoreError> {
     let row = sqlx::query_as!(
-        Chunk,
+        ChunkState,
         r#"SELECT session_id AS "session!: SessionId", state,
                   EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state <> 'approved') AS "held!: bool"
            FROM outbox WHERE id = $1"#,

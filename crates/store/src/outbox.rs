@@ -1,17 +1,17 @@
 //! What is to be said, until it is said. States: pending · sending · unknown · delivered · failed · abandoned.
 
-pub mod look;
+pub mod queries;
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
 use crate::error::StoreError;
-use crate::{Tx, drafts, files, held, inbound, millis};
+use crate::{Tx, drafts, files, inbound, millis, quarantined_mail};
 use hob_core::domain::ids::{FileId, OutboxId, RunId, SessionId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
-use hob_core::domain::outgoing::{Choice, Destination, Enclosed, Outgoing, Replaces};
-use hob_core::render::Piece;
+use hob_core::domain::outgoing::{Choice, Destination, MessageReplacement, Outgoing, OutgoingFile};
+use hob_core::render::RenderedPiece;
 
 /// A chunk about to be queued.
 #[derive(Debug, Clone)]
@@ -25,13 +25,13 @@ pub struct NewChunk<'a> {
     /// Where to.
     pub destination: &'a Destination,
     /// The words, within the platform's limit.
-    pub piece: &'a Piece,
+    pub piece: &'a RenderedPiece,
     /// Buttons under it.
     pub choices: &'a [Choice],
     /// The file that goes out.
     pub file: Option<FileId>,
     /// What it is in its run's talk.
-    pub part: Part<'a>,
+    pub part: ChunkRole<'a>,
 }
 
 /// As a question of its run, what may be done about its failure has this number: those that it asks begin with 1.
@@ -39,7 +39,7 @@ pub const FAILURE_QUESTION: u32 = 0;
 
 /// What a chunk is in its run's talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum ChunkRole<'a> {
     /// Words that stand by themselves.
     Words,
     /// The run's last word, or its beginning: it takes the place of the run's draft.
@@ -59,26 +59,26 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
 
 /// Queues words, and takes them if nothing of their session goes out before them: they need not be taken in a transaction of
 /// their own. Only for whoever alone sends there.
-pub async fn add_and_take(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<Option<Waiting>, StoreError> {
-    let is_plain = new.file.is_none() && !matches!(new.part, Part::Instead(_));
+pub async fn add_and_take(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<Option<PendingChunk>, StoreError> {
+    let is_plain = new.file.is_none() && !matches!(new.part, ChunkRole::Instead(_));
     let row = insert(tx, new, now, is_plain).await?;
-    row.filter(|row| row.attempts > 0).map(Row::decode).transpose()
+    row.filter(|row| row.attempts > 0).map(OutboxRow::decode).transpose()
 }
 
-async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) -> Result<Option<Row>, StoreError> {
+async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) -> Result<Option<OutboxRow>, StoreError> {
     let place = &new.destination.conversation;
     let channel = place.channel.as_str();
     let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
     let now = millis(now);
-    let takes_draft = matches!(new.part, Part::Reply | Part::Failure);
+    let takes_draft = matches!(new.part, ChunkRole::Reply | ChunkRole::Failure);
     let (question, replaces) = match new.part {
-        Part::Question(number) => (Some(number), None),
-        Part::Failure => (Some(FAILURE_QUESTION), None),
-        Part::Instead(key) => (None, Some(key)),
-        Part::Words | Part::Reply => (None, None),
+        ChunkRole::Question(number) => (Some(number), None),
+        ChunkRole::Failure => (Some(FAILURE_QUESTION), None),
+        ChunkRole::Instead(key) => (None, Some(key)),
+        ChunkRole::Words | ChunkRole::Reply => (None, None),
     };
     let row = sqlx::query_as!(
-        Row,
+        OutboxRow,
         r#"INSERT INTO outbox
            (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, next_attempt_at, created_at,
             file_id, markup, takes_draft, question, replaces_key, state, attempts)
@@ -116,7 +116,7 @@ async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) ->
 
 /// A chunk that waits, with what the delivery needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingChunk {
     /// The message.
     pub message: Outgoing,
     /// Its session.
@@ -131,7 +131,7 @@ pub struct Waiting {
     pub takes_draft: bool,
 }
 
-struct Row {
+struct OutboxRow {
     id: OutboxId,
     session_id: SessionId,
     run_id: Option<RunId>,
@@ -152,8 +152,8 @@ struct Row {
     replaces_key: Option<String>,
 }
 
-impl Row {
-    fn decode(self) -> Result<Waiting, StoreError> {
+impl OutboxRow {
+    fn decode(self) -> Result<PendingChunk, StoreError> {
         let id = self.id;
         let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
         let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
@@ -171,7 +171,7 @@ impl Row {
             file: None,
             may_repeat: self.may_repeat,
         };
-        Ok(Waiting {
+        Ok(PendingChunk {
             message,
             session: self.session_id,
             attempts: self.attempts,
@@ -183,9 +183,9 @@ impl Row {
 }
 
 /// The first open chunk of a session, which all others of it wait for, so that order is kept.
-pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, StoreError> {
+pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<PendingChunk>, StoreError> {
     let row = sqlx::query_as!(
-        Row,
+        OutboxRow,
         r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                   channel, account, chat, thread, reply_to, text, markup, choices, attempts, may_repeat AS "may_repeat!: bool",
                   next_attempt_at, created_at, file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key
@@ -194,27 +194,27 @@ pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, St
     )
     .fetch_optional(&mut *tx)
     .await?;
-    row.map(Row::decode).transpose()
+    row.map(OutboxRow::decode).transpose()
 }
 
 /// Takes the first open chunk of a session if it may go out now: from here on its outcome may be lost.
 ///
 /// One that is taken while it counts as being sent was lost on an earlier attempt: it may arrive twice.
-pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Waiting>, StoreError> {
+pub async fn take_head(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result<Option<PendingChunk>, StoreError> {
     while let Some(mut row) = take_row(tx, session, due).await? {
         let (id, file, replaces_key) = (row.id, row.file_id, row.replaces_key.take());
         let mut waiting = row.decode()?;
         if let Some(key) = replaces_key {
             let Some(external_id) = external_id(tx, &key).await? else {
                 // What it was to take the place of never arrived, or has no name: there is nothing to be changed.
-                settle(tx, id, &Attempt::Delivered { external_id: None }, due.now).await?;
+                settle(tx, id, &DeliveryAttempt::Delivered { external_id: None }, due.now).await?;
                 continue;
             };
-            waiting.message.replaces = Some(Replaces { external_id, or_send: false });
+            waiting.message.replaces = Some(MessageReplacement { external_id, or_send: false });
         }
         let Destination { conversation, reply_to } = &waiting.message.destination;
         if conversation.channel == ChannelKind::Email {
-            waiting.message.envelope = match held::addressed(tx, waiting.message.id).await? {
+            waiting.message.envelope = match quarantined_mail::addressed(tx, waiting.message.id).await? {
                 Some(envelope) => Some(envelope),
                 None => inbound::envelope(tx, conversation, reply_to.as_deref()).await?,
             };
@@ -235,10 +235,10 @@ async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreErro
     Ok(found.flatten())
 }
 
-async fn take_row(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Row>, StoreError> {
+async fn take_row(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result<Option<OutboxRow>, StoreError> {
     let (now, oldest) = (millis(due.now), millis(due.oldest));
     let row = sqlx::query_as!(
-        Row,
+        OutboxRow,
         r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
            WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
                        ORDER BY id LIMIT 1)
@@ -259,14 +259,14 @@ async fn take_row(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<R
     Ok(row)
 }
 
-fn enclosed(file: files::FileRecord) -> Enclosed {
+fn enclosed(file: files::FileRecord) -> OutgoingFile {
     let files::FileRecord { id, name, mime, bytes, hash, .. } = file;
-    Enclosed { id, name, mime, bytes: u64::try_from(bytes).unwrap_or(0), hash, path: PathBuf::new() }
+    OutgoingFile { id, name, mime, bytes: u64::try_from(bytes).unwrap_or(0), hash, path: PathBuf::new() }
 }
 
 /// When a chunk may go out: what was never tried at once, the rest at its time.
 #[derive(Debug, Clone, Copy)]
-pub struct Due {
+pub struct DueTime {
     /// By the wall clock.
     pub now: Timestamp,
     /// What is older is not tried again.
@@ -279,7 +279,7 @@ pub struct Due {
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attempt {
+pub enum DeliveryAttempt {
     /// The platform has it.
     Delivered {
         /// Its id there.
@@ -307,10 +307,10 @@ pub enum Attempt {
 }
 
 /// Records what came of an attempt. False: nothing else of its session is open.
-pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<bool, StoreError> {
+pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &DeliveryAttempt, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     match attempt {
-        Attempt::Delivered { external_id } => {
+        DeliveryAttempt::Delivered { external_id } => {
             let delivered = sqlx::query!(
                 r#"UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3
                    RETURNING
@@ -329,7 +329,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
             }
             return Ok(delivered.is_none_or(|row| row.more));
         }
-        Attempt::Again { at, unknown, why } => {
+        DeliveryAttempt::Again { at, unknown, why } => {
             let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
             sqlx::query!(
                 "UPDATE outbox SET state = $1, may_repeat = max(may_repeat, CAST($2 AS INTEGER)), next_attempt_at = $3, error = $4
@@ -343,8 +343,8 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
             .execute(&mut *tx)
             .await?;
         }
-        Attempt::Failed { why } | Attempt::Abandoned { why } => {
-            let state = if matches!(attempt, Attempt::Failed { .. }) { "failed" } else { "abandoned" };
+        DeliveryAttempt::Failed { why } | DeliveryAttempt::Abandoned { why } => {
+            let state = if matches!(attempt, DeliveryAttempt::Failed { .. }) { "failed" } else { "abandoned" };
             // What may have arrived may stand where the draft did: then it is no draft that could be taken back.
             let may_stand_for = sqlx::query_scalar!(
                 r#"UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4

@@ -4,9 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
 use crate::{Tx, millis};
-use hob_core::domain::around::Overheard;
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
+use hob_core::domain::message_context::OverheardMessage;
 
 /// So many are kept of a conversation.
 pub const KEPT_MAX: i64 = 50;
@@ -29,7 +29,7 @@ pub struct NewOverheard<'a> {
     /// The platform's id of whoever said it.
     pub sender: &'a str,
     /// What it was.
-    pub heard: &'a Overheard,
+    pub heard: &'a OverheardMessage,
 }
 
 /// Keeps it, and lets go of what is too much; false if it was kept before.
@@ -67,7 +67,7 @@ pub async fn add(tx: &mut Tx, new: &NewOverheard<'_>) -> Result<bool, StoreError
 
 /// Takes what is kept of a conversation, oldest first: what is taken once is taken for good. Of too much the oldest is left
 /// out.
-pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec<Overheard>, StoreError> {
+pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec<OverheardMessage>, StoreError> {
     let since = millis(now.saturating_sub(KEPT_FOR).unwrap_or(Timestamp::MIN));
     let rows = sqlx::query!(
         r#"SELECT name, text, member AS "member!: bool", at FROM overheard
@@ -81,7 +81,7 @@ pub async fn take(tx: &mut Tx, session: SessionId, now: Timestamp) -> Result<Vec
         let Some(rest) = left.checked_sub(row.text.chars().count()) else { break };
         left = rest;
         let at = Timestamp::from_millisecond(row.at).unwrap_or(now);
-        heard.push(Overheard { name: row.name, text: row.text, at, member: row.member });
+        heard.push(OverheardMessage { name: row.name, text: row.text, at, member: row.member });
     }
     heard.reverse();
     drop_open(tx, session).await?;

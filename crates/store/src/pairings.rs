@@ -9,7 +9,7 @@ use hob_core::policy::pairing::{CODE_LIFE, GUESSES_WITHIN};
 
 /// A stranger who waits to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pairing {
+pub struct PendingPairing {
     /// The hash of the code that they were given.
     pub code: String,
     /// The platform.
@@ -28,7 +28,7 @@ pub struct Pairing {
     pub expires_at: i64,
 }
 
-impl Pairing {
+impl PendingPairing {
     /// Where they wrote; none: its platform is not known any more.
     #[must_use]
     pub fn conversation(&self) -> Option<Conversation> {
@@ -87,10 +87,10 @@ pub async fn add(
 }
 
 /// Takes the stranger with this code: it holds no more.
-pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<Pairing>, StoreError> {
+pub async fn take(tx: &mut Tx, code: &str, now: Timestamp) -> Result<Option<PendingPairing>, StoreError> {
     let now = millis(now);
     let taken = sqlx::query_as!(
-        Pairing,
+        PendingPairing,
         r#"DELETE FROM pairings WHERE code = $1 AND expires_at > $2
            RETURNING code, channel, account, external_id, name, chat, thread, expires_at"#,
         code,
@@ -116,10 +116,10 @@ pub async fn drop_of(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<
 }
 
 /// Who waits to be let in.
-pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<Pairing>, StoreError> {
+pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<PendingPairing>, StoreError> {
     let now = millis(now);
     let all = sqlx::query_as!(
-        Pairing,
+        PendingPairing,
         "SELECT code, channel, account, external_id, name, chat, thread, expires_at FROM pairings
          WHERE expires_at > $1 ORDER BY expires_at",
         now

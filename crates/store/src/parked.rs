@@ -22,7 +22,7 @@ pub async fn put_aside(tx: &mut Tx, run: RunId, why: &str) -> Result<Option<Stri
 
 /// A run that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parked {
+pub struct ParkedRun {
     /// It.
     pub run: RunId,
     /// Its session.
@@ -34,9 +34,9 @@ pub struct Parked {
 }
 
 /// The runs that were put aside: all, or those of one conversation with the agents that work for it; the oldest first.
-pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<Parked>, StoreError> {
+pub async fn list(tx: &mut Tx, home: Option<SessionId>) -> Result<Vec<ParkedRun>, StoreError> {
     let parked = sqlx::query_as!(
-        Parked,
+        ParkedRun,
         r#"SELECT r.id AS "run!: RunId", r.session_id AS "session!: SessionId", r.user_id AS "user!: UserId",
                   u.role AS "role!: Role"
            FROM runs r INDEXED BY runs_parked JOIN users u ON u.id = r.user_id

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{Pace, close};
+use crate::{SchedulingMode, close};
 
 /// Connections beside the first.
 const MORE: u32 = 3;
@@ -28,7 +28,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     /// Opened as they are needed.
-    pub(crate) fn of(options: SqliteConnectOptions, pace: &Pace) -> Self {
+    pub(crate) fn of(options: SqliteConnectOptions, pace: &SchedulingMode) -> Self {
         let pool = || {
             SqlitePoolOptions::new()
                 .max_connections(MORE)
@@ -37,8 +37,8 @@ impl Readers {
                 .connect_lazy_with(options.clone())
         };
         let more = match pace {
-            Pace::Threaded => Some(pool()),
-            Pace::Lockstep(_) => None,
+            SchedulingMode::Threaded => Some(pool()),
+            SchedulingMode::Lockstep(_) => None,
         };
         Self { first: Arc::default(), options, more }
     }

@@ -33,14 +33,14 @@ fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 
 /// What takes part in recall whatever the question is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Standing {
+pub struct RecallCandidates {
     /// About how many memories there are, whoever's.
     pub all: i64,
     /// Who speaks in the scopes.
     pub speakers: Vec<String>,
     /// What may be raised unasked in this turn: the pinned first, then what the speaker said that matters; of each those that
     /// matter most first.
-    pub salient: Vec<Salient>,
+    pub salient: Vec<SalientMemory>,
     /// What stands in the stretch of the conversation that goes along anyway.
     pub window: Vec<i64>,
     /// The last of the conversation.
@@ -49,7 +49,7 @@ pub struct Standing {
 
 /// A stretch of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct OrdinalRange {
     /// The conversation.
     pub session: SessionId,
     /// Its first ordinal.
@@ -60,7 +60,7 @@ pub struct Stretch {
 
 /// A memory that is pinned, or matters much.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Salient {
+pub struct SalientMemory {
     /// The memory.
     pub id: i64,
     /// Whether it is pinned.
@@ -71,7 +71,7 @@ pub struct Salient {
 
 /// Somebody's turn in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct SpeakerTurn {
     /// The conversation.
     pub session: SessionId,
     /// Whose turn it is.
@@ -80,11 +80,11 @@ pub struct Turn {
 
 /// When it is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct QueryMoment {
     /// In whose turn; none: in nobody's, and nothing is raised unasked.
-    pub turn: Option<Turn>,
+    pub turn: Option<SpeakerTurn>,
     /// What goes along anyway.
-    pub stretch: Option<Stretch>,
+    pub stretch: Option<OrdinalRange>,
 }
 
 /// What takes part in recall whatever the question is: at most `salient` pinned memories, as many of the speaker's own that matter
@@ -95,10 +95,10 @@ pub struct Moment {
 pub async fn standing(
     tx: &mut Tx,
     scopes: &str,
-    Moment { turn, stretch }: Moment,
+    QueryMoment { turn, stretch }: QueryMoment,
     salient: i64,
     recent: i64,
-) -> Result<Standing, StoreError> {
+) -> Result<RecallCandidates, StoreError> {
     let session = stretch.map(|of| of.session);
     let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
     let (conversation, speaker) = turn.map(|turn| (turn.session, turn.speaker)).unzip();
@@ -152,10 +152,10 @@ pub async fn standing(
     .await?;
     let salient = |pinned: bool, json: &str| -> Result<_, StoreError> {
         let rows: Vec<(i64, f64)> = list("what is salient", json)?;
-        Ok(rows.into_iter().map(move |(id, importance)| Salient { id, pinned, importance }))
+        Ok(rows.into_iter().map(move |(id, importance)| SalientMemory { id, pinned, importance }))
     };
     let salient = [salient(true, &row.pinned)?, salient(false, &row.important)?];
-    Ok(Standing {
+    Ok(RecallCandidates {
         all: row.all,
         speakers: list("speakers", &row.speakers)?,
         salient: salient.into_iter().flatten().collect(),
@@ -198,7 +198,7 @@ pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>,
 
 /// Where a memory stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryPosition {
     /// The memory.
     pub id: i64,
     /// Its episode.
@@ -212,10 +212,10 @@ pub struct Place {
 }
 
 #[derive(Deserialize)]
-struct PlaceRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>);
+struct MemoryPositionRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>);
 
 /// Where those of `ids` stand that are in the scopes, each with the bytes of its stems, or its text where it has none.
-pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(Place, Words)>, StoreError> {
+pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(MemoryPosition, MemoryWords)>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, e.turns, e.began_at, length(m.stems),
                     CASE WHEN m.stems IS NULL THEN m.text END)) AS "rows!: String",
@@ -229,23 +229,23 @@ pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(Place, 
     .await?;
     let stems = row.stems.unwrap_or_default();
     let mut stems = stems.as_slice();
-    let place = |PlaceRow(id, episode, place, turns, began_at, length, text): PlaceRow| {
-        let place = Place { id, episode, place, turns, began_at };
-        (place, Words::of(cut(&mut stems, length.unwrap_or(0)), text))
+    let place = |MemoryPositionRow(id, episode, place, turns, began_at, length, text): MemoryPositionRow| {
+        let place = MemoryPosition { id, episode, place, turns, began_at };
+        (place, MemoryWords::of(cut(&mut stems, length.unwrap_or(0)), text))
     };
     Ok(list("places", &row.rows)?.into_iter().map(place).collect())
 }
 
 /// The words of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Words {
+pub enum MemoryWords {
     /// The bytes of its stems.
     Stems(Vec<u8>),
     /// It has none yet: its text.
     Text(String),
 }
 
-impl Words {
+impl MemoryWords {
     fn of(stems: &[u8], text: Option<String>) -> Self {
         text.map_or_else(|| Self::Stems(stems.to_vec()), Self::Text)
     }
@@ -253,7 +253,7 @@ impl Words {
 
 /// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnRow {
+pub struct EpisodeTurnRow {
     /// Its memory.
     pub id: i64,
     /// Its episode.
@@ -267,14 +267,14 @@ pub struct TurnRow {
     /// Whether Hob's question before it asks.
     pub is_asked_for: bool,
     /// What was said.
-    pub words: Words,
+    pub words: MemoryWords,
 }
 
 #[derive(Deserialize)]
 struct TurnJson(i64, i64, i64, String, Option<i64>, i64, Option<usize>, Option<String>);
 
 /// All turns of these episodes, as far as they are in the scopes, in order.
-pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<EpisodeTurnRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, m.speaker, m.manner,
                     coalesce(instr(m.asked, '?'), 0), length(m.stems),
@@ -290,17 +290,17 @@ pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<Turn
     let stems = row.stems.unwrap_or_default();
     let mut stems = stems.as_slice();
     let turn = |TurnJson(id, episode, place, speaker, manner, asked, length, text): TurnJson| {
-        let words = Words::of(cut(&mut stems, length.unwrap_or(0)), text);
-        TurnRow { id, episode, place, speaker, manner, is_asked_for: asked > 0, words }
+        let words = MemoryWords::of(cut(&mut stems, length.unwrap_or(0)), text);
+        EpisodeTurnRow { id, episode, place, speaker, manner, is_asked_for: asked > 0, words }
     };
-    let mut turns: Vec<TurnRow> = list("turns", &row.rows)?.into_iter().map(turn).collect();
+    let mut turns: Vec<EpisodeTurnRow> = list("turns", &row.rows)?.into_iter().map(turn).collect();
     turns.sort_by_key(|turn| (turn.episode, turn.place));
     Ok(turns)
 }
 
 /// What a model made of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MeaningRow {
+pub struct VectorRow {
     /// The memory.
     pub id: i64,
     /// Its vector, or the signs of its tokens, as stored.
@@ -308,10 +308,10 @@ pub struct MeaningRow {
 }
 
 #[derive(Deserialize)]
-struct MeaningJson(i64, usize);
+struct VectorJson(i64, usize);
 
 /// The vectors of these memories, of what has one.
-pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector))) AS "rows!: String",
                   CAST(group_concat(v.vector, '') AS BLOB) AS "bytes: Vec<u8>"
@@ -325,7 +325,7 @@ pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRo
 }
 
 /// The signs of the tokens of these memories, of what has them.
-pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT json_group_array(json_array(t.memory_id, length(t.signs))) AS "rows!: String",
                   CAST(group_concat(t.signs, '') AS BLOB) AS "bytes: Vec<u8>"
@@ -338,10 +338,10 @@ pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<Meani
     meanings(&row.rows, row.bytes)
 }
 
-fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, StoreError> {
+fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<VectorRow>, StoreError> {
     let bytes = bytes.unwrap_or_default();
     let mut rest = bytes.as_slice();
-    let meaning = |MeaningJson(id, length)| MeaningRow { id, bytes: cut(&mut rest, length).to_vec() };
+    let meaning = |VectorJson(id, length)| VectorRow { id, bytes: cut(&mut rest, length).to_vec() };
     Ok(list("vectors", rows)?.into_iter().map(meaning).collect())
 }
 
@@ -362,7 +362,7 @@ pub async fn said_between(tx: &mut Tx, scope: &str, from: i64, until: i64, limit
 
 /// A memory as it is told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct RecalledMemory {
     /// Its row.
     pub id: MemoryId,
     /// Who said it.
@@ -386,9 +386,9 @@ pub struct Told {
 }
 
 /// These memories, as far as they are in the scopes.
-pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, StoreError> {
+pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<RecalledMemory>, StoreError> {
     let told = sqlx::query_as!(
-        Told,
+        RecalledMemory,
         r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.origin, m.text, m.asked, b.id AS "before_id?: MemoryId",
                b.speaker AS "before_speaker?", b.origin AS "before_origin?", b.text AS "before?", m.at
            FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value LEFT JOIN memories b ON b.id = (

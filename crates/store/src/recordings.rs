@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::StoreError;
-use crate::spend::{self, Spent};
+use crate::spend::{self, SpendTotals};
 use crate::{Tx, millis};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::Conversation;
@@ -16,7 +16,7 @@ const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// A message's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Which {
+pub struct RecordingKey {
     /// Where the message was said.
     pub conversation: Conversation,
     /// What its platform calls it.
@@ -27,7 +27,7 @@ pub struct Which {
 
 /// What was heard in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct RecordingTranscript {
     /// The words.
     pub words: String,
     /// For how long somebody spoke.
@@ -41,11 +41,11 @@ pub struct Words {
 }
 
 /// What was heard in a recording by a process that did not come to take its message in.
-pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreError> {
-    let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
+pub async fn find(tx: &mut Tx, which: &RecordingKey) -> Result<Option<RecordingTranscript>, StoreError> {
+    let RecordingKey { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let channel = channel.as_str();
     let found = sqlx::query_as!(
-        Words,
+        RecordingTranscript,
         r#"SELECT words AS "words!: String", seconds, cost, input_tokens, output_tokens FROM recordings
            WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4 AND place = $5 AND words IS NOT NULL
            ORDER BY id DESC LIMIT 1"#,
@@ -62,7 +62,7 @@ pub async fn find(tx: &mut Tx, which: &Which) -> Result<Option<Words>, StoreErro
 
 /// A call about to be made.
 #[derive(Debug, Clone, Copy)]
-pub struct NewCall<'a> {
+pub struct NewTranscription<'a> {
     /// Who spoke.
     pub user: UserId,
     /// To which persona; none: to nobody in particular.
@@ -78,8 +78,8 @@ pub struct NewCall<'a> {
 }
 
 /// Records that a recording is about to be heard; gives the call's row. A try before that nobody awaits any more is lost.
-pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, StoreError> {
-    let Which { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
+pub async fn ask(tx: &mut Tx, which: &RecordingKey, call: NewTranscription<'_>) -> Result<i64, StoreError> {
+    let RecordingKey { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let (channel, at, old) = (channel.as_str(), millis(call.at), millis(call.at - KEPT));
     sqlx::query!("DELETE FROM recordings WHERE asked_at < $1 AND state <> 'asked'", old).execute(&mut *tx).await?;
     let before = sqlx::query_scalar!(
@@ -94,7 +94,7 @@ pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, S
     .fetch_all(&mut *tx)
     .await?;
     for lost in before {
-        end(tx, lost, &End::Lost, call.at).await?;
+        end(tx, lost, &TranscriptionEnd::Lost, call.at).await?;
     }
     let id = sqlx::query_scalar!(
         r#"INSERT INTO recordings (channel, account, chat, external_id, place, user_id, model, state, reserved, asked_at, persona, input_tokens)
@@ -118,9 +118,9 @@ pub async fn ask(tx: &mut Tx, which: &Which, call: NewCall<'_>) -> Result<i64, S
 
 /// How a call came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum TranscriptionEnd {
     /// The service has heard it, be there words in it or not.
-    Heard(Words),
+    Heard(RecordingTranscript),
     /// The service refused or failed, which costs nothing.
     Failed,
     /// Nobody learns it any more, or understands the answer: what was set aside stands in for what it cost.
@@ -128,11 +128,11 @@ pub enum End {
 }
 
 /// Records how an open call came out, and adds it to its speaker's sums.
-pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(), StoreError> {
+pub async fn end(tx: &mut Tx, call: i64, end: &TranscriptionEnd, at: Timestamp) -> Result<(), StoreError> {
     let (state, words) = match end {
-        End::Heard(words) => ("answered", Some(words)),
-        End::Failed => ("failed", None),
-        End::Lost => ("lost", None),
+        TranscriptionEnd::Heard(words) => ("answered", Some(words)),
+        TranscriptionEnd::Failed => ("failed", None),
+        TranscriptionEnd::Lost => ("lost", None),
     };
     let (at, text) = (millis(at), words.map(|words| words.words.as_str()));
     let (seconds, cost) = (words.and_then(|words| words.seconds), words.and_then(|words| words.cost));
@@ -157,13 +157,13 @@ pub async fn end(tx: &mut Tx, call: i64, end: &End, at: Timestamp) -> Result<(),
     .await?;
     let Some(ended) = ended.filter(|_| state != "failed") else { return Ok(()) };
     let Some(user) = ended.user else { return Ok(()) };
-    let spent = Spent {
+    let spent = SpendTotals {
         calls: 1,
         unpriced: i64::from(ended.cost.is_none()),
         input_tokens: ended.input_tokens,
         output_tokens: ended.output_tokens,
         cost: ended.cost.unwrap_or(0),
-        ..Spent::default()
+        ..SpendTotals::default()
     };
     let payer = spend::Payer { user, persona: ended.persona.as_deref() };
     spend::add(tx, at, payer, &ended.model, &spent).await
@@ -190,7 +190,7 @@ pub async fn close_lost(tx: &mut Tx, at: Timestamp) -> Result<usize, StoreError>
     let open = sqlx::query_scalar!(r#"SELECT id AS "id!" FROM recordings WHERE state = 'asked'"#);
     let open = open.fetch_all(&mut *tx).await?;
     for call in &open {
-        end(tx, *call, &End::Lost, at).await?;
+        end(tx, *call, &TranscriptionEnd::Lost, at).await?;
     }
     Ok(open.len())
 }

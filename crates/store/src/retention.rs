@@ -7,7 +7,7 @@ use hob_core::domain::memory::Scope;
 
 /// What decides whether a memory is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
+pub struct RetentionCandidate {
     /// Its row.
     pub id: MemoryId,
     /// What it mattered when it was said.
@@ -27,9 +27,14 @@ pub async fn last(tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
 }
 
 /// What nobody has pinned, from before `before`, in the rows after one and through another.
-pub async fn slice(tx: &mut Tx, after: MemoryId, through: MemoryId, before: i64) -> Result<Vec<Candidate>, StoreError> {
+pub async fn slice(
+    tx: &mut Tx,
+    after: MemoryId,
+    through: MemoryId,
+    before: i64,
+) -> Result<Vec<RetentionCandidate>, StoreError> {
     let rows = sqlx::query_as!(
-        Candidate,
+        RetentionCandidate,
         r#"SELECT id AS "id!: MemoryId", importance, uses, at, used_at FROM memories
            WHERE id > $1 AND id <= $2 AND +at < $3 AND pinned = 0"#,
         after,
@@ -44,7 +49,7 @@ pub async fn slice(tx: &mut Tx, after: MemoryId, through: MemoryId, before: i64)
 /// Removes a memory, with its vectors and words, unless it was pinned or of use since it was looked at. Gives whose it was.
 ///
 /// What was said stays in the history.
-pub async fn remove(tx: &mut Tx, seen: &Candidate) -> Result<Option<Scope>, StoreError> {
+pub async fn remove(tx: &mut Tx, seen: &RetentionCandidate) -> Result<Option<Scope>, StoreError> {
     let gone = sqlx::query!(
         r#"DELETE FROM memories WHERE id = $1 AND pinned = 0 AND used_at IS $2
            RETURNING scope AS "scope!: Scope", episode_id AS "episode!: EpisodeId""#,

@@ -8,7 +8,7 @@ use hob_core::domain::ids::{RunId, SessionId};
 
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RunListEntry {
     /// It.
     pub id: RunId,
     /// Its session's published name.
@@ -43,7 +43,7 @@ const STEPS_MAX: u32 = 10;
 
 /// Which runs are wanted; a field that is none narrows nothing down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct RunFilter {
     /// Of the conversation with this published name.
     pub session: Option<String>,
     /// Of this platform.
@@ -60,16 +60,16 @@ pub struct Filter {
 
 /// A part of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct RunListPage {
     /// The newest first. There may be fewer than wanted, and more below `next`.
-    pub runs: Vec<Entry>,
+    pub runs: Vec<RunListEntry>,
     /// Where to go on; none: that is all.
     pub next: Option<i64>,
 }
 
 /// Which runs are looked at: so many below this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Below {
+pub struct RunScanRange {
     /// This one is left out.
     pub before: i64,
     /// At most so many.
@@ -77,7 +77,7 @@ pub struct Below {
 }
 
 /// The runs that are wanted, newest first; none: there is no such conversation.
-pub async fn list(tx: &mut Tx, filter: &Filter, below: Below) -> Result<Option<Part>, StoreError> {
+pub async fn list(tx: &mut Tx, filter: &RunFilter, below: RunScanRange) -> Result<Option<RunListPage>, StoreError> {
     let session = match &filter.session {
         None => None,
         Some(key) => match sessions::find_by_key(tx, key).await? {
@@ -85,26 +85,26 @@ pub async fn list(tx: &mut Tx, filter: &Filter, below: Below) -> Result<Option<P
             None => return Ok(None),
         },
     };
-    let mut runs: Vec<Entry> = Vec::new();
+    let mut runs: Vec<RunListEntry> = Vec::new();
     let mut before = below.before;
     for _ in 0..STEPS_MAX {
-        let step = candidates(tx, session, filter.states.as_deref(), Below { before, limit: STEP }).await?;
+        let step = candidates(tx, session, filter.states.as_deref(), RunScanRange { before, limit: STEP }).await?;
         let room = below.limit - i64::try_from(runs.len()).unwrap_or(below.limit);
         runs.extend(pick(tx, &step, filter, room).await?);
         let is_full = i64::try_from(runs.len()).is_ok_and(|count| count >= below.limit);
         let is_all = i64::try_from(step.len()).is_ok_and(|count| count < STEP);
         match (is_full, step.last()) {
-            (true, _) => return Ok(Some(Part { next: runs.last().map(|last| last.id.0), runs })),
+            (true, _) => return Ok(Some(RunListPage { next: runs.last().map(|last| last.id.0), runs })),
             (false, Some(last)) if !is_all => before = last.0,
-            (false, _) => return Ok(Some(Part { runs, next: None })),
+            (false, _) => return Ok(Some(RunListPage { runs, next: None })),
         }
     }
-    Ok(Some(Part { runs, next: Some(before) }))
+    Ok(Some(RunListPage { runs, next: Some(before) }))
 }
 
 /// One run, as the list has it.
-pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<Entry>, StoreError> {
-    Ok(pick(tx, &[run], &Filter::default(), 1).await?.pop())
+pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RunListEntry>, StoreError> {
+    Ok(pick(tx, &[run], &RunFilter::default(), 1).await?.pop())
 }
 
 /// Those that come next, by the index that leaves out the most.
@@ -112,7 +112,7 @@ async fn candidates(
     tx: &mut Tx,
     session: Option<SessionId>,
     states: Option<&[String]>,
-    below: Below,
+    below: RunScanRange,
 ) -> Result<Vec<RunId>, StoreError> {
     match (session, states) {
         (_, Some([])) => Ok(Vec::new()),
@@ -127,7 +127,7 @@ async fn candidates(
 }
 
 /// The newest of all.
-async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn newest(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,
         below.before,
@@ -137,7 +137,7 @@ async fn newest(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// The newest that are not over.
-async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn open(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_lane
            WHERE state IN ('queued', 'running', 'waiting') AND id < $1 ORDER BY id DESC LIMIT $2"#,
@@ -148,7 +148,7 @@ async fn open(tx: &mut Tx, below: Below) -> Result<Vec<RunId>, StoreError> {
 }
 
 /// The newest that ended in one way, which is not the usual one.
-async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn ended_so(tx: &mut Tx, state: &str, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_ended_so
            WHERE state IN ('cancelled', 'failed', 'withdrawn', 'joined') AND state = $1 AND id < $2
@@ -161,7 +161,7 @@ async fn ended_so(tx: &mut Tx, state: &str, below: Below) -> Result<Vec<RunId>, 
 }
 
 /// The newest of one conversation.
-async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result<Vec<RunId>, StoreError> {
+async fn of_session(tx: &mut Tx, session: SessionId, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     // One index for each group of states: one over all of them could be taken for the lanes' own look at a session.
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM (
@@ -182,13 +182,13 @@ async fn of_session(tx: &mut Tx, session: SessionId, below: Below) -> Result<Vec
 }
 
 /// What of these runs is wanted, newest first; at most so many.
-async fn pick(tx: &mut Tx, runs: &[RunId], filter: &Filter, limit: i64) -> Result<Vec<Entry>, StoreError> {
+async fn pick(tx: &mut Tx, runs: &[RunId], filter: &RunFilter, limit: i64) -> Result<Vec<RunListEntry>, StoreError> {
     let encoded = |error: serde_json::Error| StoreError::Database(error.to_string());
     let runs = serde_json::to_string(runs).map_err(encoded)?;
-    let Filter { channel, states, cost_min, took_min, now, .. } = filter;
+    let RunFilter { channel, states, cost_min, took_min, now, .. } = filter;
     let states = states.as_ref().map(serde_json::to_string).transpose().map_err(encoded)?;
     let found = sqlx::query_as!(
-        Entry,
+        RunListEntry,
         r#"SELECT r.id AS "id!: RunId", s.key AS session, s.channel, u.name AS who,
                   CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String", r.created_at, r.ended_at,
              i.text,

@@ -1,6 +1,6 @@
 //! Runs: lanes, leases and states. The events that a state is the fold of are in [`crate::journal`].
 
-pub mod look;
+pub mod queries;
 
 use jiff::Timestamp;
 
@@ -168,10 +168,10 @@ pub struct Lease {
 /// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue; while
 /// the conversation (an agent's: the one that it works for) or the house is paused, none of the queue.
 /// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
-pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<Claimable>, StoreError> {
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<ClaimedRunRow>, StoreError> {
     let (now, until) = (millis(lease.now), millis(lease.until));
     let claimed = sqlx::query_as!(
-        Claimable,
+        ClaimedRunRow,
         r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
            WHERE id = (
              SELECT r.id FROM runs r
@@ -199,7 +199,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
 
 /// A run that was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claimable {
+pub struct ClaimedRunRow {
     /// It.
     pub id: RunId,
     /// When its message was taken in, in Unix milliseconds.
@@ -221,7 +221,7 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 }
 
 /// Writes the state that the fold has reached. Only a running run keeps its lease.
-pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
+pub async fn set_state(tx: &mut Tx, run: RunId, reached: ReachedState<'_>) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = coalesce($5, edition),
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
@@ -246,18 +246,18 @@ pub async fn advance(
     tx: &mut Tx,
     run: RunId,
     owner: &str,
-    reached: Reached<'_>,
-) -> Result<Option<Advanced>, StoreError> {
+    reached: ReachedState<'_>,
+) -> Result<Option<LaneFollowUp>, StoreError> {
     if reached.state == RUNNING {
         return stay(tx, run, owner, reached.hash, reached.edition).await;
     }
     let (keeps, until) = match reached.waits {
-        Waits::AsBefore => (true, None),
-        Waits::Until(until) => (false, Some(until)),
-        Waits::WithoutEnd => (false, None),
+        QuestionDeadline::AsBefore => (true, None),
+        QuestionDeadline::Until(until) => (false, Some(until)),
+        QuestionDeadline::WithoutEnd => (false, None),
     };
     let advanced = sqlx::query_as!(
-        Advanced,
+        LaneFollowUp,
         r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, edition = $8,
              waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END, lease_owner = NULL, lease_until = NULL
            WHERE id = $4 AND lease_owner = $5
@@ -287,7 +287,7 @@ async fn stay(
     owner: &str,
     hash: Option<&str>,
     edition: Option<&str>,
-) -> Result<Option<Advanced>, StoreError> {
+) -> Result<Option<LaneFollowUp>, StoreError> {
     let stayed = sqlx::query!(
         r#"UPDATE runs SET state_hash = $1, edition = $4, waits_until = NULL
            WHERE id = $2 AND lease_owner = $3 AND state = 'running'
@@ -300,12 +300,12 @@ async fn stay(
     .execute(&mut *tx)
     .await?;
     // Both are asked about when the run is over.
-    Ok((stayed.rows_affected() > 0).then_some(Advanced { more: false, forgets: false }))
+    Ok((stayed.rows_affected() > 0).then_some(LaneFollowUp { more: false, forgets: false }))
 }
 
 /// What a run that comes to rest finds in its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Advanced {
+pub struct LaneFollowUp {
     /// Another run waits there.
     pub more: bool,
     /// Something of this run is to be forgotten when it is over.
@@ -314,7 +314,7 @@ pub struct Advanced {
 
 /// The state that a fold has reached.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached<'a> {
+pub struct ReachedState<'a> {
     /// Its stored name.
     pub state: &'a str,
     /// When it was over, if it is.
@@ -322,14 +322,14 @@ pub struct Reached<'a> {
     /// The hash of the whole of it; none: it is not what the journal folds to.
     pub hash: Option<&'a str>,
     /// How long its question stays open.
-    pub waits: Waits,
+    pub waits: QuestionDeadline,
     /// Who wrote the journal as it is; none: whoever wrote it before.
     pub edition: Option<&'a str>,
 }
 
 /// How long a run's open question stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waits {
+pub enum QuestionDeadline {
     /// As was said when it was asked.
     AsBefore,
     /// Until then, in Unix milliseconds.

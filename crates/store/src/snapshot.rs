@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::StoreError;
-use crate::upkeep::shape;
+use crate::upkeep::page_layout;
 use crate::{MIGRATIONS, space};
 
 /// The folder in the data directory for the copies from before migrations.
@@ -24,7 +24,7 @@ const NEWEST: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
 
 /// What a copy is found to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct SnapshotCheck {
     /// The newest migration in it.
     pub schema: i64,
     /// The SHA-256 of each recorded file's content, sorted.
@@ -38,7 +38,7 @@ const LOOK_EVERY_OPERATIONS: i32 = 10_000;
 ///
 /// # Errors
 /// When there is no database, the copy cannot be written, it is not whole, or `stop` comes first.
-pub async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<Checked, StoreError> {
+pub async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
     if !database.exists() {
         return Err(StoreError::Missing(database.display().to_string()));
     }
@@ -60,11 +60,11 @@ async fn end_at(connection: &mut SqliteConnection, stop: CancellationToken) -> R
 ///
 /// # Errors
 /// When it is not.
-pub async fn check(copy: &Path) -> Result<Checked, StoreError> {
+pub async fn check(copy: &Path) -> Result<SnapshotCheck, StoreError> {
     check_until(copy, &CancellationToken::new()).await
 }
 
-async fn check_until(copy: &Path, stop: &CancellationToken) -> Result<Checked, StoreError> {
+async fn check_until(copy: &Path, stop: &CancellationToken) -> Result<SnapshotCheck, StoreError> {
     let options = SqliteConnectOptions::new().filename(copy).read_only(true).immutable(true);
     let mut connection = options.connect().await?;
     end_at(&mut connection, stop.clone()).await?;
@@ -88,7 +88,7 @@ pub(super) async fn before_migration(connection: &mut SqliteConnection, database
     }
     let write = |error: std::io::Error| StoreError::Snapshot(format!("{}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(write)?;
-    let bytes = shape::size(connection).await?;
+    let bytes = page_layout::size(connection).await?;
     if let Some(objection) = objection(bytes, space::free(&folder).map_err(write)?) {
         return Err(StoreError::Snapshot(format!("{}: {objection}", folder.display())));
     }
@@ -143,7 +143,7 @@ async fn write_copy(connection: &mut SqliteConnection, to: &Path) -> Result<(), 
     file.sync_all().map_err(unwritable)
 }
 
-async fn examine(connection: &mut SqliteConnection) -> Result<Checked, StoreError> {
+async fn examine(connection: &mut SqliteConnection) -> Result<SnapshotCheck, StoreError> {
     let complaints: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(3)").fetch_all(&mut *connection).await?;
     if complaints != ["ok"] {
         return Err(StoreError::Damaged(complaints.join("; ")));
@@ -161,7 +161,7 @@ async fn examine(connection: &mut SqliteConnection) -> Result<Checked, StoreErro
         0 => Vec::new(),
         _ => sqlx::query_scalar("SELECT DISTINCT hash FROM files ORDER BY hash").fetch_all(&mut *connection).await?,
     };
-    Ok(Checked { schema, contents })
+    Ok(SnapshotCheck { schema, contents })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ const QUARTER_MS: i64 = 15 * 60 * 1000;
 
 /// Calls and what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct SpendTotals {
     /// Calls made.
     pub calls: i64,
     /// Of those, how many cost something that is not known.
@@ -45,7 +45,7 @@ pub struct Payer<'a> {
 }
 
 /// Adds to the sums of the quarter that `at` is in.
-pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &Spent) -> Result<(), StoreError> {
+pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &SpendTotals) -> Result<(), StoreError> {
     let quarter = quarter(at);
     let (user, persona) = (payer.user, payer.persona.unwrap_or_default());
     sqlx::query!(
@@ -80,10 +80,10 @@ pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &Sp
 }
 
 /// What was spent since the quarter that `since` is in, by one person or by all.
-pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spent, StoreError> {
+pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<SpendTotals, StoreError> {
     let quarter = quarter(since);
     let spent = sqlx::query_as!(
-        Spent,
+        SpendTotals,
         r#"SELECT coalesce(sum(calls), 0) AS "calls!: i64", coalesce(sum(unpriced), 0) AS "unpriced!: i64",
                   coalesce(sum(input_tokens), 0) AS "input_tokens!: i64",
                   coalesce(sum(output_tokens), 0) AS "output_tokens!: i64",
@@ -102,7 +102,7 @@ pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spen
 
 /// One line of a bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct BillLine {
     /// A model's label or a person's name.
     pub name: String,
     /// Calls made.
@@ -114,10 +114,10 @@ pub struct Line {
 }
 
 /// The bill by model, the dearest first.
-pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<Line>, StoreError> {
+pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<BillLine>, StoreError> {
     let quarter = quarter(since);
     let lines = sqlx::query_as!(
-        Line,
+        BillLine,
         r#"SELECT model AS "name!", sum(calls) AS "calls!: i64",
                   sum(input_tokens + output_tokens) AS "tokens!: i64", sum(cost) AS "cost!: i64"
            FROM spend WHERE quarter >= $1 AND ($2 IS NULL OR user_id = $2)
@@ -131,10 +131,10 @@ pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<V
 }
 
 /// The bill by person, the dearest first.
-pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<Line>, StoreError> {
+pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<BillLine>, StoreError> {
     let quarter = quarter(since);
     let lines = sqlx::query_as!(
-        Line,
+        BillLine,
         r#"SELECT u.name AS "name!", sum(s.calls) AS "calls!: i64",
                   sum(s.input_tokens + s.output_tokens) AS "tokens!: i64", sum(s.cost) AS "cost!: i64"
            FROM spend s JOIN users u ON u.id = s.user_id WHERE s.quarter >= $1
@@ -157,7 +157,7 @@ pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, St
 
 /// Whose sums are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum SpendGroup {
     /// The models'.
     Model,
     /// The people's.
@@ -166,7 +166,7 @@ pub enum By {
 
 /// What one model, or one person, spent in one stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct SpendShare {
     /// Which of the stretches, from 0 on.
     pub stretch: i64,
     /// A model's label or a person's name.
@@ -184,14 +184,14 @@ pub struct Share {
 }
 
 /// What was spent in each of these stretches, from one moment (Unix milliseconds) up to the next.
-pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
+pub async fn shares(tx: &mut Tx, moments: &[i64], by: SpendGroup) -> Result<Vec<SpendShare>, StoreError> {
     let quarters: Vec<[i64; 2]> =
         moments.windows(2).filter_map(|pair| Some([quarter(*pair.first()?), quarter(*pair.get(1)?)])).collect();
     let stretches = serde_json::to_string(&quarters).map_err(|error| StoreError::Database(error.to_string()))?;
     let shares =
         match by {
-            By::Model => sqlx::query_as!(
-                Share,
+            SpendGroup::Model => sqlx::query_as!(
+                SpendShare,
                 r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!", sum(s.calls) AS "calls!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
@@ -201,8 +201,8 @@ pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, 
             )
             .fetch_all(&mut *tx)
             .await?,
-            By::User => sqlx::query_as!(
-                Share,
+            SpendGroup::User => sqlx::query_as!(
+                SpendShare,
                 r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", u.name AS "name!", sum(s.calls) AS "calls!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"

@@ -17,7 +17,7 @@ pub struct Summary {
 
 /// Where a summary comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct SummaryOrigin {
     /// The conversation.
     pub session: SessionId,
     /// Who may see it.
@@ -31,7 +31,7 @@ pub struct Made {
 }
 
 /// Puts a summary in the place of the one before; not where the conversation was begun afresh while it was made.
-pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, made: &SummaryOrigin, summary: &Summary) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at, taint)
          SELECT id, $2, $3, $4, $5, $6, $8 FROM sessions WHERE id = $1 AND context_from < $7

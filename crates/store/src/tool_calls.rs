@@ -6,7 +6,7 @@ use hob_core::domain::ids::{CallId, RunId, UserId};
 
 /// A call about to be run.
 #[derive(Debug, Clone)]
-pub struct Started<'a> {
+pub struct NewToolCall<'a> {
     /// Its run.
     pub run: RunId,
     /// The call.
@@ -24,7 +24,7 @@ pub struct Started<'a> {
 }
 
 /// Records that a call is about to be run, for the first time or again.
-pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError> {
+pub async fn start(tx: &mut Tx, started: &NewToolCall<'_>) -> Result<(), StoreError> {
     let call = started.call.0.as_str();
     sqlx::query!(
         "INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at, user_id)
@@ -73,7 +73,7 @@ pub async fn done_in(tx: &mut Tx, run: RunId) -> Result<Vec<(String, i64)>, Stor
 
 /// Calls made for one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Made {
+pub struct CallCount {
     /// How many.
     pub count: i64,
     /// When the first of them was started.
@@ -81,9 +81,9 @@ pub struct Made {
 }
 
 /// The calls that were started for one person after a time.
-pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<Made, StoreError> {
+pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<CallCount, StoreError> {
     let made = sqlx::query_as!(
-        Made,
+        CallCount,
         r#"SELECT count(*) AS "count!: i64", min(started_at) AS "oldest: i64" FROM tool_calls
            WHERE user_id = $1 AND started_at > $2"#,
         user,

@@ -294,7 +294,7 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
 
 /// A current fact, as far as another one may take its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Current {
+pub struct CurrentFact {
     /// Its row.
     pub id: FactId,
     /// What is known.
@@ -304,9 +304,9 @@ pub struct Current {
 }
 
 /// The current fact under the same key.
-pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<Current>, StoreError> {
+pub async fn current(tx: &mut Tx, fact: &WholeFact) -> Result<Option<CurrentFact>, StoreError> {
     let current = sqlx::query_as!(
-        Current,
+        CurrentFact,
         r#"SELECT id AS "id!: FactId", value, created_at FROM facts
            WHERE scope = $1 AND category = $2 AND key = $3 AND superseded_at IS NULL AND rival_of IS NULL"#,
         fact.scope,

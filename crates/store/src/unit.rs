@@ -9,15 +9,18 @@ use crate::error::StoreError;
 /// the attempts before. So what is large is captured as an `Arc`, and what must happen once is not done in here.
 ///
 /// It is a trait for its bounds' sake; whatever has them is one.
-pub trait UnitOfWork<T>: AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> Attempt<'t, T> + Clone + Send {}
+pub trait UnitOfWork<T>:
+    AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> UnitAttempt<'t, T> + Clone + Send
+{
+}
 
 impl<T, F> UnitOfWork<T> for F where
-    F: AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> Attempt<'t, T> + Clone + Send
+    F: AsyncFnOnce(&mut Tx) -> Result<T, StoreError> + for<'t> UnitAttempt<'t, T> + Clone + Send
 {
 }
 
 /// What `AsyncFnOnce` cannot be asked for: that its future may go to another thread.
-pub trait Attempt<'t, T> {
+pub trait UnitAttempt<'t, T> {
     /// The future.
     type Running: Future<Output = Result<T, StoreError>> + Send;
 
@@ -25,7 +28,7 @@ pub trait Attempt<'t, T> {
     fn begin(self, tx: &'t mut Tx) -> Self::Running;
 }
 
-impl<'t, T, F, R> Attempt<'t, T> for F
+impl<'t, T, F, R> UnitAttempt<'t, T> for F
 where
     F: FnOnce(&'t mut Tx) -> R,
     R: Future<Output = Result<T, StoreError>> + Send,

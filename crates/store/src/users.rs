@@ -146,7 +146,7 @@ pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -
 
 /// A name of somebody on a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub struct PlatformName {
     /// The platform.
     pub channel: String,
     /// Hob's account there.
@@ -156,10 +156,11 @@ pub struct Name {
 }
 
 /// All names of somebody.
-pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<Name>, StoreError> {
-    let names = sqlx::query_as!(Name, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
-        .fetch_all(&mut *tx)
-        .await?;
+pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<PlatformName>, StoreError> {
+    let names =
+        sqlx::query_as!(PlatformName, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
+            .fetch_all(&mut *tx)
+            .await?;
     Ok(names)
 }
 

@@ -175,7 +175,7 @@ pub async fn move_to(tx: &mut Tx, model: i64, through: MemoryId) -> Result<(), S
 
 /// A memory's vector and whose the memory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Indexed {
+pub struct IndexedVector {
     /// The memory.
     pub memory: MemoryId,
     /// Whose it is.
@@ -185,9 +185,9 @@ pub struct Indexed {
 }
 
 /// The next vectors of a model after the memory `after`, in the order of their memories.
-pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Result<Vec<Indexed>, StoreError> {
+pub async fn page(tx: &mut Tx, model: i64, after: MemoryId, limit: i64) -> Result<Vec<IndexedVector>, StoreError> {
     let page = sqlx::query_as!(
-        Indexed,
+        IndexedVector,
         r#"SELECT v.memory_id AS "memory!: MemoryId", m.scope AS "scope!: Scope", v.vector
            FROM vectors v JOIN memories m ON m.id = v.memory_id
            WHERE v.model_id = $1 AND v.memory_id > $2 ORDER BY v.memory_id LIMIT $3"#,

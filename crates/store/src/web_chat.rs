@@ -7,7 +7,7 @@ use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
 
 /// A conversation on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chat {
+pub struct WebChat {
     /// Its session.
     pub session: SessionId,
     /// The session's key: `web:ID`.
@@ -22,7 +22,7 @@ pub struct Chat {
 
 /// Which conversations are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct ChatQuery<'a> {
     /// Below this session.
     pub before: i64,
     /// With these words in the name, or in what was said; none: all.
@@ -32,10 +32,10 @@ pub struct Wanted<'a> {
 }
 
 /// The conversations, the newest first. Of one that was deleted only what was said since counts.
-pub async fn chats(tx: &mut Tx, wanted: Wanted<'_>) -> Result<Vec<Chat>, StoreError> {
+pub async fn chats(tx: &mut Tx, wanted: ChatQuery<'_>) -> Result<Vec<WebChat>, StoreError> {
     let like = wanted.words.map(containing);
     let all = sqlx::query_as!(
-        Chat,
+        WebChat,
         r#"SELECT s.id AS "session!: SessionId", s.key, c.title,
              (SELECT i.text FROM inbound i WHERE i.session_id = s.id AND i.channel = 'web' AND i.id > coalesce(c.said_upto, 0)
               ORDER BY i.id LIMIT 1) AS "began_with?",
@@ -65,7 +65,7 @@ fn containing(words: &str) -> String {
 
 /// Where a conversation of the page is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ChatPosition {
     /// Its session.
     pub session: SessionId,
     /// What people said up to this row was deleted.
@@ -75,9 +75,9 @@ pub struct Place {
 }
 
 /// Where the conversation with this key is kept; none: nothing was ever said in it.
-pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<Place>, StoreError> {
+pub async fn place(tx: &mut Tx, key: &str) -> Result<Option<ChatPosition>, StoreError> {
     let found = sqlx::query_as!(
-        Place,
+        ChatPosition,
         r#"SELECT s.id AS "session!: SessionId", coalesce(c.said_upto, 0) AS "said_upto!: i64",
              coalesce(c.answered_upto, 0) AS "answered_upto!: i64"
            FROM sessions s LEFT JOIN web_chats c ON c.session_id = s.id WHERE s.key = $1 AND s.channel = 'web'"#,
@@ -131,7 +131,7 @@ pub async fn close(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
 
 /// Where a look at a conversation begins and ends: both ids are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Between {
+pub struct IdRange {
     /// Above this.
     pub after: i64,
     /// Below this.
@@ -142,7 +142,7 @@ pub struct Between {
 
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct UserMessageRow {
     /// Its row.
     pub id: InboundId,
     /// What the page called it.
@@ -162,9 +162,9 @@ pub struct Said {
 }
 
 /// What people said in a conversation, the newest first.
-pub async fn said(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Said>, StoreError> {
+pub async fn said(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<UserMessageRow>, StoreError> {
     let all = sqlx::query_as!(
-        Said,
+        UserMessageRow,
         r#"SELECT i.id AS "id!: InboundId", i.external_id, u.name, i.text, i.disposition, i.received_at AS at,
              r.id AS "run?: RunId", r.state AS "state?"
            FROM inbound i JOIN users u ON u.id = i.user_id LEFT JOIN runs r ON r.inbound_id = i.id
@@ -179,7 +179,7 @@ pub async fn said(tx: &mut Tx, session: SessionId, between: Between) -> Result<V
 
 /// A file that came with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attached {
+pub struct AttachmentRow {
     /// The message.
     pub inbound: InboundId,
     /// The file.
@@ -193,9 +193,9 @@ pub struct Attached {
 }
 
 /// The files that came with messages of a conversation, in order.
-pub async fn attached(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Attached>, StoreError> {
+pub async fn attached(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<AttachmentRow>, StoreError> {
     let all = sqlx::query_as!(
-        Attached,
+        AttachmentRow,
         r#"SELECT i.id AS "inbound!: InboundId", f.id AS "id!", f.name, f.mime, f.bytes
            FROM inbound i JOIN files f ON f.inbound_id = i.id
            WHERE i.channel = 'web' AND i.session_id = $1 AND i.id > $2 AND i.id < $3 ORDER BY i.id, f.id LIMIT $4"#,
@@ -209,7 +209,7 @@ pub async fn attached(tx: &mut Tx, session: SessionId, between: Between) -> Resu
 
 /// A file's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct SentFileRow {
     /// Its name.
     pub name: String,
     /// What it is, by its content.
@@ -221,9 +221,9 @@ pub struct Kept {
 }
 
 /// A file that was sent in a conversation of the page, by whomever.
-pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<Kept>, StoreError> {
+pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<SentFileRow>, StoreError> {
     let found = sqlx::query_as!(
-        Kept,
+        SentFileRow,
         r#"SELECT f.name, f.mime, f.bytes, f.hash FROM files f WHERE f.id = $1 AND (
              EXISTS (SELECT 1 FROM inbound i WHERE i.id = f.inbound_id AND i.channel = 'web')
              OR EXISTS (SELECT 1 FROM outbox o WHERE o.file_id = f.id AND o.channel = 'web'))"#,
@@ -234,7 +234,7 @@ pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<Kept>, StoreError> {
 
 /// What Hob said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
+pub struct ReplyRow {
     /// Its row.
     pub id: OutboxId,
     /// What, without markup.
@@ -260,9 +260,9 @@ pub struct Answered {
 }
 
 /// What Hob said in a conversation, the newest first. What is on its way is there already: the page reads it here.
-pub async fn answered(tx: &mut Tx, session: SessionId, between: Between) -> Result<Vec<Answered>, StoreError> {
+pub async fn answered(tx: &mut Tx, session: SessionId, between: IdRange) -> Result<Vec<ReplyRow>, StoreError> {
     let all = sqlx::query_as!(
-        Answered,
+        ReplyRow,
         r#"SELECT o.id AS "id!: OutboxId", o.text, o.markup, o.choices, o.created_at AS at,
              o.run_id AS "run?: RunId", q.id AS "replaces?: OutboxId", f.id AS "file?", f.name AS "file_name?",
              f.mime AS "file_mime?", f.bytes AS "file_bytes?"
@@ -279,7 +279,7 @@ pub async fn answered(tx: &mut Tx, session: SessionId, between: Between) -> Resu
 
 /// A message whose run is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenMessage {
     /// The run.
     pub run: RunId,
     /// The message that it answers.
@@ -293,9 +293,9 @@ pub struct Open {
 }
 
 /// What is at work or waits its turn in a conversation, in order.
-pub async fn open(tx: &mut Tx, session: SessionId) -> Result<Vec<Open>, StoreError> {
+pub async fn open(tx: &mut Tx, session: SessionId) -> Result<Vec<OpenMessage>, StoreError> {
     let all = sqlx::query_as!(
-        Open,
+        OpenMessage,
         r#"SELECT r.id AS "run!: RunId", r.inbound_id AS "inbound!: InboundId", i.external_id, r.state, i.text
            FROM runs r JOIN inbound i ON i.id = r.inbound_id
            WHERE r.session_id = $1 AND r.state IN ('queued', 'running', 'waiting') ORDER BY r.id LIMIT 100"#,

@@ -11,7 +11,7 @@ const ROWS_MAX: i64 = 200;
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct ApiConversation {
     /// Its session.
     pub session: SessionId,
     /// The session's key.
@@ -19,9 +19,9 @@ pub struct Begun {
 }
 
 /// The newest conversations whose keys lie between these two.
-pub async fn begun(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<Begun>, StoreError> {
+pub async fn begun(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<ApiConversation>, StoreError> {
     let all = sqlx::query_as!(
-        Begun,
+        ApiConversation,
         r#"SELECT id AS "session!: SessionId", key FROM sessions WHERE key >= $1 AND key < $2 ORDER BY id DESC LIMIT $3"#,
         from,
         to,
@@ -50,7 +50,7 @@ pub async fn newest(tx: &mut Tx, session: SessionId) -> Result<Option<(String, i
 
 /// A message that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CameIn {
+pub struct ApiInboundRow {
     /// Its row.
     pub id: InboundId,
     /// Its session.
@@ -66,9 +66,9 @@ pub struct CameIn {
 }
 
 /// The message of a conversation that its sender called so.
-pub async fn came_in(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<CameIn>, StoreError> {
+pub async fn came_in(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<ApiInboundRow>, StoreError> {
     let found = sqlx::query_as!(
-        CameIn,
+        ApiInboundRow,
         r#"SELECT i.id AS "id!: InboundId", i.session_id AS "session!: SessionId", i.disposition, i.received_at AS at,
              r.id AS "run?: RunId", r.state AS "state?"
            FROM inbound i LEFT JOIN runs r ON r.inbound_id = i.id
@@ -104,7 +104,7 @@ pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreEr
 
 /// Something that was said for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken {
+pub struct ApiReplyRow {
     /// Its row.
     pub id: OutboxId,
     /// What it is the delivery of.
@@ -126,9 +126,9 @@ pub struct Spoken {
 }
 
 /// What was said in a conversation for a run, and for the agents that work for it, from a moment on, in order.
-pub async fn spoken(tx: &mut Tx, session: SessionId, run: RunId, from: i64) -> Result<Vec<Spoken>, StoreError> {
+pub async fn spoken(tx: &mut Tx, session: SessionId, run: RunId, from: i64) -> Result<Vec<ApiReplyRow>, StoreError> {
     let all = sqlx::query_as!(
-        Spoken,
+        ApiReplyRow,
         r#"SELECT o.id AS "id!: OutboxId", o.key AS "key!", o.run_id AS "run: RunId", o.text AS "text!",
              o.takes_draft AS "is_reply!: bool", o.question, o.replaces_key AS replaces, o.file_id AS file, f.name AS "file_name?"
            FROM (SELECT * FROM outbox WHERE channel = 'web' AND session_id = $1 AND state <> 'abandoned'
@@ -156,7 +156,7 @@ pub async fn told(tx: &mut Tx, inbound: InboundId) -> Result<Vec<(OutboxId, Stri
 
 /// Tokens that a run has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct ApiTokenUsage {
     /// Read.
     pub input: i64,
     /// Written.
@@ -168,9 +168,9 @@ pub struct Used {
 }
 
 /// What a run has used from a moment on.
-pub async fn used(tx: &mut Tx, run: RunId, from: i64) -> Result<Used, StoreError> {
+pub async fn used(tx: &mut Tx, run: RunId, from: i64) -> Result<ApiTokenUsage, StoreError> {
     let used = sqlx::query_as!(
-        Used,
+        ApiTokenUsage,
         r#"SELECT coalesce(sum(input_tokens), 0) AS "input!: i64", coalesce(sum(output_tokens), 0) AS "output!: i64",
              coalesce(sum(cached_tokens), 0) AS "cached!: i64", coalesce(sum(reasoning_tokens), 0) AS "reasoning!: i64"
            FROM model_calls WHERE run_id = $1 AND asked_at >= $2"#,

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{Pace, Tx, close};
-use hob_telemetry::measure::{Counter, Histogram};
+use crate::{SchedulingMode, Tx, close};
+use hob_telemetry::metrics::{Counter, Histogram};
 use hob_telemetry::tasks;
 
 /// The most units of work in one transaction.
@@ -43,7 +43,7 @@ pub trait Boundary: Send + Sync {
 
 /// How a step of upkeep is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum StepMode {
     /// In a transaction, as any other work.
     Transaction,
     /// Without one: of what SQLite does in transactions of its own, or in none.
@@ -52,7 +52,7 @@ pub enum Manner {
 
 /// A step of upkeep that was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stepped<T> {
+pub struct StepOutcome<T> {
     /// What it gave.
     pub output: T,
     /// For how long nobody else could write.
@@ -62,15 +62,15 @@ pub struct Stepped<T> {
 /// The handle to the writer's task.
 #[derive(Clone)]
 pub(super) struct Writer {
-    queue: mpsc::Sender<Order>,
-    steps: mpsc::Sender<Step>,
-    watch: Arc<Watch>,
-    work: Arc<Work>,
+    queue: mpsc::Sender<WriterCommand>,
+    steps: mpsc::Sender<UpkeepStep>,
+    watch: Arc<WriterStatus>,
+    work: Arc<WriterMetrics>,
 }
 
 /// What can be seen of the writer from outside.
 #[derive(Default)]
-pub(super) struct Watch {
+pub(super) struct WriterStatus {
     /// How many groups were tried.
     pub(super) groups: AtomicU64,
     /// A write failed because the disk is full.
@@ -78,9 +78,9 @@ pub(super) struct Watch {
 }
 
 /// A step of upkeep that waits.
-struct Step {
+struct UpkeepStep {
     job: Box<dyn Job>,
-    manner: Manner,
+    manner: StepMode,
     within: Duration,
     /// In microseconds, for whoever asked.
     held: Arc<AtomicU64>,
@@ -88,14 +88,14 @@ struct Step {
 
 /// What the writer has done since it started.
 #[derive(Debug)]
-pub struct Work {
+pub struct WriterMetrics {
     /// Units of work that were tried.
     pub statements: Counter,
     /// How long the transactions took, from their beginning to their being durable.
     pub commits: Histogram,
 }
 
-enum Order {
+enum WriterCommand {
     Work(Box<dyn Job>),
     Close(oneshot::Sender<()>),
 }
@@ -106,14 +106,14 @@ trait Job: Send {
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-struct Pending<U, T> {
+struct PendingUnit<U, T> {
     unit: U,
     output: Option<T>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 #[async_trait]
-impl<T: Send, U: UnitOfWork<T>> Job for Pending<U, T> {
+impl<T: Send, U: UnitOfWork<T>> Job for PendingUnit<U, T> {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
         self.output = Some(self.unit.clone().begin(tx).await?);
         Ok(())
@@ -130,17 +130,17 @@ impl<T: Send, U: UnitOfWork<T>> Job for Pending<U, T> {
 
 impl Writer {
     /// Its task ends when it is closed, or when nobody is left to submit.
-    pub(super) fn start(connection: SqliteConnection, pace: Pace) -> Self {
+    pub(super) fn start(connection: SqliteConnection, pace: SchedulingMode) -> Self {
         let (queue, orders) = mpsc::channel(QUEUE_MAX);
         let (steps, idle) = mpsc::channel(STEPS_MAX);
-        let watch = Arc::<Watch>::default();
-        let work = Arc::new(Work { statements: Counter::new(), commits: Histogram::quick() });
-        let desk = Desk { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
+        let watch = Arc::<WriterStatus>::default();
+        let work = Arc::new(WriterMetrics { statements: Counter::new(), commits: Histogram::quick() });
+        let desk = WriterTask { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
         tasks::spawn("the writer", desk.work(orders, idle));
         Self { queue, steps, watch, work }
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &WriterStatus {
         &self.watch
     }
 
@@ -148,20 +148,20 @@ impl Writer {
     pub(super) async fn step<T: Send + 'static>(
         &self,
         unit: impl UnitOfWork<T> + 'static,
-        manner: Manner,
+        manner: StepMode,
         within: Duration,
-    ) -> Result<Stepped<T>, StoreError> {
+    ) -> Result<StepOutcome<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let (job, held) = (Box::new(Pending { unit, output: None, reply }), Arc::<AtomicU64>::default());
-        if self.steps.send(Step { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
+        let (job, held) = (Box::new(PendingUnit { unit, output: None, reply }), Arc::<AtomicU64>::default());
+        if self.steps.send(UpkeepStep { job, manner, within, held: Arc::clone(&held) }).await.is_err() {
             return Err(StoreError::Closed);
         }
         let output = answer.await.unwrap_or(Err(StoreError::Closed))?;
-        Ok(Stepped { output, held: Duration::from_micros(held.load(Ordering::Acquire)) })
+        Ok(StepOutcome { output, held: Duration::from_micros(held.load(Ordering::Acquire)) })
     }
 
     /// What it has done.
-    pub(super) fn done(&self) -> &Arc<Work> {
+    pub(super) fn done(&self) -> &Arc<WriterMetrics> {
         &self.work
     }
 
@@ -172,8 +172,8 @@ impl Writer {
 
     pub(super) async fn submit<T: Send + 'static>(&self, unit: impl UnitOfWork<T> + 'static) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Pending { unit, output: None, reply });
-        if self.queue.send(Order::Work(job)).await.is_err() {
+        let job = Box::new(PendingUnit { unit, output: None, reply });
+        if self.queue.send(WriterCommand::Work(job)).await.is_err() {
             return Err(StoreError::Closed);
         }
         answer.await.unwrap_or(Err(StoreError::Closed))
@@ -181,21 +181,21 @@ impl Writer {
 
     pub(super) async fn close(&self) {
         let (reply, closed) = oneshot::channel();
-        if self.queue.send(Order::Close(reply)).await.is_ok() && closed.await.is_err() {
+        if self.queue.send(WriterCommand::Close(reply)).await.is_ok() && closed.await.is_err() {
             tracing::debug!("the writer was gone before it was closed");
         }
     }
 }
 
-struct Desk {
+struct WriterTask {
     connection: SqliteConnection,
-    pace: Pace,
-    watch: Arc<Watch>,
-    done: Arc<Work>,
+    pace: SchedulingMode,
+    watch: Arc<WriterStatus>,
+    done: Arc<WriterMetrics>,
 }
 
-impl Desk {
-    async fn work(mut self, mut orders: mpsc::Receiver<Order>, mut steps: mpsc::Receiver<Step>) {
+impl WriterTask {
+    async fn work(mut self, mut orders: mpsc::Receiver<WriterCommand>, mut steps: mpsc::Receiver<UpkeepStep>) {
         let mut jobs: Vec<Box<dyn Job>> = Vec::new();
         loop {
             let mut next = tokio::select! {
@@ -212,8 +212,8 @@ impl Desk {
             let mut closing = None;
             while let Some(order) = next.take() {
                 match order {
-                    Order::Work(job) => jobs.push(job),
-                    Order::Close(reply) => closing = Some(reply),
+                    WriterCommand::Work(job) => jobs.push(job),
+                    WriterCommand::Close(reply) => closing = Some(reply),
                 }
                 if closing.is_none() && jobs.len() < GROUP_MAX {
                     next = orders.try_recv().ok();
@@ -232,14 +232,14 @@ impl Desk {
     }
 
     /// One step of upkeep, which ends in time or has done nothing.
-    async fn step(&mut self, step: Step) {
-        let Step { job, manner, within, held } = step;
+    async fn step(&mut self, step: UpkeepStep) {
+        let UpkeepStep { job, manner, within, held } = step;
         let began = Instant::now();
         let mut alone = vec![job];
         let result = match self.limit(Some(began + within)).await {
             Ok(()) => match manner {
-                Manner::Transaction => self.transact(&mut alone).await.map_err(Failure::into_error),
-                Manner::Bare => self.bare(&mut alone).await,
+                StepMode::Transaction => self.transact(&mut alone).await.map_err(TransactionFailure::into_error),
+                StepMode::Bare => self.bare(&mut alone).await,
             },
             Err(error) => Err(error),
         };
@@ -253,7 +253,7 @@ impl Desk {
 
     /// SQLite gives up what it is doing when the time is up. In lockstep no time passes.
     async fn limit(&mut self, end: Option<Instant>) -> Result<(), StoreError> {
-        if matches!(self.pace, Pace::Lockstep(_)) {
+        if matches!(self.pace, SchedulingMode::Lockstep(_)) {
             return Ok(());
         }
         let mut handle = self.connection.lock_handle().await?;
@@ -267,7 +267,7 @@ impl Desk {
     /// Outside of any transaction.
     async fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let Self { connection, pace, .. } = self;
-        if let Pace::Lockstep(boundary) = pace {
+        if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.before_commit().await;
         }
         let attempt = async {
@@ -278,7 +278,7 @@ impl Desk {
         };
         let caught = pace.run(AssertUnwindSafe(attempt).catch_unwind()).await;
         let result = caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)));
-        if let Pace::Lockstep(boundary) = pace {
+        if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.after_commit().await;
         }
         result
@@ -292,36 +292,36 @@ impl Desk {
         self.watch.groups.fetch_add(1, Ordering::Relaxed);
         match self.transact(&mut jobs).await {
             Ok(()) => settle(jobs, &Ok(())),
-            Err(Failure::Job(error)) if jobs.len() > 1 => {
+            Err(TransactionFailure::Job(error)) if jobs.len() > 1 => {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each unit of work is tried alone");
                 self.each_alone(jobs).await;
             }
-            Err(Failure::Panic { at, error }) => {
+            Err(TransactionFailure::Panic { at, error }) => {
                 tracing::error!(%error, jobs = jobs.len(), "a unit of work panicked: the others are tried alone");
                 // It is not tried again: it would panic again.
                 settle(vec![jobs.remove(at)], &Err(error));
                 self.each_alone(jobs).await;
             }
-            Err(Failure::Job(error) | Failure::Group(error)) => settle(jobs, &Err(error)),
+            Err(TransactionFailure::Job(error) | TransactionFailure::Group(error)) => settle(jobs, &Err(error)),
         }
     }
 
     async fn each_alone(&mut self, jobs: Vec<Box<dyn Job>>) {
         for job in jobs {
             let mut alone = vec![job];
-            let result = self.transact(&mut alone).await.map_err(Failure::into_error);
+            let result = self.transact(&mut alone).await.map_err(TransactionFailure::into_error);
             settle(alone, &result);
         }
     }
 
-    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionFailure> {
         let boundary = match &self.pace {
-            Pace::Threaded => None,
-            Pace::Lockstep(boundary) => Some(boundary),
+            SchedulingMode::Threaded => None,
+            SchedulingMode::Lockstep(boundary) => Some(boundary),
         };
         let begun = Instant::now();
         let result = transaction(&mut self.connection, jobs, boundary).await;
-        if let Err(Failure::Job(StoreError::Full) | Failure::Group(StoreError::Full)) = &result {
+        if let Err(TransactionFailure::Job(StoreError::Full) | TransactionFailure::Group(StoreError::Full)) = &result {
             self.watch.full.notify_one();
         }
         self.done.statements.add(jobs.len() as u64);
@@ -333,7 +333,7 @@ impl Desk {
 }
 
 /// Why a transaction failed.
-enum Failure {
+enum TransactionFailure {
     /// One of its jobs did: the others may fare better alone.
     Job(StoreError),
     /// The code of one did.
@@ -342,7 +342,7 @@ enum Failure {
     Group(StoreError),
 }
 
-impl Failure {
+impl TransactionFailure {
     fn into_error(self) -> StoreError {
         match self {
             Self::Job(error) | Self::Panic { error, .. } | Self::Group(error) => error,
@@ -361,7 +361,7 @@ async fn transaction(
     connection: &mut SqliteConnection,
     jobs: &mut [Box<dyn Job>],
     boundary: Option<&Arc<dyn Boundary>>,
-) -> Result<(), Failure> {
+) -> Result<(), TransactionFailure> {
     let filled = fill(connection, jobs);
     let filled = match boundary {
         None => filled.await,
@@ -377,7 +377,7 @@ async fn transaction(
                 None => commit.await,
                 Some(_) => futures::executor::block_on(commit),
             };
-            done.map(|_| ()).map_err(|error| Failure::Group(error.into()))
+            done.map(|_| ()).map_err(|error| TransactionFailure::Group(error.into()))
         }
         Err(error) => Err(error),
     };
@@ -389,13 +389,13 @@ async fn transaction(
     result
 }
 
-async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
-    connection.execute("BEGIN IMMEDIATE").await.map_err(|error| Failure::Group(error.into()))?;
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionFailure> {
+    connection.execute("BEGIN IMMEDIATE").await.map_err(|error| TransactionFailure::Group(error.into()))?;
     for (at, job) in jobs.iter_mut().enumerate() {
         // A panic that ended this task would end every other write with it.
         match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
-            Ok(done) => done.map_err(Failure::Job)?,
-            Err(panic) => return Err(Failure::Panic { at, error: StoreError::from_panic(&*panic) }),
+            Ok(done) => done.map_err(TransactionFailure::Job)?,
+            Err(panic) => return Err(TransactionFailure::Panic { at, error: StoreError::from_panic(&*panic) }),
         }
     }
     Ok(())

@@ -2,17 +2,17 @@
 
 use teloxide::types::{Message, Update, UpdateKind};
 
-use hob_core::domain::inbound::{Audience, Happening, Inbound};
+use hob_core::domain::inbound::{Audience, Inbound, InboundEvent};
 
 /// The most that Telegram sends together.
 const PARTS_MAX: usize = 10;
 
 /// An update with its id; none: there is nothing in it that Hob could read.
-pub(super) type Numbered = (i32, Option<Update>);
+pub(super) type NumberedUpdate = (i32, Option<Update>);
 
 /// What is handed in at once: an update of its own, or the parts of an album.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unit {
+pub(super) struct UpdateBatch {
     /// The updates, by their place in the batch.
     pub(super) places: Vec<usize>,
     /// Of an album to which parts may still come: what it is known by.
@@ -41,7 +41,7 @@ fn posted(update: &Update) -> Option<&Message> {
 
 /// What a batch holds, in the order in which it is complete: an album stands where its last part does. One with something
 /// newer from its chat behind it, or with all the parts there can be, gets no more.
-pub(super) fn units(batch: &[Numbered]) -> Vec<Unit> {
+pub(super) fn units(batch: &[NumberedUpdate]) -> Vec<UpdateBatch> {
     let mut units: Vec<(Option<Album>, Vec<usize>)> = Vec::new();
     for (place, (_, update)) in batch.iter().enumerate() {
         let album = update.as_ref().and_then(album_of);
@@ -59,7 +59,7 @@ pub(super) fn units(batch: &[Numbered]) -> Vec<Unit> {
     };
     let unit = |(album, places): (Option<Album>, Vec<usize>)| {
         let open = album.filter(|album| !closed(album, &places));
-        Unit { places, open }
+        UpdateBatch { places, open }
     };
     units.into_iter().map(unit).collect()
 }
@@ -71,7 +71,8 @@ pub(super) fn merged(parts: Vec<Option<Inbound>>) -> Option<Inbound> {
     let mut parts = parts.into_iter();
     let mut whole = parts.next()?;
     for part in parts {
-        if let (Happening::Posted { text }, Happening::Posted { text: more }) = (&mut whole.happening, part.happening)
+        if let (InboundEvent::Posted { text }, InboundEvent::Posted { text: more }) =
+            (&mut whole.happening, part.happening)
             && !more.is_empty()
         {
             if !text.is_empty() {
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     /// An update from a chat, perhaps a part of an album.
-    fn update(id: i32, chat: i64, group: Option<&str>) -> Numbered {
+    fn update(id: i32, chat: i64, group: Option<&str>) -> NumberedUpdate {
         let photo = json!([{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1, "file_size": 1}]);
         let mut message = json!({"message_id": id, "date": 1, "from": {"id": 7, "is_bot": false, "first_name": "Ada"},
             "chat": {"id": chat, "type": "supergroup", "title": "Home"}, "photo": photo});
@@ -106,8 +107,8 @@ mod tests {
     }
 
     /// The units as the ids of their updates, with a plus where more may come.
-    fn told(batch: &[Numbered]) -> Vec<String> {
-        let unit = |unit: Unit| {
+    fn told(batch: &[NumberedUpdate]) -> Vec<String> {
+        let unit = |unit: UpdateBatch| {
             let ids: Vec<String> = unit.places.iter().map(|place| batch[*place].0.to_string()).collect();
             ids.join(",") + if unit.open.is_some() { "+" } else { "" }
         };
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(told(&[update(1, -5, a), update(2, -5, a), update(3, -5, None)]), ["1,2", "3"]);
         assert_eq!(told(&[update(1, -5, a), update(2, -6, a)]), ["1+", "2+"], "two chats");
         assert_eq!(told(&[update(1, -5, a), update(2, -5, b), update(3, -5, a)]), ["2", "1,3+"]);
-        let many: Vec<Numbered> = (1..=10).map(|id| update(id, -5, a)).collect();
+        let many: Vec<NumberedUpdate> = (1..=10).map(|id| update(id, -5, a)).collect();
         assert_eq!(told(&many), ["1,2,3,4,5,6,7,8,9,10"], "there are no more parts than that");
         assert_eq!(told(&[(1, None), update(2, -5, a)]), ["1", "2+"]);
     }

@@ -3,11 +3,11 @@
 use teloxide::types::{Message, MessageEntityKind};
 
 use crate::content::{content, covered, entities};
-use crate::convert::Me;
+use crate::convert::BotIdentity;
 use hob_core::domain::inbound::Audience;
 
 /// What somebody said.
-pub(super) struct Heard {
+pub(super) struct AddressedText {
     pub(super) text: String,
     pub(super) audience: Audience,
 }
@@ -16,7 +16,7 @@ pub(super) struct Heard {
 ///
 /// In private all is said to Hob; in a group what names it, answers it or commands it. What is forwarded was said
 /// elsewhere: it names and commands nobody here.
-pub(super) fn heard(message: &Message, me: &Me) -> Option<Heard> {
+pub(super) fn heard(message: &Message, me: &BotIdentity) -> Option<AddressedText> {
     let text = content(message)?;
     // A channel's posts are for its readers, and so are their copies in its discussion group.
     if message.chat.is_channel() || message.is_automatic_forward() {
@@ -29,13 +29,13 @@ pub(super) fn heard(message: &Message, me: &Me) -> Option<Heard> {
             Some(command) => bare(&text, &command, me).unwrap_or(text),
             None => text,
         };
-        return Some(Heard { text, audience: Audience::Hob });
+        return Some(AddressedText { text, audience: Audience::Hob });
     }
     if let Some(command) = said {
-        return bare(&text, &command, me).map(|text| Heard { text, audience: Audience::Hob });
+        return bare(&text, &command, me).map(|text| AddressedText { text, audience: Audience::Hob });
     }
     let is_meant = own && (mentions(message, &text, me) || replies_to(message, me));
-    Some(Heard { text, audience: if is_meant { Audience::Hob } else { Audience::Group } })
+    Some(AddressedText { text, audience: if is_meant { Audience::Hob } else { Audience::Group } })
 }
 
 /// The command that the text starts with, as written: `/status@hob_bot`.
@@ -45,7 +45,7 @@ fn command(message: &Message, text: &str) -> Option<String> {
 }
 
 /// The text with the bot's name taken off its command; `None` if the command names another bot.
-fn bare(text: &str, command: &str, me: &Me) -> Option<String> {
+fn bare(text: &str, command: &str, me: &BotIdentity) -> Option<String> {
     match command.split_once('@') {
         None => Some(text.to_owned()),
         Some((name, bot)) if bot.eq_ignore_ascii_case(&me.username) => {
@@ -55,7 +55,7 @@ fn bare(text: &str, command: &str, me: &Me) -> Option<String> {
     }
 }
 
-fn mentions(message: &Message, text: &str, me: &Me) -> bool {
+fn mentions(message: &Message, text: &str, me: &BotIdentity) -> bool {
     entities(message).iter().any(|entity| match &entity.kind {
         MessageEntityKind::Mention => covered(text, entity)
             .is_some_and(|name| name.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(&me.username))),
@@ -65,7 +65,7 @@ fn mentions(message: &Message, text: &str, me: &Me) -> bool {
 }
 
 /// Whether it answers the bot. Every message of a forum topic "replies" to the notice that opened the topic.
-fn replies_to(message: &Message, me: &Me) -> bool {
+fn replies_to(message: &Message, me: &BotIdentity) -> bool {
     message.reply_to_message().is_some_and(|original| {
         original.forum_topic_created().is_none() && original.from.as_ref().is_some_and(|author| author.id == me.id)
     })

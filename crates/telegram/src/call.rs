@@ -13,7 +13,7 @@ use teloxide::Bot;
 use teloxide::requests::Payload;
 
 use crate::settings::Settings;
-use crate::upload::Form;
+use crate::upload::MultipartForm;
 
 /// How long a connection may take to stand.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -88,20 +88,29 @@ pub(super) async fn call<P: Payload + Serialize>(
     bot: &Bot,
     payload: &P,
     deadline: Duration,
-) -> Result<Answer, CallError> {
+) -> Result<ApiResponse, CallError> {
     match tokio::time::timeout(deadline, exchange(bot, payload, deadline)).await {
         Ok(answer) => answer,
         Err(elapsed) => Err(CallError::Lost(format!("{elapsed}: {} took longer than {deadline:?}", P::NAME))),
     }
 }
 
-async fn exchange<P: Payload + Serialize>(bot: &Bot, payload: &P, deadline: Duration) -> Result<Answer, CallError> {
+async fn exchange<P: Payload + Serialize>(
+    bot: &Bot,
+    payload: &P,
+    deadline: Duration,
+) -> Result<ApiResponse, CallError> {
     let bytes = serde_json::to_vec(payload).map_err(|error| CallError::NotSent(error.to_string()))?;
-    post(bot, P::NAME, Form { content_type: "application/json".to_owned(), body: bytes }, deadline).await
+    post(bot, P::NAME, MultipartForm { content_type: "application/json".to_owned(), body: bytes }, deadline).await
 }
 
 /// Sends a form with a file in it to `method`, within so long.
-pub(super) async fn upload(bot: &Bot, method: &str, form: Form, deadline: Duration) -> Result<Answer, CallError> {
+pub(super) async fn upload(
+    bot: &Bot,
+    method: &str,
+    form: MultipartForm,
+    deadline: Duration,
+) -> Result<ApiResponse, CallError> {
     match tokio::time::timeout(deadline, post(bot, method, form, deadline)).await {
         Ok(answer) => answer,
         Err(elapsed) => Err(CallError::Lost(format!("{elapsed}: {method} took longer than {deadline:?}"))),
@@ -146,7 +155,7 @@ fn address<'a>(bot: &Bot, steps: &[&str], more: impl IntoIterator<Item = &'a str
     Ok(url)
 }
 
-async fn post(bot: &Bot, method: &str, form: Form, deadline: Duration) -> Result<Answer, CallError> {
+async fn post(bot: &Bot, method: &str, form: MultipartForm, deadline: Duration) -> Result<ApiResponse, CallError> {
     let url = address(bot, &[&format!("bot{}", bot.token())], [method])?;
     let request = bot.client().post(url).timeout(deadline).header("content-type", form.content_type).body(form.body);
     let response = request.send().await.map_err(|error| {
@@ -161,14 +170,14 @@ async fn post(bot: &Bot, method: &str, form: Form, deadline: Duration) -> Result
 
 /// The body of an answer that says `ok`.
 #[derive(Debug)]
-pub(super) struct Answer(String);
+pub(super) struct ApiResponse(String);
 
 #[derive(Deserialize)]
 struct Envelope<R> {
     result: R,
 }
 
-impl Answer {
+impl ApiResponse {
     /// Its result as an `R`.
     pub(super) fn result<R: DeserializeOwned>(&self) -> Result<R, serde_json::Error> {
         serde_json::from_str(&self.0).map(|Envelope { result }| result)
@@ -176,26 +185,26 @@ impl Answer {
 }
 
 #[derive(Deserialize)]
-struct Verdict {
+struct ResponseStatus {
     ok: bool,
     error_code: Option<u16>,
     description: Option<String>,
-    parameters: Option<Parameters>,
+    parameters: Option<ResponseParameters>,
 }
 
 #[derive(Deserialize)]
-struct Parameters {
+struct ResponseParameters {
     retry_after: Option<u64>,
     migrate_to_chat_id: Option<i64>,
 }
 
-fn judge(status: u16, body: String) -> Result<Answer, CallError> {
-    let Ok(verdict) = serde_json::from_str::<Verdict>(&body) else {
+fn judge(status: u16, body: String) -> Result<ApiResponse, CallError> {
+    let Ok(verdict) = serde_json::from_str::<ResponseStatus>(&body) else {
         let excerpt = body.chars().filter(|c| !c.is_control()).collect();
         return Err(CallError::Foreign { status, excerpt });
     };
     if verdict.ok {
-        return Ok(Answer(body));
+        return Ok(ApiResponse(body));
     }
     Err(CallError::Api {
         status: verdict.error_code.unwrap_or(status),

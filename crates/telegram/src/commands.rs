@@ -13,7 +13,7 @@ use hob_telemetry::tasks;
 
 /// A command as Telegram knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-struct Known {
+struct RegisteredCommand {
     command: String,
     description: String,
 }
@@ -39,14 +39,14 @@ async fn brought_up_to_date(bot: &Bot, settings: &Settings) -> Result<bool, Call
     let deadline = settings.pace.send_deadline;
     let known = call(bot, &GetMyCommands::new(), deadline).await?;
     let there = settings.commands.iter();
-    let there: Vec<Known> = there
-        .map(|(command, description)| Known { command: command.clone(), description: description.clone() })
+    let there: Vec<RegisteredCommand> = there
+        .map(|(command, description)| RegisteredCommand { command: command.clone(), description: description.clone() })
         .collect();
     // An answer that cannot be read is not the list that is wanted.
-    if known.result::<Vec<Known>>().is_ok_and(|known| known == there) {
+    if known.result::<Vec<RegisteredCommand>>().is_ok_and(|known| known == there) {
         return Ok(false);
     }
-    let list = there.into_iter().map(|Known { command, description }| BotCommand { command, description });
+    let list = there.into_iter().map(|RegisteredCommand { command, description }| BotCommand { command, description });
     call(bot, &SetMyCommands::new(list), deadline).await?;
     Ok(true)
 }

@@ -3,7 +3,7 @@
 use teloxide::types::{Location, MediaKind, Message, MessageEntity, MessageKind, Venue};
 
 use crate::origin::forwarded_from;
-use hob_core::domain::inbound::{Attachment, Recorded};
+use hob_core::domain::inbound::{Attachment, VoiceRecording};
 
 /// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
 pub(super) fn content(message: &Message) -> Option<String> {
@@ -56,11 +56,11 @@ fn place(names: &[&String], location: &Location) -> String {
 }
 
 /// Whether its sender speaks in it. A voice message that is forwarded, or a bot's, is a file: somebody else speaks.
-pub(super) fn spoken(message: &Message) -> Option<Recorded> {
+pub(super) fn spoken(message: &Message) -> Option<VoiceRecording> {
     message
         .voice()
         .filter(|_| forwarded_from(message).is_none())
-        .map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
+        .map(|voice| VoiceRecording { seconds: Some(voice.duration.seconds()) })
 }
 
 /// The files of a message: of a photo, its largest form.

@@ -1,9 +1,9 @@
 //! An update of Telegram in Hob's words. Pure.
 
-use crate::audience::{Heard, heard};
+use crate::audience::{AddressedText, heard};
 use crate::content::{attachments, has_words, spoken};
 use crate::origin::{forwarded_from, quoted};
-use hob_core::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
+use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound, InboundEvent, MessageMetadata, Sender};
 use jiff::Timestamp;
 use teloxide::types::{CallbackQuery, Chat, ChatId, Message, Update, UpdateKind, User, UserId};
 
@@ -15,14 +15,14 @@ const GENERAL_TOPIC: i32 = 1;
 
 /// Who the bot is, from `getMe`, and what its account is called here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Me {
+pub(super) struct BotIdentity {
     pub(super) id: UserId,
     pub(super) username: String,
     pub(super) account: String,
 }
 
 /// The update as an `Inbound`; `None` if it is not for Hob. `now` stands in where Telegram tells no time.
-pub(super) fn convert(update: &Update, me: &Me, now: Timestamp) -> Option<Inbound> {
+pub(super) fn convert(update: &Update, me: &BotIdentity, now: Timestamp) -> Option<Inbound> {
     match &update.kind {
         UpdateKind::Message(message) => inbound_of(message, me, false, now),
         // Telegram reports as edited what moves, too: a place that is shared for a while, a poll's votes.
@@ -40,27 +40,27 @@ pub(super) fn moved(update: &Update) -> Option<(ChatId, ChatId)> {
     to.or_else(|| message.migrate_from_chat_id().map(|from| (*from, here)))
 }
 
-fn inbound_of(message: &Message, me: &Me, edited: bool, now: Timestamp) -> Option<Inbound> {
-    let Heard { text, audience } = heard(message, me)?;
+fn inbound_of(message: &Message, me: &BotIdentity, edited: bool, now: Timestamp) -> Option<Inbound> {
+    let AddressedText { text, audience } = heard(message, me)?;
     let date = message.edit_date().filter(|_| edited).unwrap_or(&message.date);
     Some(Inbound {
         conversation: conversation(&message.chat, thread(message), me),
         external_id: message.id.0.to_string(),
         sender: sender(message)?,
-        happening: if edited { Happening::Edited { text } } else { Happening::Posted { text } },
+        happening: if edited { InboundEvent::Edited { text } } else { InboundEvent::Posted { text } },
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
-        circumstances: Circumstances {
+        circumstances: MessageMetadata {
             audience,
             forwarded_from: forwarded_from(message),
             quoted: quoted(message, me),
             spoken: spoken(message),
-            ..Circumstances::default()
+            ..MessageMetadata::default()
         },
     })
 }
 
-fn pressed(query: &CallbackQuery, me: &Me, now: Timestamp) -> Option<Inbound> {
+fn pressed(query: &CallbackQuery, me: &BotIdentity, now: Timestamp) -> Option<Inbound> {
     let asked = query.message.as_ref()?;
     let (token, known) = parse_data(query.data.as_deref()?);
     let thread = known.map(str::to_owned).or_else(|| asked.regular_message().and_then(thread));
@@ -68,10 +68,10 @@ fn pressed(query: &CallbackQuery, me: &Me, now: Timestamp) -> Option<Inbound> {
         conversation: conversation(asked.chat(), thread, me),
         external_id: format!("cb:{}", query.id.0),
         sender: person(&query.from),
-        happening: Happening::Pressed { token: token.to_owned() },
+        happening: InboundEvent::Pressed { token: token.to_owned() },
         sent_at: now,
         attachments: Vec::new(),
-        circumstances: Circumstances::default(),
+        circumstances: MessageMetadata::default(),
     })
 }
 
@@ -90,7 +90,7 @@ fn parse_data(data: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn conversation(chat: &Chat, thread: Option<String>, me: &Me) -> Conversation {
+fn conversation(chat: &Chat, thread: Option<String>, me: &BotIdentity) -> Conversation {
     let ChatId(chat) = chat.id;
     Conversation { channel: ChannelKind::Telegram, account: me.account.clone(), chat: chat.to_string(), thread }
 }

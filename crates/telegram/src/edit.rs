@@ -9,21 +9,21 @@ use tracing::info;
 
 use crate::Telegram;
 use crate::call::{CallError, call};
+use crate::message_text::MessageText;
 use crate::send::{NO_PREVIEW, address, outcome, repeatable};
-use crate::words::Words;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 /// A message's new form. Buttons that are not named go.
 pub(super) struct Edit<'a> {
     pub(super) place: &'a Destination,
     pub(super) external_id: &'a str,
-    pub(super) words: Words,
+    pub(super) words: MessageText,
     pub(super) keyboard: Option<InlineKeyboardMarkup>,
 }
 
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edited {
+pub(super) enum EditOutcome {
     /// The message reads so now.
     Done,
     /// There is no such message any more, or it cannot be changed.
@@ -32,7 +32,7 @@ pub(super) enum Edited {
 
 /// What Telegram's refusal of a change means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refusal {
+enum EditRefusal {
     /// It reads so already.
     Same,
     Gone,
@@ -40,24 +40,24 @@ enum Refusal {
 }
 
 /// Changes a message. To do so twice harms nobody: what may have arrived is simply tried again.
-pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Result<Edited, DeliveryError> {
+pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Result<EditOutcome, DeliveryError> {
     let Edit { place, external_id, mut words, keyboard } = change;
     let (chat, _) = address(place)?;
-    let Ok(message) = external_id.parse() else { return Ok(Edited::Gone) };
+    let Ok(message) = external_id.parse() else { return Ok(EditOutcome::Gone) };
     let mut payload = EditMessageText::new(chat, MessageId(message), "");
     payload.link_preview_options = Some(NO_PREVIEW);
     payload.reply_markup = keyboard;
     loop {
         let (text, parse_mode) = words.shown();
         (payload.text, payload.parse_mode) = (text.to_owned(), parse_mode);
-        let Err(error) = call(bot, &payload, deadline).await else { return Ok(Edited::Done) };
+        let Err(error) = call(bot, &payload, deadline).await else { return Ok(EditOutcome::Done) };
         match refusal(&error) {
-            Refusal::Same => return Ok(Edited::Done),
-            Refusal::Gone => return Ok(Edited::Gone),
-            Refusal::Other if words.is_refused(&error) => {
+            EditRefusal::Same => return Ok(EditOutcome::Done),
+            EditRefusal::Gone => return Ok(EditOutcome::Gone),
+            EditRefusal::Other if words.is_refused(&error) => {
                 info!(channel = "telegram", %error, "changed without markup, as Telegram said: {error}");
             }
-            Refusal::Other => return Err(repeatable(outcome(&error))),
+            EditRefusal::Other => return Err(repeatable(outcome(&error))),
         }
     }
 }
@@ -69,13 +69,13 @@ pub(super) async fn retract(telegram: &Telegram, place: &Destination, external_i
     let delete = DeleteMessage::new(chat, MessageId(message));
     match call(&telegram.sender, &delete, telegram.settings.pace.send_deadline).await {
         Ok(_) => Ok(()),
-        Err(error) if refusal(&error) == Refusal::Gone => Ok(()),
+        Err(error) if refusal(&error) == EditRefusal::Gone => Ok(()),
         Err(error) => Err(repeatable(outcome(&error))),
     }
 }
 
-fn refusal(error: &CallError) -> Refusal {
-    let CallError::Api { status: 400, description, migrate_to, .. } = error else { return Refusal::Other };
+fn refusal(error: &CallError) -> EditRefusal {
+    let CallError::Api { status: 400, description, migrate_to, .. } = error else { return EditRefusal::Other };
     let said = description.to_lowercase();
     let gone = [
         "message to edit not found",
@@ -86,9 +86,9 @@ fn refusal(error: &CallError) -> Refusal {
     ];
     // A group that has become another chat: its messages cannot be reached any more.
     if migrate_to.is_some() || gone.iter().any(|sign| said.contains(sign)) {
-        return Refusal::Gone;
+        return EditRefusal::Gone;
     }
-    if said.contains("message is not modified") { Refusal::Same } else { Refusal::Other }
+    if said.contains("message is not modified") { EditRefusal::Same } else { EditRefusal::Other }
 }
 
 #[cfg(test)]
@@ -102,12 +102,12 @@ mod tests {
             refusal(&CallError::Api { status, description, retry_after: None, migrate_to })
         };
         let same = "message is not modified: specified new message content and reply markup are exactly the same";
-        assert_eq!(api(400, same, None), Refusal::Same);
-        assert_eq!(api(400, "message to edit not found", None), Refusal::Gone);
-        assert_eq!(api(400, "message can't be edited", None), Refusal::Gone);
-        assert_eq!(api(400, "MESSAGE_ID_INVALID", None), Refusal::Gone);
-        assert_eq!(api(400, "group chat was upgraded to a supergroup chat", Some(-100)), Refusal::Gone);
-        assert_eq!(api(400, "can't parse entities", None), Refusal::Other);
-        assert_eq!(api(429, "message to edit not found", None), Refusal::Other);
+        assert_eq!(api(400, same, None), EditRefusal::Same);
+        assert_eq!(api(400, "message to edit not found", None), EditRefusal::Gone);
+        assert_eq!(api(400, "message can't be edited", None), EditRefusal::Gone);
+        assert_eq!(api(400, "MESSAGE_ID_INVALID", None), EditRefusal::Gone);
+        assert_eq!(api(400, "group chat was upgraded to a supergroup chat", Some(-100)), EditRefusal::Gone);
+        assert_eq!(api(400, "can't parse entities", None), EditRefusal::Other);
+        assert_eq!(api(429, "message to edit not found", None), EditRefusal::Other);
     }
 }

@@ -8,7 +8,7 @@ use teloxide::payloads::GetFile;
 use teloxide::types::FileId;
 
 use crate::call::{CallError, call, download};
-use crate::settings::Pace;
+use crate::settings::Timing;
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
 
@@ -19,7 +19,7 @@ const TRIES: u32 = 3;
 
 /// What `getFile` says: the path is left out where the file is too big.
 #[derive(Deserialize)]
-struct Found {
+struct FileResponse {
     file_path: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn fetch(
     bot: &Bot,
     attachment: &Attachment,
     bytes_max: u64,
-    pace: Pace,
+    pace: Timing,
 ) -> Result<Vec<u8>, FetchError> {
     let most = bytes_max.min(BYTES_MAX);
     if attachment.bytes.is_some_and(|bytes| bytes > most) {
@@ -65,9 +65,9 @@ async fn attempt(
     deadline: Duration,
 ) -> Result<Result<Vec<u8>, FetchError>, CallError> {
     let answer = call(bot, &GetFile::new(FileId(attachment.handle.clone())), deadline).await?;
-    let path = match answer.result::<Found>() {
-        Ok(Found { file_path: Some(path) }) => path,
-        Ok(Found { file_path: None }) => return Ok(Err(too_big())),
+    let path = match answer.result::<FileResponse>() {
+        Ok(FileResponse { file_path: Some(path) }) => path,
+        Ok(FileResponse { file_path: None }) => return Ok(Err(too_big())),
         Err(error) => return Ok(Err(FetchError(format!("Telegram's answer cannot be read: {error}")))),
     };
     // A server of one's own may keep files on its disk and tell where: nothing is to be downloaded there.

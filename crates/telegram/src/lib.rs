@@ -5,24 +5,24 @@
 
 mod album;
 mod audience;
+mod background_intake;
 mod call;
 mod commands;
 mod content;
 mod convert;
 mod edit;
 mod fetch;
-mod link;
+mod message_text;
 mod origin;
 mod poll;
+mod presence;
 mod receiver;
+mod receiver_context;
 mod salvage;
 mod send;
 pub mod settings;
-mod signs;
-mod slow;
 mod upload;
 mod webhook;
-mod words;
 
 use std::sync::Arc;
 
@@ -33,16 +33,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use crate::link::{Link, identify};
 use crate::poll::Poller;
+use crate::presence::ReactionlessChats;
+use crate::receiver_context::{ReceiverContext, identify};
 use crate::settings::Settings;
-use crate::signs::ReactionlessChats;
-use crate::webhook::{Calls, Watch};
-use hob_core::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, Unusable, UpdateSink};
+use crate::webhook::{WebhookMonitor, WebhookReceiver};
+use hob_core::domain::channel::{
+    AccountError, Adapter, Channel, FetchError, Intake, IntakeError, PresenceSignal, UpdateSink,
+};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Monitor};
 use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
-use hob_core::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
 
@@ -60,7 +62,7 @@ pub struct Telegram {
     sender: Bot,
     health: Monitor,
     reactionless: ReactionlessChats,
-    calls: Calls,
+    calls: WebhookReceiver,
     tracker: TaskTracker,
     /// Ends what the adapter spawned.
     life: CancellationToken,
@@ -81,7 +83,7 @@ impl Telegram {
             sender,
             health: Monitor::default(),
             reactionless: ReactionlessChats::default(),
-            calls: Calls::default(),
+            calls: WebhookReceiver::default(),
             tracker: TaskTracker::new(),
             life: CancellationToken::new(),
         })
@@ -113,7 +115,7 @@ impl Channel for Telegram {
     }
 
     #[tracing::instrument(name = "telegram.draft", skip_all, fields(channel = "telegram"))]
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         send::draft(&self.sender, draft, self.settings.pace.send_deadline).await
     }
 
@@ -123,8 +125,8 @@ impl Channel for Telegram {
     }
 
     #[tracing::instrument(name = "telegram.sign", skip_all, fields(channel = "telegram"))]
-    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
-        signs::sign(self, place, sign).await
+    async fn sign(&self, place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
+        presence::sign(self, place, sign).await
     }
 
     #[tracing::instrument(name = "telegram.fetch", skip_all, fields(channel = "telegram"))]
@@ -149,10 +151,10 @@ impl Adapter for Telegram {
     /// had not confirmed, Telegram delivers again at the next start.
     #[tracing::instrument(name = "telegram.receive", skip_all, fields(channel = "telegram", account = self.settings.account))]
     async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
-        let link = Link::new(&self, intake);
+        let link = ReceiverContext::new(&self, intake);
         match &self.settings.webhook {
             None => stop.run_until_cancelled(Box::pin(Poller::new(link).run())).await,
-            Some(webhook) => stop.run_until_cancelled(Box::pin(Watch::new(link, webhook).run())).await,
+            Some(webhook) => stop.run_until_cancelled(Box::pin(WebhookMonitor::new(link, webhook).run())).await,
         };
         self.calls.close();
         self.life.cancel();
@@ -160,8 +162,8 @@ impl Adapter for Telegram {
         self.tracker.wait().await;
     }
 
-    async fn check(&self) -> Result<String, Unusable> {
-        let me = identify(&self.sender, self).await.map_err(|trouble| Unusable(trouble.words()))?;
+    async fn check(&self) -> Result<String, AccountError> {
+        let me = identify(&self.sender, self).await.map_err(|trouble| AccountError(trouble.words()))?;
         Ok(format!("@{}", me.username))
     }
 

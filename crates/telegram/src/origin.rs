@@ -3,8 +3,8 @@
 use teloxide::types::{Chat, ExternalReplyInfo, Message, MessageKind, MessageOrigin};
 
 use crate::content::content;
-use crate::convert::Me;
-use hob_core::domain::inbound::Quoted;
+use crate::convert::BotIdentity;
+use hob_core::domain::inbound::QuotedMessage;
 
 /// How much of what is answered is worth repeating.
 const QUOTE_CHARS_MAX: usize = 500;
@@ -33,16 +33,16 @@ fn name_of(chat: &Chat) -> String {
 
 /// What a message answers: the part that its sender picked, or all of it. Every message of a forum's topic "answers" the
 /// notice that opened the topic: that is nothing.
-pub(super) fn quoted(message: &Message, me: &Me) -> Option<Quoted> {
+pub(super) fn quoted(message: &Message, me: &BotIdentity) -> Option<QuotedMessage> {
     let picked = message.quote().map(|quote| quote.text.clone());
     if let Some(original) = message.reply_to_message() {
         let text = picked.or_else(|| content(original))?;
         let own = original.from.as_ref().is_some_and(|author| author.id == me.id);
-        return Some(Quoted { author: author(original), text: cut(&text), own });
+        return Some(QuotedMessage { author: author(original), text: cut(&text), own });
     }
     // It answers something in another chat, of which only the picked part is shown.
     let (elsewhere, text) = (external(message)?, picked?);
-    Some(Quoted { author: author_of(&elsewhere.origin), text: cut(&text), own: false })
+    Some(QuotedMessage { author: author_of(&elsewhere.origin), text: cut(&text), own: false })
 }
 
 fn external(message: &Message) -> Option<&ExternalReplyInfo> {

@@ -17,11 +17,11 @@ use teloxide::types::Update;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::album::{Album, Numbered, Unit, units};
-use crate::call::{Answer, CallError, call, client};
-use crate::link::{ALLOWED, Link, Trouble, identify};
+use crate::album::{Album, NumberedUpdate, UpdateBatch, units};
+use crate::background_intake::{BackgroundIntake, TAKE_MAX, chat_of, is_slow};
+use crate::call::{ApiResponse, CallError, call, client};
 use crate::receiver::UpdateReceiver;
-use crate::slow::{Slow, TAKE_MAX, chat_of, is_slow};
+use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, identify};
 
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
@@ -42,7 +42,7 @@ fn update_id(raw: &Value) -> Option<i32> {
 
 /// The state of polling; it lives as long as the adapter runs.
 pub(super) struct Poller<'a> {
-    link: Link<'a>,
+    link: ReceiverContext<'a>,
     bot: Option<Bot>,
     offset: Option<i32>,
     /// Updates beyond the offset that the intake has already: something before them waits.
@@ -50,7 +50,7 @@ pub(super) struct Poller<'a> {
     /// Updates that the last poll brought and the intake does not have.
     waiting: BTreeSet<i32>,
     /// What is being taken in beside the poll.
-    slow: Slow,
+    slow: BackgroundIntake,
     /// Albums that may have more parts, with the newest part that was seen.
     held: BTreeMap<Album, i32>,
     /// So many updates are fetched one at a time, as one among them makes the batch unreadable.
@@ -60,14 +60,14 @@ pub(super) struct Poller<'a> {
 }
 
 impl<'a> Poller<'a> {
-    pub(super) fn new(link: Link<'a>) -> Self {
+    pub(super) fn new(link: ReceiverContext<'a>) -> Self {
         Self {
             link,
             bot: None,
             offset: None,
             taken: BTreeSet::new(),
             waiting: BTreeSet::new(),
-            slow: Slow::default(),
+            slow: BackgroundIntake::default(),
             held: BTreeMap::new(),
             singly: 0,
             polled: false,
@@ -93,7 +93,7 @@ impl<'a> Poller<'a> {
     }
 
     /// Learns who the bot is. Telegram answers no polls while it calls an address.
-    async fn begin(&mut self) -> Result<UpdateReceiver, Trouble> {
+    async fn begin(&mut self) -> Result<UpdateReceiver, ReceiveError> {
         self.link.telegram.health.turned(self.link.telegram.settings.pace.send_deadline * 2);
         let bot = self.client()?;
         let me = identify(&bot, self.link.telegram).await?;
@@ -102,7 +102,7 @@ impl<'a> Poller<'a> {
     }
 
     /// One poll and all it brought.
-    async fn round(&mut self, receiver: &UpdateReceiver) -> Result<(), Trouble> {
+    async fn round(&mut self, receiver: &UpdateReceiver) -> Result<(), ReceiveError> {
         self.pause().await?;
         let started = Instant::now();
         self.link.telegram.health.turned(self.deadline());
@@ -131,13 +131,13 @@ impl<'a> Poller<'a> {
         self.waiting.retain(|id| last.is_some_and(|last| *id > last));
         self.waiting.extend(fresh.iter().map(|(id, _)| *id));
         let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
-        let batch: Vec<Numbered> = idle.map(|(id, raw)| (id, UpdateReceiver::read(i64::from(id), raw))).collect();
+        let batch: Vec<NumberedUpdate> = idle.map(|(id, raw)| (id, UpdateReceiver::read(i64::from(id), raw))).collect();
         self.take(receiver, &batch).await?;
-        if nameless > 0 && self.offset == before { Err(Trouble::Nameless) } else { Ok(()) }
+        if nameless > 0 && self.offset == before { Err(ReceiveError::Nameless) } else { Ok(()) }
     }
 
     /// Waits a moment if something is looked at once more: for the rest of an album, or until files are there.
-    async fn pause(&mut self) -> Result<(), Trouble> {
+    async fn pause(&mut self) -> Result<(), ReceiveError> {
         let end = Instant::now() + self.link.telegram.settings.pace.album_window;
         while !self.held.is_empty() || !self.slow.is_empty() {
             let done = tokio::select! {
@@ -162,11 +162,11 @@ impl<'a> Poller<'a> {
     }
 
     /// Hands in what is complete, and what need not wait for files; the offset stays before all else.
-    async fn take(&mut self, receiver: &UpdateReceiver, batch: &[Numbered]) -> Result<(), Trouble> {
+    async fn take(&mut self, receiver: &UpdateReceiver, batch: &[NumberedUpdate]) -> Result<(), ReceiveError> {
         let held = std::mem::take(&mut self.held);
         let mut behind: BTreeSet<i64> = self.slow.chats().collect();
-        for Unit { places, open } in units(batch) {
-            let parts: Vec<&Numbered> = places.iter().filter_map(|place| batch.get(*place)).collect();
+        for UpdateBatch { places, open } in units(batch) {
+            let parts: Vec<&NumberedUpdate> = places.iter().filter_map(|place| batch.get(*place)).collect();
             let newest = parts.last().map_or(0, |(id, _)| *id);
             if let Some(album) = open.filter(|album| held.get(album) != Some(&newest)) {
                 self.held.insert(album, newest);
@@ -194,7 +194,7 @@ impl<'a> Poller<'a> {
         Ok(())
     }
 
-    async fn fetch(&mut self) -> Result<Answer, Trouble> {
+    async fn fetch(&mut self) -> Result<ApiResponse, ReceiveError> {
         // What is looked at once more is there already; and the first answer, which tells that all is well, is not held back.
         let is_held_open = self.held.is_empty() && self.slow.is_empty() && self.polled;
         let timeout = if is_held_open { self.link.telegram.settings.poll_timeout } else { Duration::ZERO };
@@ -220,8 +220,8 @@ impl<'a> Poller<'a> {
     }
 
     /// The batch is no JSON that can be held (nested too deep, say): fetch singly, and pass over the one that is bad.
-    fn pass_unreadable(&mut self, answer: &Answer, why: &serde_json::Error) -> Result<(), Trouble> {
-        let ids: Vec<IdOnly> = answer.result().map_err(|why| Trouble::Unreadable { method: "getUpdates", why })?;
+    fn pass_unreadable(&mut self, answer: &ApiResponse, why: &serde_json::Error) -> Result<(), ReceiveError> {
+        let ids: Vec<IdOnly> = answer.result().map_err(|why| ReceiveError::Unreadable { method: "getUpdates", why })?;
         match ids.as_slice() {
             [IdOnly { update_id }] => {
                 warn!(channel = "telegram", update.id = update_id, %why, "update {update_id} cannot be read; passed over");
@@ -238,7 +238,7 @@ impl<'a> Poller<'a> {
     }
 
     /// Waits as long as the trouble deserves; a connection that may be deaf is not used again.
-    async fn wait_out(&mut self, trouble: Trouble) {
+    async fn wait_out(&mut self, trouble: ReceiveError) {
         if trouble.is_of_the_connection() {
             self.bot = None;
         }

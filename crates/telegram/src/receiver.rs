@@ -10,9 +10,9 @@ use tracing::{debug, warn};
 use crate::Telegram;
 use crate::album::merged;
 use crate::call::call;
-use crate::convert::{Me, convert, moved};
+use crate::convert::{BotIdentity, convert, moved};
 use crate::salvage::{is_understood, read, salvage};
-use hob_core::domain::channel::{Accepted, Intake, IntakeError};
+use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_telemetry::tasks;
 
 /// Shown to whoever presses a button that does nothing for them. If there is more to say, the router says it in the chat.
@@ -23,7 +23,7 @@ const NOTHING_HERE: &str = "This is not for you, or it is too late.";
 pub(super) struct UpdateReceiver {
     pub(super) telegram: Arc<Telegram>,
     pub(super) intake: Arc<dyn Intake>,
-    pub(super) me: Me,
+    pub(super) me: BotIdentity,
 }
 
 impl UpdateReceiver {
@@ -55,7 +55,7 @@ impl UpdateReceiver {
             }
             None => {
                 debug!(channel = "telegram", ?ids, "updates that are not for Hob");
-                Accepted::Ignored
+                UpdateOutcome::Ignored
             }
         };
         for update in updates {
@@ -67,11 +67,11 @@ impl UpdateReceiver {
     }
 
     /// Ends the button's spinner; best effort, and nothing waits for it.
-    fn answer_press(&self, query: CallbackQueryId, accepted: Accepted) {
+    fn answer_press(&self, query: CallbackQueryId, accepted: UpdateOutcome) {
         let (bot, life) = (self.telegram.sender.clone(), self.telegram.life.clone());
         let deadline = self.telegram.settings.pace.send_deadline;
         let mut answer = AnswerCallbackQuery::new(query);
-        answer.text = (accepted == Accepted::Ignored).then(|| NOTHING_HERE.to_owned());
+        answer.text = (accepted == UpdateOutcome::Ignored).then(|| NOTHING_HERE.to_owned());
         let answered = life.run_until_cancelled_owned(async move {
             if let Err(error) = call(&bot, &answer, deadline).await {
                 debug!(channel = "telegram", %error, "a press was not answered: {error}");

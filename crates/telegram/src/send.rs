@@ -14,14 +14,14 @@ use teloxide::types::{
 };
 use tracing::{debug, info};
 
-use crate::call::{Answer, CallError, call, upload};
+use crate::call::{ApiResponse, CallError, call, upload};
 use crate::convert::button_data;
-use crate::edit::{Edit, Edited, edit};
+use crate::edit::{Edit, EditOutcome, edit};
+use crate::message_text::MessageText;
 use crate::upload::{Upload, form, is_no_photo};
-use crate::words::Words;
 use hob_core::domain::capabilities::{Capabilities, Limit};
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
+use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
 
 /// Stands before a message whose topic is no more, or takes no more.
 const TOPIC_GONE: &str = "(This belongs to a topic that is gone or closed.)";
@@ -40,14 +40,14 @@ pub(super) const NO_PREVIEW: LinkPreviewOptions = LinkPreviewOptions {
 
 /// The part of Telegram's answer that is kept; the message itself is known.
 #[derive(Deserialize)]
-struct Sent {
+struct SentMessage {
     message_id: i64,
 }
 
 /// Sends the chunk, or changes the message that it replaces; one that may be a repetition with the mark in front, or after
 /// it where both don't fit.
 pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -> Result<Receipt, DeliveryError> {
-    let words = Words::of(&message.text, message.markup.as_deref());
+    let words = MessageText::of(&message.text, message.markup.as_deref());
     if let Some(replaces) = message.replaces.as_ref().filter(|_| message.file.is_none()) {
         let change = Edit {
             place: &message.destination,
@@ -56,12 +56,12 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
             keyboard: keyboard(message),
         };
         match edit(bot, change, deadline).await? {
-            Edited::Done => return Ok(Receipt { external_id: Some(replaces.external_id.clone()) }),
-            Edited::Gone if !replaces.or_send => return Ok(Receipt { external_id: None }),
-            Edited::Gone => {}
+            EditOutcome::Done => return Ok(Receipt { external_id: Some(replaces.external_id.clone()) }),
+            EditOutcome::Gone if !replaces.or_send => return Ok(Receipt { external_id: None }),
+            EditOutcome::Gone => {}
         }
     }
-    let mut letter = Letter::new(bot, &message.destination, words, deadline)?;
+    let mut letter = OutgoingMessage::new(bot, &message.destination, words, deadline)?;
     letter.payload.reply_markup = keyboard(message).map(ReplyMarkup::InlineKeyboard);
     letter.file = Upload::of(message).await?;
     if message.may_repeat {
@@ -71,37 +71,37 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
 }
 
 /// Posts a message that still grows, or changes it.
-pub(super) async fn draft(bot: &Bot, draft: &Draft, deadline: Duration) -> Result<Receipt, DeliveryError> {
-    let words = Words::of(&draft.text, draft.markup.as_deref());
+pub(super) async fn draft(bot: &Bot, draft: &DraftMessage, deadline: Duration) -> Result<Receipt, DeliveryError> {
+    let words = MessageText::of(&draft.text, draft.markup.as_deref());
     let Some(external_id) = &draft.external_id else {
         // What is moved to another place says why, once it is whole; and what grows is looked for where it was to be.
-        return Letter::new(bot, &draft.destination, words, deadline)?.send(false).await;
+        return OutgoingMessage::new(bot, &draft.destination, words, deadline)?.send(false).await;
     };
     match edit(bot, Edit { place: &draft.destination, external_id, words, keyboard: None }, deadline).await? {
-        Edited::Done => Ok(Receipt { external_id: Some(external_id.clone()) }),
-        Edited::Gone => Err(DeliveryError::Refused { why: "the message that was to grow is gone".to_owned() }),
+        EditOutcome::Done => Ok(Receipt { external_id: Some(external_id.clone()) }),
+        EditOutcome::Gone => Err(DeliveryError::Refused { why: "the message that was to grow is gone".to_owned() }),
     }
 }
 
 /// A message on its way out.
-struct Letter<'a> {
+struct OutgoingMessage<'a> {
     bot: &'a Bot,
     deadline: Duration,
     payload: SendMessage,
-    words: Words,
+    words: MessageText,
     file: Option<Upload<'a>>,
 }
 
 /// What was changed because Telegram refused the message as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relented {
+enum FallbackStep {
     Chat,
     Topic,
     Reply,
 }
 
-impl<'a> Letter<'a> {
-    fn new(bot: &'a Bot, place: &Destination, words: Words, deadline: Duration) -> Result<Self, DeliveryError> {
+impl<'a> OutgoingMessage<'a> {
+    fn new(bot: &'a Bot, place: &Destination, words: MessageText, deadline: Duration) -> Result<Self, DeliveryError> {
         Ok(Self { bot, deadline, payload: payload(place)?, words, file: None })
     }
 
@@ -143,10 +143,10 @@ impl<'a> Letter<'a> {
             }
             if !self.words.is_refused(&error) {
                 match relented(&mut self.payload, &error) {
-                    Some(Relented::Topic) if moves => self.put_before(TOPIC_GONE).await?,
-                    Some(Relented::Chat) if moves => {}
-                    Some(Relented::Reply) => {}
-                    Some(Relented::Topic | Relented::Chat) | None => return Err(outcome(&error)),
+                    Some(FallbackStep::Topic) if moves => self.put_before(TOPIC_GONE).await?,
+                    Some(FallbackStep::Chat) if moves => {}
+                    Some(FallbackStep::Reply) => {}
+                    Some(FallbackStep::Topic | FallbackStep::Chat) | None => return Err(outcome(&error)),
                 }
             }
             info!(channel = "telegram", %error, "sent otherwise, as Telegram said: {error}");
@@ -154,7 +154,7 @@ impl<'a> Letter<'a> {
     }
 
     /// One try.
-    async fn attempt(&mut self) -> Result<Answer, CallError> {
+    async fn attempt(&mut self) -> Result<ApiResponse, CallError> {
         let (text, parse_mode) = self.words.shown();
         (self.payload.text, self.payload.parse_mode) = (text.to_owned(), parse_mode);
         let Some(file) = &self.file else {
@@ -165,8 +165,8 @@ impl<'a> Letter<'a> {
     }
 }
 
-fn receipt(answer: &Answer) -> Receipt {
-    let external_id = match answer.result::<Sent>() {
+fn receipt(answer: &ApiResponse) -> Receipt {
+    let external_id = match answer.result::<SentMessage>() {
         Ok(sent) => Some(sent.message_id.to_string()),
         Err(error) => {
             debug!(channel = "telegram", %error, "a sent message has no readable id: {error}");
@@ -211,7 +211,7 @@ fn keyboard(message: &Outgoing) -> Option<InlineKeyboardMarkup> {
 }
 
 /// Makes the message one that Telegram's refusal leaves open, if it does.
-fn relented(payload: &mut SendMessage, error: &CallError) -> Option<Relented> {
+fn relented(payload: &mut SendMessage, error: &CallError) -> Option<FallbackStep> {
     let CallError::Api { status: 400, description, migrate_to, .. } = error else { return None };
     if let Some(chat) = migrate_to {
         let moved = ChatId(*chat).into();
@@ -219,14 +219,14 @@ fn relented(payload: &mut SendMessage, error: &CallError) -> Option<Relented> {
         payload.chat_id = moved;
         // Messages are numbered anew there.
         payload.reply_parameters = None;
-        return elsewhere.then_some(Relented::Chat);
+        return elsewhere.then_some(FallbackStep::Chat);
     }
     let said = description.to_lowercase();
     if ["message thread not found", "topic_deleted", "topic_closed"].iter().any(|sign| said.contains(sign)) {
-        return payload.message_thread_id.take().map(|_| Relented::Topic);
+        return payload.message_thread_id.take().map(|_| FallbackStep::Topic);
     }
     if said.contains("repl") && said.contains("not found") {
-        return payload.reply_parameters.take().map(|_| Relented::Reply);
+        return payload.reply_parameters.take().map(|_| FallbackStep::Reply);
     }
     None
 }

@@ -20,7 +20,7 @@ pub struct Settings {
     /// The commands that Telegram shows, with what they do.
     pub commands: Vec<(String, String)>,
     /// How fast the adapter retries and gives up.
-    pub pace: Pace,
+    pub pace: Timing,
 }
 
 /// Where Telegram calls.
@@ -34,7 +34,7 @@ pub struct Webhook {
 
 /// The adapter's deadlines and delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct Timing {
     /// The first delay after trouble with receiving; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,
     /// The longest delay after trouble with receiving.
@@ -51,7 +51,7 @@ pub struct Pace {
     pub webhook_check: Duration,
 }
 
-impl Pace {
+impl Timing {
     /// What is used outside of tests.
     pub const PRODUCTION: Self = Self {
         retry_min: Duration::from_secs(1),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use teloxide::payloads::SendMessage;
 
 use crate::call::CallError;
-use hob_core::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+use hob_core::domain::outgoing::{DeliveryError, Outgoing, OutgoingFile};
 
 /// What Telegram takes from bots at most.
 const FILE_BYTES_MAX: u64 = 50 << 20;
@@ -16,21 +16,21 @@ const PHOTO_BYTES_MAX: u64 = 10 << 20;
 const BOUNDARY: &str = "hob-form-boundary";
 
 /// The body of a request with a file.
-pub(super) struct Form {
+pub(super) struct MultipartForm {
     pub(super) content_type: String,
     pub(super) body: Vec<u8>,
 }
 
 /// How a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum As {
+enum UploadKind {
     Photo,
     Document,
 }
 
-impl As {
+impl UploadKind {
     /// What Telegram shows as a picture is one.
-    fn of(file: &Enclosed) -> Self {
+    fn of(file: &OutgoingFile) -> Self {
         let shown = matches!(file.mime.as_str(), "image/jpeg" | "image/png");
         if shown && file.bytes <= PHOTO_BYTES_MAX { Self::Photo } else { Self::Document }
     }
@@ -38,9 +38,9 @@ impl As {
 
 /// A file on its way out.
 pub(super) struct Upload<'a> {
-    file: &'a Enclosed,
+    file: &'a OutgoingFile,
     content: Vec<u8>,
-    how: As,
+    how: UploadKind,
 }
 
 impl<'a> Upload<'a> {
@@ -56,29 +56,29 @@ impl<'a> Upload<'a> {
         let content = tokio::fs::read(&file.path).await;
         let content =
             content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
-        Ok(Some(Self { file, content, how: As::of(file) }))
+        Ok(Some(Self { file, content, how: UploadKind::of(file) }))
     }
 
     pub(super) fn is_photo(&self) -> bool {
-        self.how == As::Photo
+        self.how == UploadKind::Photo
     }
 
     /// As a document Telegram takes everything.
     pub(super) fn as_document(&mut self) {
-        self.how = As::Document;
+        self.how = UploadKind::Document;
     }
 
     pub(super) fn method(&self) -> &'static str {
         match self.how {
-            As::Photo => "SendPhoto",
-            As::Document => "SendDocument",
+            UploadKind::Photo => "SendPhoto",
+            UploadKind::Document => "SendDocument",
         }
     }
 
     fn field(&self) -> &'static str {
         match self.how {
-            As::Photo => "photo",
-            As::Document => "document",
+            UploadKind::Photo => "photo",
+            UploadKind::Document => "document",
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn is_no_photo(error: &CallError) -> bool {
 }
 
 /// The form for a file with the address and the words of `payload`.
-pub(super) fn form(payload: &SendMessage, upload: &Upload<'_>) -> Result<Form, serde_json::Error> {
+pub(super) fn form(payload: &SendMessage, upload: &Upload<'_>) -> Result<MultipartForm, serde_json::Error> {
     let Upload { file, content, .. } = upload;
     let boundary = boundary(content);
     let mut head = String::new();
@@ -124,7 +124,7 @@ pub(super) fn form(payload: &SendMessage, upload: &Upload<'_>) -> Result<Form, s
     }
     let tail = format!("\r\n--{boundary}--\r\n");
     let body = [head.as_bytes(), content, tail.as_bytes()].concat();
-    Ok(Form { content_type: format!("multipart/form-data; boundary={boundary}"), body })
+    Ok(MultipartForm { content_type: format!("multipart/form-data; boundary={boundary}"), body })
 }
 
 /// A number or a name, without quotes.

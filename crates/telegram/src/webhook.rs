@@ -13,19 +13,19 @@ use teloxide::payloads::{GetWebhookInfo, SetWebhook};
 use tracing::{info, warn};
 
 use crate::call::call;
-use crate::link::{ALLOWED, Link, Trouble, identify};
 use crate::receiver::UpdateReceiver;
+use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, identify};
 use crate::settings::Webhook;
 use hob_core::domain::channel::IntakeError;
 
 /// The calls' side of an adapter.
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct WebhookReceiver {
     /// Where updates go, while the adapter runs.
     receiver: Mutex<Option<UpdateReceiver>>,
 }
 
-impl Calls {
+impl WebhookReceiver {
     fn receiver(&self) -> MutexGuard<'_, Option<UpdateReceiver>> {
         self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,14 +59,14 @@ impl Calls {
 
 /// What Telegram tells of its calls, as far as it matters.
 #[derive(Debug, Deserialize)]
-struct Info {
+struct WebhookInfo {
     #[serde(default)]
     url: String,
     last_error_date: Option<i64>,
     last_error_message: Option<String>,
 }
 
-impl Info {
+impl WebhookInfo {
     /// Why Telegram does not get through, as of a call that failed since the last look.
     fn trouble(&self, now: Timestamp, every: Duration) -> Option<String> {
         let failed = Timestamp::from_second(self.last_error_date?).ok()?;
@@ -77,13 +77,13 @@ impl Info {
 }
 
 /// Has Telegram call, and looks now and then whether it gets through.
-pub(super) struct Watch<'a> {
-    link: Link<'a>,
+pub(super) struct WebhookMonitor<'a> {
+    link: ReceiverContext<'a>,
     webhook: &'a Webhook,
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(link: Link<'a>, webhook: &'a Webhook) -> Self {
+impl<'a> WebhookMonitor<'a> {
+    pub(super) fn new(link: ReceiverContext<'a>, webhook: &'a Webhook) -> Self {
         Self { link, webhook }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    async fn begin(&mut self) -> Result<(), Trouble> {
+    async fn begin(&mut self) -> Result<(), ReceiveError> {
         let telegram = self.link.telegram;
         telegram.health.turned(telegram.settings.pace.send_deadline * 2);
         let me = identify(&telegram.sender, telegram).await?;
@@ -119,7 +119,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    async fn register(&self) -> Result<(), Trouble> {
+    async fn register(&self) -> Result<(), ReceiveError> {
         let mut call_me = SetWebhook::new(self.webhook.url.clone());
         call_me.allowed_updates = Some(ALLOWED.to_vec());
         call_me.secret_token = Some(self.webhook.secret.expose().to_owned());
@@ -128,18 +128,19 @@ impl<'a> Watch<'a> {
     }
 
     /// Asks whether the calls get through.
-    async fn look(&self) -> Result<(), Trouble> {
+    async fn look(&self) -> Result<(), ReceiveError> {
         let telegram = self.link.telegram;
         let pace = telegram.settings.pace;
         telegram.health.turned(pace.webhook_check + pace.send_deadline * 2);
         let answer = call(&telegram.sender, &GetWebhookInfo::new(), pace.send_deadline).await?;
-        let info: Info = answer.result().map_err(|why| Trouble::Unreadable { method: "getWebhookInfo", why })?;
+        let info: WebhookInfo =
+            answer.result().map_err(|why| ReceiveError::Unreadable { method: "getWebhookInfo", why })?;
         if info.url != self.webhook.url.as_str() {
             warn!(channel = "telegram", "somebody else has changed where Telegram calls; it is set again");
             self.register().await?;
         }
         match info.trouble(telegram.clock.now(), pace.webhook_check) {
-            Some(why) => Err(Trouble::Unreached(why)),
+            Some(why) => Err(ReceiveError::Unreached(why)),
             None => {
                 self.link.telegram.heard();
                 Ok(())
@@ -154,8 +155,11 @@ mod tests {
 
     #[test]
     fn n11_only_a_call_that_failed_lately_is_trouble() {
-        let info =
-            |date| Info { url: String::new(), last_error_date: date, last_error_message: Some("502".to_owned()) };
+        let info = |date| WebhookInfo {
+            url: String::new(),
+            last_error_date: date,
+            last_error_message: Some("502".to_owned()),
+        };
         let now = Timestamp::from_second(1_000).unwrap();
         let trouble = |date| info(date).trouble(now, Duration::from_secs(60));
         assert_eq!(trouble(None), None);

@@ -31,12 +31,12 @@ const fn priority(level: Level) -> u8 {
 }
 
 /// Puts the priority before each event, if the journal reads it.
-pub(super) struct Prioritised<F> {
+pub(super) struct PriorityFormat<F> {
     pub(super) inner: F,
     pub(super) is_on: bool,
 }
 
-impl<S, N, F> FormatEvent<S, N> for Prioritised<F>
+impl<S, N, F> FormatEvent<S, N> for PriorityFormat<F>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

@@ -6,12 +6,12 @@
 
 pub mod genai;
 pub mod journal;
-pub mod measure;
+pub mod log_tail;
 pub mod meters;
+pub mod metrics;
+pub mod metrics_page;
 pub mod otlp;
-pub mod page;
 pub mod process;
-pub mod tail;
 pub mod tasks;
 
 use std::fs::OpenOptions;
@@ -27,8 +27,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-use crate::journal::Prioritised;
-use crate::otlp::{Exporter, Otlp};
+use crate::journal::PriorityFormat;
+use crate::otlp::{Exporter, OtlpSettings};
 use hob_core::domain::redactor::Redactor;
 
 /// What must not be seen of this process's words.
@@ -85,9 +85,9 @@ pub fn hidden(text: &str) -> String {
 }
 
 /// Writes lines of the log without secrets. Each comes whole, in one piece.
-struct Hiding<W>(W);
+struct RedactingWriter<W>(W);
 
-impl<W: Write> Write for Hiding<W> {
+impl<W: Write> Write for RedactingWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match HIDDEN.get() {
             Some(redactor) => {
@@ -105,13 +105,13 @@ impl<W: Write> Write for Hiding<W> {
 }
 
 /// Makes writers that hide.
-struct Veiled<M>(M);
+struct RedactingMakeWriter<M>(M);
 
-impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Veiled<M> {
-    type Writer = Hiding<M::Writer>;
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for RedactingMakeWriter<M> {
+    type Writer = RedactingWriter<M::Writer>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Hiding(self.0.make_writer())
+        RedactingWriter(self.0.make_writer())
     }
 }
 
@@ -128,7 +128,12 @@ pub fn start(sink: Sink<'_>, format: Format, filter: &str) -> Result<(), Telemet
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_traced(sink: Sink<'_>, format: Format, filter: &str, otlp: Otlp) -> Result<Exporter, TelemetryError> {
+pub fn start_traced(
+    sink: Sink<'_>,
+    format: Format,
+    filter: &str,
+    otlp: OtlpSettings,
+) -> Result<Exporter, TelemetryError> {
     let (traces, exporter) = otlp::layer(otlp);
     tracing_subscriber::registry().with(lines(sink, format, filter)?).with(traces).try_init()?;
     Ok(exporter)
@@ -147,20 +152,22 @@ fn lines(
     filter: &str,
 ) -> Result<Vec<Box<dyn Layer<Registry> + Send + Sync>>, TelemetryError> {
     let is_on = matches!(sink, Sink::Journal);
-    let tail = tail::layer(filter)?;
+    let tail = log_tail::layer(filter)?;
     // Without the hint nothing is too detailed to be looked at: each statement of the database was written down to be thrown away.
     let is_told = filter_fn(is_told).with_max_level_hint(LevelFilter::TRACE);
     let (filter, writer) = (EnvFilter::builder().parse(filter)?.and(is_told), writer(sink)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     let lines = match format {
-        Format::Text => lines.map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),
-        Format::Json => lines.json().map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),
+        Format::Text => lines.map_event_format(|inner| PriorityFormat { inner, is_on }).with_filter(filter).boxed(),
+        Format::Json => {
+            lines.json().map_event_format(|inner| PriorityFormat { inner, is_on }).with_filter(filter).boxed()
+        }
     };
     Ok(vec![lines, tail])
 }
 
-fn writer(sink: Sink<'_>) -> Result<Veiled<BoxMakeWriter>, TelemetryError> {
-    Ok(Veiled(match sink {
+fn writer(sink: Sink<'_>) -> Result<RedactingMakeWriter<BoxMakeWriter>, TelemetryError> {
+    Ok(RedactingMakeWriter(match sink {
         Sink::StandardError | Sink::Journal => BoxMakeWriter::new(io::stderr),
         Sink::File(path) => {
             let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);

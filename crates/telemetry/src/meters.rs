@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::measure::{Counter, Family, Histogram};
+use crate::metrics::{Counter, Family, Histogram};
 use hob_core::domain::inbound::ChannelKind;
 
 /// The way of an answer to a person, piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum AnswerStage {
     /// From the message's being taken in to its run's beginning.
     Queued,
     /// From there to the first word of a model.
@@ -25,7 +25,7 @@ pub enum Stage {
     Sent,
 }
 
-impl Stage {
+impl AnswerStage {
     /// Its name in metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -91,7 +91,7 @@ impl Default for Meters {
 
 impl Meters {
     /// A stage of an answer took so long.
-    pub fn stage(&self, stage: Stage, took: Duration) {
+    pub fn stage(&self, stage: AnswerStage, took: Duration) {
         self.stages.of(&[stage.as_str()]).observe(took);
     }
 

@@ -26,7 +26,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use crate::measure::Counter;
+use crate::metrics::Counter;
 use crate::tasks;
 use crate::{genai, hidden};
 use hob_core::domain::secret::Secret;
@@ -50,7 +50,7 @@ pub static LOST: Counter = Counter::new();
 
 /// Where traces go, and what is in them.
 #[derive(Debug, Clone)]
-pub struct Otlp {
+pub struct OtlpSettings {
     /// The collector's address, without `/v1/traces`.
     pub endpoint: String,
     /// Headers for it.
@@ -66,7 +66,7 @@ pub struct Otlp {
 }
 
 /// What makes traces of spans, and who sends them.
-pub(super) fn layer(otlp: Otlp) -> (Box<dyn Layer<Recorded> + Send + Sync>, Exporter) {
+pub(super) fn layer(otlp: OtlpSettings) -> (Box<dyn Layer<LayeredRegistry> + Send + Sync>, Exporter) {
     let (queue, spans) = mpsc::channel(QUEUE_MAX);
     let resource = Resource::builder_empty()
         .with_service_name(otlp.service_name.clone())
@@ -75,7 +75,7 @@ pub(super) fn layer(otlp: Otlp) -> (Box<dyn Layer<Recorded> + Send + Sync>, Expo
     let provider = SdkTracerProvider::builder()
         .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(otlp.sample_ratio))))
         .with_resource(resource.clone())
-        .with_span_processor(Queue(queue))
+        .with_span_processor(SpanQueue(queue))
         .build();
     let tracer = provider.tracer("hob");
     genai::switch_on(otlp.content);
@@ -84,7 +84,8 @@ pub(super) fn layer(otlp: Otlp) -> (Box<dyn Layer<Recorded> + Send + Sync>, Expo
 }
 
 /// What the layer stands on.
-pub(super) type Recorded = tracing_subscriber::layer::Layered<Vec<Box<dyn Layer<Registry> + Send + Sync>>, Registry>;
+pub(super) type LayeredRegistry =
+    tracing_subscriber::layer::Layered<Vec<Box<dyn Layer<Registry> + Send + Sync>>, Registry>;
 
 fn recorder<S>(
     tracer: opentelemetry_sdk::trace::SdkTracer,
@@ -108,9 +109,9 @@ fn is_traced(metadata: &Metadata<'_>) -> bool {
 
 /// Where a finished span waits. It never makes whoever finished it wait.
 #[derive(Debug)]
-struct Queue(mpsc::Sender<SpanData>);
+struct SpanQueue(mpsc::Sender<SpanData>);
 
-impl SpanProcessor for Queue {
+impl SpanProcessor for SpanQueue {
     fn on_start(&self, _span: &mut Span, _context: &Context) {}
 
     fn on_end(&self, span: SpanData) {
@@ -131,7 +132,7 @@ impl SpanProcessor for Queue {
 /// Sends what waits.
 pub struct Exporter {
     spans: mpsc::Receiver<SpanData>,
-    otlp: Otlp,
+    otlp: OtlpSettings,
     resource: Resource,
     /// The provider shuts its processors down when the last one lets go of it.
     _provider: SdkTracerProvider,
@@ -140,12 +141,12 @@ pub struct Exporter {
 }
 
 /// An exporter at work.
-pub struct Exporting {
+pub struct RunningExporter {
     task: JoinHandle<()>,
     stop: CancellationToken,
 }
 
-impl Exporting {
+impl RunningExporter {
     /// Sends what still waits, for so long and no longer.
     pub async fn end(mut self, within: Duration) {
         self.stop.cancel();
@@ -174,9 +175,9 @@ fn without_address(error: &reqwest::Error) -> String {
 impl Exporter {
     /// Begins to send, on the runtime that it is called on.
     #[must_use]
-    pub fn begin(self) -> Exporting {
+    pub fn begin(self) -> RunningExporter {
         let stop = CancellationToken::new();
-        Exporting { task: tasks::spawn("telemetry", self.work(stop.clone())), stop }
+        RunningExporter { task: tasks::spawn("telemetry", self.work(stop.clone())), stop }
     }
 
     async fn work(mut self, stop: CancellationToken) {

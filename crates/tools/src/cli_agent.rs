@@ -10,18 +10,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::leftovers::Leftovers;
-use crate::process::{self, Ended, Errand};
+use crate::process::{self, ProcessOutput, ProcessSpec};
+use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
 use crate::results::BYTES_MAX;
-use crate::sandbox::confined::Confined;
-use crate::sandbox::own::{Grounds as Walls, Own};
+use crate::sandbox::confinement::Confinement;
+use crate::sandbox::program_sandbox::{ProgramAccess, ProgramSandbox as Walls};
 use crate::workspace::Workspace;
-use crate::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::agents::TASK;
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
 
 /// An agent that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Program {
     /// What the owner lets it have of the environment.
     pub environment: Vec<(String, String)>,
     /// What it may reach besides the workspace; none: it is outside the sandbox.
-    pub own: Option<Own>,
+    pub own: Option<ProgramAccess>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct CliAgent {
     programs: BTreeMap<String, Program>,
     workspace: Workspace,
     walls: Walls,
-    leftovers: Leftovers,
+    leftovers: ProcessReaper,
 }
 
 impl CliAgent {
@@ -74,12 +74,12 @@ impl CliAgent {
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
             agent.insert("enum".to_owned(), programs.keys().cloned().map(Value::from).collect());
         }
-        let leftovers = Leftovers::of(&walls.data_dir);
+        let leftovers = ProcessReaper::of(&walls.data_dir);
         Some(Self { spec, programs, workspace, walls, leftovers })
     }
 
     /// What is to be run, and where; or why not, in words for the model.
-    fn errand(&self, arguments: &Arguments) -> Result<Errand, String> {
+    fn errand(&self, arguments: &Arguments) -> Result<ProcessSpec, String> {
         let Arguments { agent, task, dir } = arguments;
         let Some(program) = self.programs.get(agent) else {
             let names = self.programs.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -91,7 +91,7 @@ impl CliAgent {
         // What begins like an option would be taken for one.
         let task = if task.trim_start().starts_with('-') { format!("Task: {task}") } else { task.clone() };
         let fill = |element: &String| if element == TASK { task.clone() } else { element.clone() };
-        Ok(Errand {
+        Ok(ProcessSpec {
             vector: program.command.iter().map(fill).collect(),
             dir: self.dir(dir.as_deref().unwrap_or("."))?,
             environment: program.environment.clone(),
@@ -103,7 +103,7 @@ impl CliAgent {
     }
 
     /// The walls around it: the workspace is within.
-    fn walls(&self, own: &Own, command: &[String]) -> Confined {
+    fn walls(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let Workspace { root, read, write } = &self.workspace;
         let mut own = own.clone();
         own.read.extend(read.iter().cloned());
@@ -131,11 +131,11 @@ impl Tool for CliAgent {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let text = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
         let (agent, dir) = (text("agent").unwrap_or_default(), text("dir").unwrap_or("the workspace"));
         let reason = format!("It runs {agent}, a program that decides by itself what to run and to change, in {dir}");
-        Assessment { grade: Grade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
+        Assessment { grade: DangerGrade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -149,13 +149,13 @@ impl Tool for CliAgent {
         };
         let agent = arguments.agent;
         match Box::pin(process::run(errand)).await {
-            Ok(ended) => outcome(&agent, &ended).from(Source::new(Origin::Tool, &agent)),
+            Ok(ended) => outcome(&agent, &ended).from(OriginSource::new(Origin::Tool, &agent)),
             Err(error) => Outcome::Error(format!("{agent} could not be run: {error}.")),
         }
     }
 }
 
-fn outcome(agent: &str, ended: &Ended) -> Outcome {
+fn outcome(agent: &str, ended: &ProcessOutput) -> Outcome {
     let printed = ended.printed();
     let said = if printed.is_empty() { "(It printed nothing.)" } else { printed.as_str() };
     match ended.status.code() {

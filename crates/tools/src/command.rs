@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use crate::leftovers::Leftovers;
-use crate::process::{self, Ended, Errand};
+use crate::process::{self, ProcessOutput, ProcessSpec};
+use crate::process_reaper::ProcessReaper;
 use crate::results::BYTES_MAX;
-use crate::sandbox::confined::Confined;
+use crate::sandbox::confinement::Confinement;
 use crate::{Invocation, Outcome, Timeout, Tool, ToolSpec};
 use hob_config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::ToolFacts;
-use hob_core::policy::plan::Content;
+use hob_core::policy::plan::ContentArguments;
 use hob_model::provider::ToolSchema;
 
 /// The exit code by which a command says that its failure may pass (`EX_TEMPFAIL` of sysexits.h).
@@ -47,9 +47,9 @@ pub struct Declaration {
     /// Where it runs.
     pub working_dir: PathBuf,
     /// Whose mark its processes carry, so that they are found should Hob be killed.
-    pub leftovers: Leftovers,
+    pub leftovers: ProcessReaper,
     /// The walls around it, if it is to have any.
-    pub confined: Option<Confined>,
+    pub confined: Option<Confinement>,
 }
 
 /// The tool.
@@ -133,8 +133,8 @@ impl Tool for CommandTool {
         &self.spec
     }
 
-    fn content(&self) -> Content {
-        Content::ByName
+    fn content(&self) -> ContentArguments {
+        ContentArguments::ByName
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -143,7 +143,7 @@ impl Tool for CommandTool {
             Err(why) => return Outcome::Error(format!("The call does not fit {}: {why}.", self.declaration.name)),
         };
         let program = vector.first().cloned().unwrap_or_default();
-        let errand = Errand {
+        let errand = ProcessSpec {
             vector,
             dir: self.declaration.working_dir.clone(),
             environment: vec![
@@ -158,13 +158,13 @@ impl Tool for CommandTool {
         };
         match Box::pin(process::run(errand)).await {
             Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),
-            Ok(ended) => outcome(&ended).from(Source::new(Origin::Tool, &self.declaration.name)),
+            Ok(ended) => outcome(&ended).from(OriginSource::new(Origin::Tool, &self.declaration.name)),
             Err(error) => Outcome::Error(format!("{program} could not be run: {error}.")),
         }
     }
 }
 
-fn outcome(ended: &Ended) -> Outcome {
+fn outcome(ended: &ProcessOutput) -> Outcome {
     let printed = ended.printed();
     let failed = || format!("{}\n{printed}", ended.status).trim_end().to_owned();
     match ended.status.code() {

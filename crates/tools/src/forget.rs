@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::keeping::{day, line, remembered, rests_on};
+use crate::memory_tools::{day, line, remembered, rests_on};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::memory::visible;
-use hob_memory::item::Item;
-use hob_memory::looked_up::{self, ForgetListed, ListedForgotten};
-use hob_memory::recall::{Memory, Question, RecallLimits};
+use hob_memory::item::MemoryItem;
+use hob_memory::model_lookups::{self, ForgetListed, ForgetListedOutcome};
+use hob_memory::recall::{Memory, RecallLimits, RecallQuestion};
 use hob_store::error::StoreError;
 
 /// The most facts, and the most messages, that are listed.
@@ -55,23 +55,30 @@ impl ForgetTool {
 
     async fn list(&self, invocation: &Invocation, query: String) -> Result<Outcome, StoreError> {
         let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
-        let facts =
-            self.memory.store.read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await).await?;
+        let facts = self
+            .memory
+            .store
+            .read(async |tx| model_lookups::matching_facts(tx, &scopes, &query, LIMIT, now).await)
+            .await?;
         let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
         let bill = invocation.bill();
-        let question = Question { text: query, scopes, turn: None, window: None, limits, now, bill };
+        let question = RecallQuestion { text: query, scopes, turn: None, window: None, limits, now, bill };
         let said = self.memory.recall(&question).await?;
-        let show = |item: Item, text: &str, at: Timestamp| {
+        let show = |item: MemoryItem, text: &str, at: Timestamp| {
             format!("- {item}: {} ({})", line(text, SHOWN_MAX), day(at, &self.memory.zone))
         };
         let of_facts = facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
         let taints: Vec<_> = of_facts.chain(said.fragments.iter().map(|fragment| fragment.taint.clone())).collect();
         let facts = facts.iter().map(|fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
-            show(Item::Fact(fact.id), &format!("{}: {}", fact.key, fact.value), at)
+            show(MemoryItem::Fact(fact.id), &format!("{}: {}", fact.key, fact.value), at)
         });
         let said = said.fragments.iter().map(|fragment| {
-            show(Item::Memory(fragment.memory), &format!("{}: \"{}\"", fragment.speaker, fragment.text), fragment.at)
+            show(
+                MemoryItem::Memory(fragment.memory),
+                &format!("{}: \"{}\"", fragment.speaker, fragment.text),
+                fragment.at,
+            )
         });
         let lines: Vec<String> = facts.chain(said).collect();
         Ok(if lines.is_empty() {
@@ -83,22 +90,22 @@ impl ForgetTool {
         })
     }
 
-    async fn forget(&self, invocation: Invocation, items: Vec<Item>) -> Result<Outcome, StoreError> {
+    async fn forget(&self, invocation: Invocation, items: Vec<MemoryItem>) -> Result<Outcome, StoreError> {
         let (caller, place) = (invocation.principal, invocation.place);
-        let names = |items: &[Item]| items.iter().map(Item::to_string).collect::<Vec<_>>().join(", ");
+        let names = |items: &[MemoryItem]| items.iter().map(MemoryItem::to_string).collect::<Vec<_>>().join(", ");
         let forget = ForgetListed { items: items.clone(), caller, place };
         let done = self.memory.store.write(async move |tx| forget.run(tx).await).await?;
         Ok(match done {
-            ListedForgotten::Refused(others) => Outcome::Error(format!(
+            ForgetListedOutcome::Refused(others) => Outcome::Error(format!(
                 "Nothing was forgotten: {} was told by others, and only they, an admin or an owner may have it forgotten; \
                  what everyone in the house knows, only in private.",
                 names(&others)
             )),
-            ListedForgotten::Done { gone, memories, put_off } => {
+            ForgetListedOutcome::Done { gone, memories, put_off } => {
                 for (scope, memory) in memories {
                     self.memory.nearby.forget(scope, memory);
                 }
-                let missing: Vec<Item> = items.into_iter().filter(|item| !gone.contains(item)).collect();
+                let missing: Vec<MemoryItem> = items.into_iter().filter(|item| !gone.contains(item)).collect();
                 let mut told = Vec::new();
                 if !gone.is_empty() {
                     told.push(format!("Forgotten: {}.", names(&gone)));
@@ -122,7 +129,7 @@ impl Tool for ForgetTool {
     }
 
     /// Whoever only asks what there is changes nothing.
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let ids = invocation.arguments.get("ids").and_then(Value::as_array);
         let forgets = ids.is_some_and(|ids| !ids.is_empty());
         Assessment::usual(if forgets { Risk::Write } else { Risk::Read })
@@ -140,10 +147,14 @@ impl Tool for ForgetTool {
             }
             (Some(query), []) => self.list(&invocation, query).await,
             (None, []) => return Outcome::Error("Give a `query` first, then the `ids` of what is meant.".to_owned()),
-            (_, ids) => match ids.iter().map(|id| Item::parse(id.trim()).ok_or(id)).collect::<Result<Vec<_>, _>>() {
-                Ok(items) => self.forget(invocation, items).await,
-                Err(id) => return Outcome::Error(format!("{id:?} is no id from the list: they are like f7 or m12.")),
-            },
+            (_, ids) => {
+                match ids.iter().map(|id| MemoryItem::parse(id.trim()).ok_or(id)).collect::<Result<Vec<_>, _>>() {
+                    Ok(items) => self.forget(invocation, items).await,
+                    Err(id) => {
+                        return Outcome::Error(format!("{id:?} is no id from the list: they are like f7 or m12."));
+                    }
+                }
+            }
         };
         done.unwrap_or_else(|error| Outcome::of_store(&error, format!("Nothing was forgotten: {error}.")))
     }

@@ -19,10 +19,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Invocation;
-use crate::leftovers::Leftovers;
-use crate::process::{self, Errand};
-use crate::sandbox::confined::Confined;
-use hob_core::domain::origin::Source;
+use crate::process::{self, ProcessSpec};
+use crate::process_reaper::ProcessReaper;
+use crate::sandbox::confinement::Confinement;
+use hob_core::domain::origin::OriginSource;
 use hob_core::domain::principal::Role;
 
 /// The exit code that blocks.
@@ -34,7 +34,7 @@ const OUTPUT_BYTES_MAX: usize = 16_384;
 
 /// When a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum HookPhase {
     /// Before the tool.
     Before,
     /// After it.
@@ -45,7 +45,7 @@ pub enum Moment {
 #[derive(Debug, Clone)]
 pub struct Hook {
     /// When.
-    pub moment: Moment,
+    pub moment: HookPhase,
     /// For which tools: names, or beginnings of names with a `*` behind; none: all.
     pub tools: Vec<String>,
     /// The program and its arguments.
@@ -55,11 +55,11 @@ pub struct Hook {
     /// Whether a call goes on where a hook before it gave no verdict.
     pub allows_on_failure: bool,
     /// The walls around it; none: the owner wants none.
-    pub confined: Option<Confined>,
+    pub confined: Option<Confinement>,
 }
 
 impl Hook {
-    fn is_for(&self, moment: Moment, tool: &str) -> bool {
+    fn is_for(&self, moment: HookPhase, tool: &str) -> bool {
         let fits = |pattern: &String| match pattern.strip_suffix('*') {
             Some(start) => tool.starts_with(start),
             None => tool == pattern,
@@ -78,12 +78,12 @@ impl Hook {
 pub struct Hooks {
     hooks: Vec<Hook>,
     dir: PathBuf,
-    leftovers: Leftovers,
+    leftovers: ProcessReaper,
 }
 
 /// What a hook reads.
 #[derive(Serialize)]
-struct Told<'a> {
+struct HookPayload<'a> {
     event: &'static str,
     tool: &'a str,
     arguments: &'a Value,
@@ -91,7 +91,7 @@ struct Told<'a> {
     attempt: u32,
     run: i64,
     session: &'a str,
-    user: Person<'a>,
+    user: HookUser<'a>,
     untrusted: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<String>,
@@ -102,7 +102,7 @@ struct Told<'a> {
 }
 
 #[derive(Serialize)]
-struct Person<'a> {
+struct HookUser<'a> {
     name: &'a str,
     role: Role,
 }
@@ -117,12 +117,12 @@ impl Hooks {
     /// These, run in the data directory and marked as its own.
     #[must_use]
     pub fn new(hooks: Vec<Hook>, data_dir: &Path) -> Self {
-        Self { hooks, dir: data_dir.to_owned(), leftovers: Leftovers::of(data_dir) }
+        Self { hooks, dir: data_dir.to_owned(), leftovers: ProcessReaper::of(data_dir) }
     }
 
     /// Asks the hooks before a call, one after another: why it is blocked, for the model, if one of them blocks it.
     pub async fn blocks(&self, tool: &str, call: &Invocation) -> Option<String> {
-        for hook in self.hooks.iter().filter(|hook| hook.is_for(Moment::Before, tool)) {
+        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::Before, tool)) {
             match self.ask(hook, &told("before_tool", tool, call, None)).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => return Some(format!("Blocked by the hook {}: {reason}", hook.name())),
@@ -140,7 +140,7 @@ impl Hooks {
 
     /// Tells the hooks of a call and what came of it: why that is withheld, for the model, if one of them withholds it.
     pub async fn withholds(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Option<String> {
-        for hook in self.hooks.iter().filter(|hook| hook.is_for(Moment::After, tool)) {
+        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::After, tool)) {
             match self.ask(hook, &told("after_tool", tool, call, Some(result))).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => {
@@ -153,14 +153,14 @@ impl Hooks {
         None
     }
 
-    async fn ask(&self, hook: &Hook, told: &Told<'_>) -> Verdict {
+    async fn ask(&self, hook: &Hook, told: &HookPayload<'_>) -> Verdict {
         let input = match serde_json::to_vec(told) {
             Ok(input) => input,
             Err(error) => return Verdict::None(format!("the call cannot be written as JSON: {error}")),
         };
-        let errand = Errand {
+        let errand = ProcessSpec {
             vector: hook.command.clone(),
-            dir: hook.confined.as_ref().and_then(Confined::home).unwrap_or(&self.dir).to_owned(),
+            dir: hook.confined.as_ref().and_then(Confinement::home).unwrap_or(&self.dir).to_owned(),
             environment: Vec::new(),
             input: Some(input),
             bytes_max: OUTPUT_BYTES_MAX,
@@ -179,8 +179,13 @@ impl Hooks {
     }
 }
 
-fn told<'a>(event: &'static str, tool: &'a str, call: &'a Invocation, result: Option<(&'a str, bool)>) -> Told<'a> {
-    Told {
+fn told<'a>(
+    event: &'static str,
+    tool: &'a str,
+    call: &'a Invocation,
+    result: Option<(&'a str, bool)>,
+) -> HookPayload<'a> {
+    HookPayload {
         event,
         tool,
         arguments: &call.arguments,
@@ -188,9 +193,9 @@ fn told<'a>(event: &'static str, tool: &'a str, call: &'a Invocation, result: Op
         attempt: call.attempt,
         run: call.run.0,
         session: &call.session.0,
-        user: Person { name: &call.principal.name, role: call.principal.role },
+        user: HookUser { name: &call.principal.name, role: call.principal.role },
         untrusted: call.is_tainted(),
-        sources: call.taint.sources().map(Source::to_string).collect(),
+        sources: call.taint.sources().map(OriginSource::to_string).collect(),
         result: result.map(|(text, _)| text),
         is_error: result.map(|(_, is_error)| is_error),
     }
@@ -214,7 +219,7 @@ mod tests {
     use hob_core::domain::origin::Origin;
     use hob_core::domain::principal::{Principal, Trust};
 
-    fn hook(moment: Moment, tools: &[&str], script: &str) -> Hook {
+    fn hook(moment: HookPhase, tools: &[&str], script: &str) -> Hook {
         Hook {
             moment,
             tools: tools.iter().map(|name| (*name).to_owned()).collect(),
@@ -229,7 +234,7 @@ mod tests {
         Invocation {
             principal: Principal { user: UserId(3), name: "Ada".to_owned(), role: Role::User, trust: Trust::Untrusted },
             attempt: 2,
-            taint: [Source::new(Origin::Web, "https://a.example/")].into_iter().collect(),
+            taint: [OriginSource::new(Origin::Web, "https://a.example/")].into_iter().collect(),
             ..Invocation::trial(serde_json::json!({ "room": "kitchen" }))
         }
     }
@@ -252,8 +257,8 @@ mod tests {
             (&["lights*"][..], false),
             (&["*"][..], true),
         ] {
-            assert_eq!(hook(Moment::Before, tools, "").is_for(Moment::Before, "light"), fits, "{tools:?}");
-            assert!(!hook(Moment::Before, tools, "").is_for(Moment::After, "light"));
+            assert_eq!(hook(HookPhase::Before, tools, "").is_for(HookPhase::Before, "light"), fits, "{tools:?}");
+            assert!(!hook(HookPhase::Before, tools, "").is_for(HookPhase::After, "light"));
         }
     }
 
@@ -267,18 +272,18 @@ mod tests {
 
     #[tokio::test]
     async fn e7_a_verdict_is_an_exit_code() {
-        assert_eq!(before(hook(Moment::Before, &[], "exit 0")).await, None);
-        let blocked = before(hook(Moment::Before, &[], "echo not after ten; exit 2")).await.unwrap();
+        assert_eq!(before(hook(HookPhase::Before, &[], "exit 0")).await, None);
+        let blocked = before(hook(HookPhase::Before, &[], "echo not after ten; exit 2")).await.unwrap();
         insta::assert_snapshot!(blocked, @"Blocked by the hook /bin/sh: not after ten");
-        let broken = before(hook(Moment::Before, &[], "echo oh; exit 1")).await.unwrap();
+        let broken = before(hook(HookPhase::Before, &[], "echo oh; exit 1")).await.unwrap();
         insta::assert_snapshot!(broken, @"Blocked: the hook /bin/sh gave no verdict (exit status: 1).");
-        let allowed = Hook { allows_on_failure: true, ..hook(Moment::Before, &[], "exit 1") };
+        let allowed = Hook { allows_on_failure: true, ..hook(HookPhase::Before, &[], "exit 1") };
         assert_eq!(before(allowed).await, None);
-        let still_blocks = Hook { allows_on_failure: true, ..hook(Moment::Before, &[], "exit 2") };
+        let still_blocks = Hook { allows_on_failure: true, ..hook(HookPhase::Before, &[], "exit 2") };
         assert!(before(still_blocks).await.is_some());
-        let missing = Hook { command: vec!["/nonexistent/hook".to_owned()], ..hook(Moment::Before, &[], "") };
+        let missing = Hook { command: vec!["/nonexistent/hook".to_owned()], ..hook(HookPhase::Before, &[], "") };
         insta::assert_snapshot!(before(missing).await.unwrap(), @"Blocked: the hook /nonexistent/hook gave no verdict (it could not be run: No such file or directory (os error 2)).");
-        let hangs = Hook { timeout: Duration::from_millis(50), ..hook(Moment::Before, &[], "sleep 600 & wait") };
+        let hangs = Hook { timeout: Duration::from_millis(50), ..hook(HookPhase::Before, &[], "sleep 600 & wait") };
         insta::assert_snapshot!(before(hangs).await.unwrap(), @"Blocked: the hook /bin/sh gave no verdict (stopped after 0 s).");
     }
 
@@ -286,19 +291,19 @@ mod tests {
     async fn e7_a_hook_reads_the_call_and_its_result() {
         let dir = tempfile::tempdir().unwrap();
         let read = |moment| hook(moment, &[], "cat; exit 2");
-        let hooks = Hooks::new(vec![read(Moment::Before), read(Moment::After)], dir.path());
+        let hooks = Hooks::new(vec![read(HookPhase::Before), read(HookPhase::After)], dir.path());
         let before = hooks.blocks("light", &call()).await.unwrap();
         insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"]}"#);
         let after = hooks.withholds("light", &call(), ("on", false)).await.unwrap();
         insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"],"result":"on","is_error":false}"#);
-        let broken = Hooks::new(vec![hook(Moment::After, &[], "exit 1")], dir.path());
+        let broken = Hooks::new(vec![hook(HookPhase::After, &[], "exit 1")], dir.path());
         assert_eq!(broken.withholds("light", &call(), ("on", false)).await, None, "a result is not lost to it");
     }
 
     #[tokio::test]
     async fn e7_a_hook_need_not_read_what_it_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        let hooks = Hooks::new(vec![hook(Moment::After, &[], "exit 0")], dir.path());
+        let hooks = Hooks::new(vec![hook(HookPhase::After, &[], "exit 0")], dir.path());
         assert_eq!(hooks.withholds("light", &call(), (&"x".repeat(1_000_000), false)).await, None);
     }
 }

@@ -10,16 +10,16 @@ use reqwest::header::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::net::{Answer, Credentials, Guard, Query, address, heard};
+use crate::net::{Credentials, EgressGuard, FetchRequest, FetchResponse, address, disclosure};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::network::NamedPlace;
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::redactor::REDACTED;
 use hob_core::domain::secret::Secret;
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::net::Allowed;
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
+use hob_core::policy::net::AllowedPlaces;
 use hob_http::page::{characters, charset};
 
 /// The most characters of an answer's header that are shown.
@@ -69,7 +69,7 @@ struct Arguments {
 
 /// Credentials as they were configured.
 #[derive(Clone)]
-pub struct Profile {
+pub struct CredentialProfile {
     /// The only places that they go to.
     pub places: Vec<NamedPlace>,
     /// The header.
@@ -83,15 +83,15 @@ pub struct Profile {
 /// The tool.
 pub struct HttpRequest {
     spec: ToolSpec,
-    guard: Guard,
-    profiles: BTreeMap<String, Profile>,
+    guard: EgressGuard,
+    profiles: BTreeMap<String, CredentialProfile>,
     body_chars: usize,
 }
 
 impl HttpRequest {
     /// Asks through `guard`, with these credentials; a result has at most `chars_max` characters.
     #[must_use]
-    pub fn new(guard: Guard, profiles: BTreeMap<String, Profile>, chars_max: usize) -> Self {
+    pub fn new(guard: EgressGuard, profiles: BTreeMap<String, CredentialProfile>, chars_max: usize) -> Self {
         let names: Vec<&str> = profiles.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let about = format!("Makes an HTTP request to an API. Credentials (auth) that there are: {known}.");
@@ -101,26 +101,31 @@ impl HttpRequest {
         Self { spec: spec.with(facts), guard, profiles, body_chars }
     }
 
-    fn query(&self, arguments: Arguments) -> Result<(Query, Vec<Secret>), Outcome> {
+    fn query(&self, arguments: Arguments) -> Result<(FetchRequest, Vec<Secret>), Outcome> {
         let url = address(&arguments.url).map_err(|error| error.outcome())?;
         let headers = headers(&arguments.headers)?;
         let method = method(arguments.method);
         let body = arguments.body.map(String::into_bytes);
-        let query = Query { method, url, headers, body, credentials: None };
+        let query = FetchRequest { method, url, headers, body, credentials: None };
         let Some(name) = arguments.auth else { return Ok((query, Vec::new())) };
         let profile = self.profiles.get(&name).ok_or_else(|| {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             Outcome::Error(format!("There are no credentials with this name. There are: {}.", known.join(", ")))
         })?;
         let credentials = self.credentials(&name, profile, &query)?;
-        Ok((Query { credentials: Some(credentials), ..query }, profile.secrets.clone()))
+        Ok((FetchRequest { credentials: Some(credentials), ..query }, profile.secrets.clone()))
     }
 
     /// The credentials for a request, if it goes where they may go; else why not, in words for the model.
-    fn credentials(&self, name: &str, profile: &Profile, query: &Query) -> Result<Credentials, Outcome> {
+    fn credentials(
+        &self,
+        name: &str,
+        profile: &CredentialProfile,
+        query: &FetchRequest,
+    ) -> Result<Credentials, Outcome> {
         let no = |why: String| Err(Outcome::Error(why));
-        let places = Allowed::new(profile.places.clone());
-        let is_in = |places: &Allowed| {
+        let places = AllowedPlaces::new(profile.places.clone());
+        let is_in = |places: &AllowedPlaces| {
             let own = query.url.host().zip(query.url.port_or_known_default());
             own.is_some_and(|(host, port)| places.names(&host, port))
         };
@@ -141,7 +146,7 @@ impl HttpRequest {
         Ok(Credentials { places: profile.places.clone(), name: profile.name.clone(), value })
     }
 
-    fn told(&self, answer: &Answer, secrets: &[Secret]) -> String {
+    fn told(&self, answer: &FetchResponse, secrets: &[Secret]) -> String {
         let reason = reqwest::StatusCode::from_u16(answer.status).ok().and_then(|status| status.canonical_reason());
         let mut lines = vec![format!("{} {}", answer.status, reason.unwrap_or_default()).trim_end().to_owned()];
         for name in TOLD {
@@ -170,10 +175,10 @@ impl Tool for HttpRequest {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let arguments = &invocation.arguments;
         let text = |key: &str| arguments[key].as_str();
-        let mut found = heard::look(text("url").unwrap_or_default(), self.guard.allowed(), heard);
+        let mut found = disclosure::look(text("url").unwrap_or_default(), self.guard.allowed(), heard);
         let looks = matches!(text("method"), Some("GET" | "HEAD"));
         let carries =
             text("body").is_some() || arguments["headers"].as_object().is_some_and(|headers| !headers.is_empty());
@@ -181,7 +186,7 @@ impl Tool for HttpRequest {
             found.risk = Risk::Send;
         }
         if let Some(name) = text("auth") {
-            found.grade = found.grade.max(Grade::Medium);
+            found.grade = found.grade.max(DangerGrade::Medium);
             found.reasons.push(format!("it acts with the credentials {name}"));
         }
         found
@@ -201,7 +206,7 @@ impl Tool for HttpRequest {
             Ok(answer) => answer,
             Err(error) => return error.outcome_at(&asked),
         };
-        let source = Source::new(Origin::Web, &without(answer.url.as_str(), &secrets));
+        let source = OriginSource::new(Origin::Web, &without(answer.url.as_str(), &secrets));
         let text = self.told(&answer, &secrets);
         let outcome = match answer.status {
             200..=399 => Outcome::Text(text),

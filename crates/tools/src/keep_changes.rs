@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::changes::{ChangesError, Drafts, Which};
+use crate::changes::{ChangesError, DraftId, Drafts};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;
@@ -62,7 +62,7 @@ impl Tool for KeepChanges {
         };
         let (drafts, run, now) = (self.drafts.clone(), invocation.run, invocation.now);
         let kept = tokio::task::spawn_blocking(move || {
-            let draft = drafts.find(run, &Which::Shared(number))?.ok_or(ChangesError::Gone)?;
+            let draft = drafts.find(run, &DraftId::Shared(number))?.ok_or(ChangesError::Gone)?;
             draft.keep(&digest, now)
         });
         match kept.await {

@@ -10,32 +10,32 @@ pub mod changes;
 pub mod cli_agent;
 pub mod command;
 pub mod current_time;
-pub mod desk;
+pub mod draft_workspace;
 pub mod files;
 pub mod forget;
 pub mod hook;
 pub mod http_request;
 pub mod keep_changes;
-mod keeping;
-pub mod leftovers;
 pub mod manage_config;
 pub mod manage_people;
 pub mod mcp;
+mod memory_tools;
+pub mod mention;
 pub mod messages;
 pub mod net;
 pub mod plan;
 mod process;
+pub mod process_reaper;
 pub mod read_result;
 pub mod recall;
 pub mod registry;
+pub mod registry_handle;
 pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
-pub mod said;
 pub mod sandbox;
 pub mod schedule;
-pub mod shed;
 pub mod skills;
 pub mod spawn_agent;
 pub mod system_info;
@@ -55,19 +55,19 @@ use serde_json::Value;
 use crate::changes::Drafts;
 use crate::hook::Hooks;
 use crate::mcp::classes::Classes;
-use crate::results::Results;
-use crate::said::Said;
+use crate::mention::Mention;
+use crate::results::ResultStore;
 use crate::workspace::Workspace;
 use hob_core::domain::agents::Mission;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId, SessionKey};
 use hob_core::domain::notebook::NotebookChange;
-use hob_core::domain::origin::{Source, Taint};
-use hob_core::domain::outgoing::{Delivery, Destination};
+use hob_core::domain::origin::{OriginSource, Taint};
+use hob_core::domain::outgoing::{DeliveryRequest, Destination};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
-use hob_core::policy::memory::Place;
-use hob_core::policy::plan::Content;
+use hob_core::policy::memory::SpeakingPlace;
+use hob_core::policy::plan::ContentArguments;
 use hob_memory::embedding::Bill;
 use hob_model::provider::ToolSchema;
 use hob_store::error::StoreError;
@@ -113,20 +113,20 @@ impl Timeouts {
 
 /// How tools are run here, whatever they are.
 #[derive(Debug, Clone)]
-pub struct Toolbox {
+pub struct ToolRuntime {
     /// How long they may take.
     pub timeouts: Timeouts,
     /// Who is asked before a call and told after it.
     pub hooks: Hooks,
     /// Where long results are kept.
-    pub results: Results,
+    pub results: ResultStore,
     /// The drafts of the workspace.
     pub drafts: Drafts,
     /// What owners have said that the tools of MCP servers do.
     pub classes: Classes,
 }
 
-impl Toolbox {
+impl ToolRuntime {
     /// As a household has it that configures nothing.
     #[must_use]
     pub fn plain(data_dir: &Path) -> Self {
@@ -135,7 +135,7 @@ impl Toolbox {
         Self {
             timeouts: Timeouts::default(),
             hooks,
-            results: Results::of(data_dir),
+            results: ResultStore::of(data_dir),
             drafts,
             classes: Classes::default(),
         }
@@ -160,7 +160,7 @@ pub struct ToolSpec {
     /// Its schema goes with every request; others are named there, and shown on need.
     pub core: bool,
     /// Whose words its description and its schema are, if nobody vouches for them: whoever reads them is tainted (row N6).
-    pub words_of: Option<Source>,
+    pub words_of: Option<OriginSource>,
 }
 
 impl ToolSpec {
@@ -193,7 +193,7 @@ pub struct Invocation {
     /// The session.
     pub session: SessionKey,
     /// What kind of place it is: whose memories may be seen there.
-    pub place: Place,
+    pub place: SpeakingPlace,
     /// Where the run's answer goes.
     pub destination: Destination,
     /// What the run has read up to now that nobody vouches for.
@@ -237,7 +237,7 @@ impl Invocation {
             principal: Principal { user: UserId(1), name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
             persona: None,
             session: conversation.session_key(),
-            place: Place { session: SessionId(7), private: true },
+            place: SpeakingPlace { session: SessionId(7), private: true },
             destination: Destination { conversation, reply_to: None },
             taint: Taint::default(),
             run: RunId(12),
@@ -252,7 +252,7 @@ impl Invocation {
 
 /// A file that a tool brings along with its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
+pub struct OutputFile {
     /// Its name.
     pub name: String,
     /// Its content.
@@ -278,10 +278,10 @@ pub enum Outcome {
     /// Something that only the machine can do.
     Request(Request),
     /// Any of the others, with words in it that come from there: who reads them is tainted (row N6).
-    From(Source, Box<Self>),
+    From(OriginSource, Box<Self>),
     /// Any of the others, with files: they are recorded as those are that come with messages, and pictures are shown to the
     /// model (row C6).
-    Along(Vec<Brought>, Box<Self>),
+    Along(Vec<OutputFile>, Box<Self>),
 }
 
 /// What a tool asks of the machine.
@@ -311,19 +311,19 @@ pub enum Request {
         question: String,
     },
     /// Words or a file to be delivered, once.
-    Deliver(Box<Delivery>),
+    Deliver(Box<DeliveryRequest>),
 }
 
 impl Outcome {
     /// The same, with words in it that come from there.
     #[must_use]
-    pub fn from(self, source: Source) -> Self {
+    pub fn from(self, source: OriginSource) -> Self {
         Self::From(source, Box::new(self))
     }
 
     /// The same, with these files.
     #[must_use]
-    pub fn along(self, files: Vec<Brought>) -> Self {
+    pub fn along(self, files: Vec<OutputFile>) -> Self {
         if files.is_empty() { self } else { Self::Along(files, Box::new(self)) }
     }
 
@@ -350,7 +350,7 @@ impl Outcome {
 }
 
 /// Whether somebody has told the run this.
-pub type Heard<'a> = dyn Fn(&Said<'_>) -> bool + Send + Sync + 'a;
+pub type MentionCheck<'a> = dyn Fn(&Mention<'_>) -> bool + Send + Sync + 'a;
 
 /// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
 #[async_trait]
@@ -359,8 +359,8 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// Which of its arguments only say something; all others steer it (row N16).
-    fn content(&self) -> Content {
-        Content::None
+    fn content(&self) -> ContentArguments {
+        ContentArguments::None
     }
 
     /// What its settings name that a call may be steered by, such as those whom it may write to (row N16).
@@ -370,7 +370,7 @@ pub trait Tool: Send + Sync {
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.
     /// `heard` tells whether somebody has told the run an address or a word up to now.
-    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, _invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         Assessment::usual(self.spec().facts.risk)
     }
 
@@ -379,7 +379,7 @@ pub trait Tool: Send + Sync {
 }
 
 #[cfg(test)]
-mod crossing;
+mod visibility_tests;
 #[cfg(test)]
 mod tests {
     use super::*;

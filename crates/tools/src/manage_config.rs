@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_config::change::{Edit, Secrets};
 use hob_config::edit::{self, EditError};
-use hob_config::writer::{Plan, WriteError, Writer};
+use hob_config::writer::{PlannedChange, WriteError, Writer};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Always, Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, Risk, ToolFacts};
 use hob_core::policy::redact::redact;
 
 const ABOUT: &str = "Shows Hob's config file, or sets a key of it. Secrets are neither shown nor set.";
@@ -90,7 +90,7 @@ impl ManageConfig {
         }
     }
 
-    fn plan(&self, key: &str, value: &str) -> Result<Plan, ConfigError> {
+    fn plan(&self, key: &str, value: &str) -> Result<PlannedChange, ConfigError> {
         let writer = self.writer.as_ref().ok_or(ConfigError::Nowhere)?;
         Ok(writer.plan(&[Edit::set(key, value)], Secrets::Refused)?)
     }
@@ -133,7 +133,7 @@ impl Tool for ManageConfig {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         match parse::<Arguments>(&self.spec, invocation.arguments.clone()) {
             // Whoever may not set it is told so by the call, however things stand.
             Ok(Arguments { action: Action::Set, key: Some(key), value: Some(_) })
@@ -148,8 +148,8 @@ impl Tool for ManageConfig {
                     Err(error) => redact(&format!("as things stand it would fail: {error}")),
                 };
                 let reasons = vec!["it changes Hob's configuration".to_owned(), what];
-                let always = Always::Never;
-                Assessment { grade: Grade::Critical, reasons, always, ..Assessment::usual(Risk::Write) }
+                let always = GrantScope::Never;
+                Assessment { grade: DangerGrade::Critical, reasons, always, ..Assessment::usual(Risk::Write) }
             }
             Ok(_) | Err(_) => Assessment::usual(Risk::Read),
         }
@@ -175,12 +175,12 @@ mod tests {
     use hob_config::environment::Environment;
     use hob_core::domain::clock::SystemClock;
 
-    struct Desk {
+    struct Harness {
         dir: tempfile::TempDir,
         tool: ManageConfig,
     }
 
-    impl Desk {
+    impl Harness {
         fn new(text: Option<&str>) -> Self {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("hob/config.toml");
@@ -216,7 +216,7 @@ mod tests {
     #[tokio::test]
     async fn n6_a_key_is_set_and_secrets_are_not_shown() {
         let desk =
-            Desk::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
+            Harness::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
         let shown = desk.call(Role::Admin, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @r#"
         # [redacted]
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn c5_what_gives_power_is_the_owners_to_set() {
-        let desk = Desk::new(Some("[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
+        let desk = Harness::new(Some("[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
         let power = || setting("telegram.owner_user_ids", "[1, 2]");
         let refused = desk.call(Role::Admin, power()).await.unwrap_err();
         assert_eq!(refused, "Only the owner may set telegram.owner_user_ids. Nothing was changed.");
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_file_one_is_made_at_the_usual_place() {
-        let desk = Desk::new(None);
+        let desk = Harness::new(None);
         let shown = desk.call(Role::Owner, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @"There is no config file: everything is as it is by default. Setting a key makes one.");
         desk.call(Role::Owner, setting("agent.iterations_max", "9")).await.unwrap();
@@ -264,7 +264,7 @@ mod tests {
 
     #[tokio::test]
     async fn n6_where_the_talk_and_the_keys_go_is_the_owners_to_say() {
-        let desk = Desk::new(Some(
+        let desk = Harness::new(Some(
             "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
         ));
         let before = fs::read_to_string(desk.file()).unwrap();
@@ -288,18 +288,18 @@ mod tests {
 
     #[tokio::test]
     async fn d6_a_change_is_critical_and_says_what_it_changes() {
-        let desk = Desk::new(Some("[agent]\niterations_max = 7\n"));
+        let desk = Harness::new(Some("[agent]\niterations_max = 7\n"));
         let assess = async |arguments| {
             let mut invocation = Invocation::trial(arguments);
             invocation.principal.role = Role::Owner;
             desk.tool.assess(&invocation, &|_| false).await
         };
         let set = assess(setting("agent.iterations_max", "9")).await;
-        assert_eq!((set.risk, set.grade), (Risk::Write, Grade::Critical));
+        assert_eq!((set.risk, set.grade), (Risk::Write, DangerGrade::Critical));
         assert_eq!(set.reasons, ["it changes Hob's configuration", "agent.iterations_max: 7 → 9"]);
         assert_eq!(assess(json!({ "action": "show" })).await, Assessment::usual(Risk::Read));
         let fails = assess(setting("agent.iterations_max", "many")).await;
-        assert_eq!(fails.grade, Grade::Critical, "what fails now may do something when its turn comes");
+        assert_eq!(fails.grade, DangerGrade::Critical, "what fails now may do something when its turn comes");
         assert!(fails.reasons[1].starts_with("as things stand it would fail: "), "{fails:?}");
     }
 }

@@ -7,23 +7,25 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::keeping::{Audience, end_of, remembered, rests_on, scope};
+use crate::memory_tools::{Audience, end_of, remembered, rests_on, scope};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec, remember_fact};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec, remember_fact};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::memory::visible;
 use hob_core::policy::restricted::may_keep;
-use hob_memory::facts::{Remember, holds_until};
+use hob_memory::facts::{ToldFact, holds_until};
 use hob_memory::people::birthday::Birthday;
-use hob_memory::people::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Tell, Whose};
-use hob_memory::people::merge::Merge;
-use hob_memory::people::{Card, Identity, LookUp, PeopleError, Person, Who, tidy};
+use hob_memory::people::change::{
+    ChangeContext, FieldChange, ForgetPersonFact, HobUser, PersonDetails, RemovePerson, SavePerson, TellFact,
+};
+use hob_memory::people::merge::MergePeople;
+use hob_memory::people::{Identity, LookUpPeople, PeopleError, Person, PersonCard, PersonQuery, tidy};
 use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::unit::UnitOfWork;
 
-pub mod shown;
+pub mod render;
 #[cfg(test)]
 mod tests;
 
@@ -98,9 +100,9 @@ pub struct ManagePeople {
 }
 
 /// A call that can be carried out.
-struct Call {
+struct PeopleCall {
     fields: Fields,
-    whose: Whose,
+    whose: ChangeContext,
     today: Date,
 }
 
@@ -116,23 +118,23 @@ impl ManagePeople {
     }
 
     async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<Outcome, Outcome> {
-        let whose = Whose {
+        let whose = ChangeContext {
             scope: scope(invocation, fields.audience)?,
             caller: invocation.principal.clone(),
             place: invocation.place,
         };
-        let call = Call { fields, whose, today: invocation.now.to_zoned(self.zone.clone()).date() };
+        let call = PeopleCall { fields, whose, today: invocation.now.to_zoned(self.zone.clone()).date() };
         let told = match call.fields.action {
-            Action::List => Ok(shown::list(&self.everybody(invocation, &call).await?, call.today)),
+            Action::List => Ok(render::list(&self.everybody(invocation, &call).await?, call.today)),
             Action::UpcomingBirthdays => {
                 let days = call.fields.days.unwrap_or(DAYS).min(DAYS_MAX);
-                Ok(shown::birthdays(&self.everybody(invocation, &call).await?, call.today, i32::from(days)))
+                Ok(render::birthdays(&self.everybody(invocation, &call).await?, call.today, i32::from(days)))
             }
             Action::Show => {
-                let who = Who::Called(call.name()?);
+                let who = PersonQuery::Called(call.name()?);
                 let cards = self.look_up(invocation, &call, who).await?;
                 let taints = cards.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
-                let lines = cards.iter().map(|card| shown::card(card, call.today, &self.zone));
+                let lines = cards.iter().map(|card| render::card(card, call.today, &self.zone));
                 return Ok(remembered(lines.collect::<Vec<_>>().join("\n"), taints.collect::<Vec<_>>()));
             }
             Action::Add => self.save(invocation, &call, true).await,
@@ -142,25 +144,30 @@ impl ManagePeople {
             Action::Remove => self.remove(&call).await,
             Action::Merge => {
                 let (from, into) = (call.name()?, required(call.fields.into.as_ref(), "into")?);
-                let merge = Merge { whose: call.whose.clone(), from, into, at: invocation.now };
+                let merge = MergePeople { whose: call.whose.clone(), from, into, at: invocation.now };
                 let person = self.change(async move |tx| merge.run(tx).await).await?;
-                Ok(format!("They are one person:\n{}", shown::head(&person, call.today)))
+                Ok(format!("They are one person:\n{}", render::head(&person, call.today)))
             }
         };
         told.map(Outcome::Text)
     }
 
-    async fn everybody(&self, invocation: &Invocation, call: &Call) -> Result<Vec<Person>, Outcome> {
-        let cards = self.look_up(invocation, call, Who::Everybody).await?;
+    async fn everybody(&self, invocation: &Invocation, call: &PeopleCall) -> Result<Vec<Person>, Outcome> {
+        let cards = self.look_up(invocation, call, PersonQuery::Everybody).await?;
         Ok(cards.into_iter().map(|card| card.person).collect())
     }
 
-    async fn look_up(&self, invocation: &Invocation, call: &Call, who: Who) -> Result<Vec<Card>, Outcome> {
+    async fn look_up(
+        &self,
+        invocation: &Invocation,
+        call: &PeopleCall,
+        who: PersonQuery,
+    ) -> Result<Vec<PersonCard>, Outcome> {
         let scopes = match call.fields.audience {
             Audience::Me => visible(&invocation.principal, invocation.place),
             Audience::Everyone => vec![call.whose.scope],
         };
-        let found = self.store.read(async |tx| LookUp { scopes, who, now: invocation.now }.run(tx).await).await;
+        let found = self.store.read(async |tx| LookUpPeople { scopes, who, now: invocation.now }.run(tx).await).await;
         found.map_err(failed)?.map_err(refused)
     }
 
@@ -171,15 +178,15 @@ impl ManagePeople {
         self.store.write(unit).await.map_err(failed)?.map_err(refused)
     }
 
-    async fn save(&self, invocation: &Invocation, call: &Call, adds: bool) -> Result<String, Outcome> {
+    async fn save(&self, invocation: &Invocation, call: &PeopleCall, adds: bool) -> Result<String, Outcome> {
         let details = call.details(invocation).map_err(refused)?;
-        let save = Save { whose: call.whose.clone(), name: call.name()?, details, adds, at: invocation.now };
+        let save = SavePerson { whose: call.whose.clone(), name: call.name()?, details, adds, at: invocation.now };
         let saved = self.change(async move |tx| save.run(tx).await).await?;
         let known = if saved.added { "Added" } else { "Known as" };
-        Ok(format!("{known}:\n{}", shown::head(&saved.person, call.today)))
+        Ok(format!("{known}:\n{}", render::head(&saved.person, call.today)))
     }
 
-    async fn add_fact(&self, invocation: &Invocation, call: &Call) -> Result<String, Outcome> {
+    async fn add_fact(&self, invocation: &Invocation, call: &PeopleCall) -> Result<String, Outcome> {
         let fields = &call.fields;
         let category = required(fields.category.as_ref(), "category")?.to_lowercase();
         let (key, value) = (required(fields.key.as_ref(), "key")?, required(fields.value.as_ref(), "value")?);
@@ -195,29 +202,29 @@ impl ManagePeople {
         let (scope, user, run, at) = (call.whose.scope, invocation.principal.user, invocation.run, invocation.now);
         let taint = invocation.taint.clone();
         let (shown_key, shown_value) = (key.clone(), value.clone());
-        let tell = Tell {
+        let tell = TellFact {
             whose: call.whose.clone(),
             about: Some(call.name()?),
             adds: false,
-            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
+            fact: ToldFact { scope, user, category, key, value, person: None, valid_until, run, taint, at },
             today: call.today,
         };
         let told = self.change(async move |tx| tell.run(tx).await).await?;
         Ok(remember_fact::told(&told, &shown_key, &shown_value, fields.audience))
     }
 
-    async fn forget_fact(&self, call: &Call) -> Result<String, Outcome> {
+    async fn forget_fact(&self, call: &PeopleCall) -> Result<String, Outcome> {
         let (name, key) = (call.name()?, required(call.fields.key.as_ref(), "key")?);
-        let forget = ForgetAbout { whose: call.whose.clone(), name, key: key.clone() };
+        let forget = ForgetPersonFact { whose: call.whose.clone(), name, key: key.clone() };
         Ok(match self.change(async move |tx| forget.run(tx).await).await? {
             Some(person) => format!("Forgotten: {}, {key}.", person.name),
             None => "Nothing is known under that key: nothing was forgotten.".to_owned(),
         })
     }
 
-    async fn remove(&self, call: &Call) -> Result<String, Outcome> {
+    async fn remove(&self, call: &PeopleCall) -> Result<String, Outcome> {
         let name = call.name()?;
-        let remove = Remove { whose: call.whose.clone(), name };
+        let remove = RemovePerson { whose: call.whose.clone(), name };
         match self.store.write(async move |tx| remove.run(tx).await).await.map_err(failed)? {
             Ok(person) => Ok(format!("Removed, with all that was known: {}.", person.name)),
             // It may have been done before a crash.
@@ -229,19 +236,19 @@ impl ManagePeople {
     }
 }
 
-impl Call {
+impl PeopleCall {
     fn name(&self) -> Result<String, Outcome> {
         required(self.fields.name.as_ref(), "name")
     }
 
-    fn details(&self, invocation: &Invocation) -> Result<Details, PeopleError> {
+    fn details(&self, invocation: &Invocation) -> Result<PersonDetails, PeopleError> {
         let Fields { new_name, relation, birthday, identities, drop_identities, user, .. } = &self.fields;
         let parse = |all: &[String]| all.iter().map(|text| Identity::parse(text)).collect::<Result<Vec<_>, _>>();
         let hob_user = |text: &str| match text.trim() {
             "me" => HobUser::Known(invocation.principal.user),
             name => HobUser::Called(name.to_owned()),
         };
-        Ok(Details {
+        Ok(PersonDetails {
             name: new_name.as_deref().map(|name| tidy(name, "new_name")).transpose()?,
             relation: field(relation.as_ref(), |text| tidy(text, "relation"))?,
             birthday: field(birthday.as_ref(), |text| Ok(Birthday::parse(text, self.today)?))?,
@@ -253,11 +260,14 @@ impl Call {
 }
 
 /// What becomes of a field: left out it stays, empty it goes.
-fn field<T>(text: Option<&String>, read: impl FnOnce(&str) -> Result<T, PeopleError>) -> Result<Field<T>, PeopleError> {
+fn field<T>(
+    text: Option<&String>,
+    read: impl FnOnce(&str) -> Result<T, PeopleError>,
+) -> Result<FieldChange<T>, PeopleError> {
     match text {
-        None => Ok(Field::Keep),
-        Some(text) if text.trim().is_empty() => Ok(Field::Clear),
-        Some(text) => read(text).map(Field::Set),
+        None => Ok(FieldChange::Keep),
+        Some(text) if text.trim().is_empty() => Ok(FieldChange::Clear),
+        Some(text) => read(text).map(FieldChange::Set),
     }
 }
 
@@ -281,7 +291,7 @@ impl Tool for ManagePeople {
     }
 
     /// Whoever only looks changes nothing.
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let action = invocation.arguments.get("action").and_then(Value::as_str);
         let looks = matches!(action, Some("list" | "show" | "upcoming_birthdays"));
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })

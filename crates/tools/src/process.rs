@@ -17,9 +17,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
-use crate::leftovers::Leftovers;
+use crate::process_reaper::ProcessReaper;
 use crate::sandbox::Sandbox;
-use crate::sandbox::confined::{Confined, Scratch};
+use crate::sandbox::confinement::{Confinement, ScratchDir};
 use hob_config::environment::Environment;
 use hob_telemetry::tasks;
 
@@ -27,7 +27,7 @@ use hob_telemetry::tasks;
 const REST: Duration = Duration::from_secs(1);
 
 /// What is to be run.
-pub(super) struct Errand {
+pub(super) struct ProcessSpec {
     /// The program and its arguments.
     pub(super) vector: Vec<String>,
     /// Where.
@@ -39,18 +39,18 @@ pub(super) struct Errand {
     /// How much is kept of each of its two outputs, in bytes.
     pub(super) bytes_max: usize,
     /// Whose mark it carries.
-    pub(super) leftovers: Leftovers,
+    pub(super) leftovers: ProcessReaper,
     /// The walls around it; none: it is the operator's own, and may go on in another session after its end.
-    pub(super) confined: Option<Confined>,
+    pub(super) confined: Option<Confinement>,
 }
 
 /// The same, where it is known what its walls can be.
 pub(super) struct Ready<'a> {
-    errand: &'a Errand,
-    walls: Option<(&'a Confined, &'a Sandbox)>,
+    errand: &'a ProcessSpec,
+    walls: Option<(&'a Confinement, &'a Sandbox)>,
 }
 
-impl Errand {
+impl ProcessSpec {
     /// Waits until it is known what its walls can be.
     pub(super) async fn ready(&self) -> Ready<'_> {
         let walls = match &self.confined {
@@ -62,7 +62,7 @@ impl Errand {
 }
 
 /// How it ended.
-pub(super) struct Ended {
+pub(super) struct ProcessOutput {
     /// Its own word.
     pub(super) status: ExitStatus,
     /// Its standard output, with the middle left out if there was too much of it.
@@ -71,7 +71,7 @@ pub(super) struct Ended {
     pub(super) err: String,
 }
 
-impl Ended {
+impl ProcessOutput {
     /// Everything it printed.
     pub(super) fn printed(&self) -> String {
         let parts = [self.out.trim_end(), self.err.trim_end()];
@@ -83,8 +83,8 @@ impl Ended {
 ///
 /// # Errors
 /// When it could not be started.
-pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
-    let mut started = start(&errand.ready().await, Outputs::Apart)?;
+pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
+    let mut started = start(&errand.ready().await, OutputRouting::Apart)?;
     let child = &mut started.child;
     let (stdin, stdout, stderr) = (started.stdin.take(), child.stdout.take(), child.stderr.take());
     // Whoever holds the pipe open after the command has ended is not waited for: the group is killed on return.
@@ -107,11 +107,11 @@ pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
             Err(_elapsed) => ("(its output was held open by a child and is lost)".to_owned(), String::new()),
         },
     };
-    Ok(Ended { status, out, err })
+    Ok(ProcessOutput { status, out, err })
 }
 
 /// Where its two outputs go.
-pub(super) enum Outputs {
+pub(super) enum OutputRouting {
     /// Each into a pipe of its own.
     Apart,
     /// Both into this one, in their order.
@@ -119,47 +119,47 @@ pub(super) enum Outputs {
 }
 
 /// A program at work. Dropping it kills it with everything it started.
-pub(super) struct Started {
+pub(super) struct RunningProcess {
     /// The program, or the first of the processes that hold it.
     pub(super) child: Child,
     /// Where its input goes.
     pub(super) stdin: Option<ChildStdin>,
-    _end: End,
+    _end: ProcessCleanup,
 }
 
 /// Starts it.
 ///
 /// # Errors
 /// When it could not be started.
-pub(super) fn start(ready: &Ready<'_>, outputs: Outputs) -> io::Result<Started> {
-    let Prepared { mut command, sweep, scratch } = prepare(ready)?;
+pub(super) fn start(ready: &Ready<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
+    let PreparedCommand { mut command, sweep, scratch } = prepare(ready)?;
     command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
     match outputs {
-        Outputs::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
-        Outputs::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
+        OutputRouting::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+        OutputRouting::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
     };
-    let mut end = End { group: None, sweep, scratch };
+    let mut end = ProcessCleanup { group: None, sweep, scratch };
     let mut child = command.spawn()?;
     end.group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let stdin = child.stdin.take();
-    Ok(Started { child, stdin, _end: end })
+    Ok(RunningProcess { child, stdin, _end: end })
 }
 
 /// A program that is about to be started, behind its walls if it has any.
-pub(super) struct Prepared {
+pub(super) struct PreparedCommand {
     /// It, but for its input and outputs.
     pub(super) command: Command,
     /// By which those of its processes are found that nothing else ends.
-    pub(super) sweep: Option<Leftovers>,
+    pub(super) sweep: Option<ProcessReaper>,
     /// What it has to itself.
-    pub(super) scratch: Option<Scratch>,
+    pub(super) scratch: Option<ScratchDir>,
 }
 
 /// Prepares it.
 ///
 /// # Errors
 /// When there is no program, or no folder for it.
-pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepared> {
+pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<PreparedCommand> {
     let scratch = walls.map(|(confined, _)| confined.scratch()).transpose()?;
     let within = walls.zip(scratch.as_ref());
     let wrapped = within.and_then(|((confined, sandbox), scratch)| confined.vector(sandbox, (scratch, &errand.vector)));
@@ -171,7 +171,7 @@ pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepar
     let mut command = Command::new(program);
     command.args(rest).env_clear().envs(clean_environment());
     let sweep = within.map(|((confined, sandbox), scratch)| {
-        let this = Leftovers::of_call();
+        let this = ProcessReaper::of_call();
         command.envs([this.mark()]);
         command.env("PATH", confined.path(sandbox)).env("TMPDIR", scratch.temporary());
         command.envs(confined.home().map(|home| ("HOME", home)));
@@ -185,7 +185,7 @@ pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepar
     }
     let (mark, whose) = errand.leftovers.mark();
     command.env(mark, whose).current_dir(&errand.dir);
-    Ok(Prepared { command, sweep: sweep.flatten(), scratch })
+    Ok(PreparedCommand { command, sweep: sweep.flatten(), scratch })
 }
 
 /// What a child sees of the environment: no secret is in it.
@@ -196,14 +196,14 @@ pub(super) fn clean_environment() -> impl Iterator<Item = (&'static str, String)
 }
 
 /// Kills the whole process group when the call is dropped: stopped, timed out, or the daemon leaves.
-struct End {
+struct ProcessCleanup {
     group: Option<Pid>,
     /// By which those are found that have left the group.
-    sweep: Option<Leftovers>,
-    scratch: Option<Scratch>,
+    sweep: Option<ProcessReaper>,
+    scratch: Option<ScratchDir>,
 }
 
-impl Drop for End {
+impl Drop for ProcessCleanup {
     fn drop(&mut self) {
         if let Some(group) = self.group
             && let Err(error) = kill_process_group(group, Signal::KILL)
@@ -216,7 +216,7 @@ impl Drop for End {
             if let Some(sweep) = sweep {
                 sweep.kill().await;
             }
-            Scratch::delete(scratch).await;
+            ScratchDir::delete(scratch).await;
         });
     }
 }
@@ -235,7 +235,7 @@ async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> Stri
     let Some(mut source) = source else {
         return String::new();
     };
-    let mut kept = Kept::new(bytes_max);
+    let mut kept = StreamCapture::new(bytes_max);
     let mut buffer = [0_u8; 8192];
     loop {
         match source.read(&mut buffer).await {
@@ -251,14 +251,14 @@ async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> Stri
 }
 
 /// The head and the tail of a stream of any length.
-struct Kept {
+struct StreamCapture {
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     lost: usize,
 }
 
-impl Kept {
+impl StreamCapture {
     fn new(bytes_max: usize) -> Self {
         Self { half: bytes_max / 2, head: Vec::new(), tail: VecDeque::new(), lost: 0 }
     }
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     fn kept(text: &str, bytes_max: usize, step: usize) -> String {
-        let mut kept = Kept::new(bytes_max);
+        let mut kept = StreamCapture::new(bytes_max);
         text.as_bytes().chunks(step).for_each(|piece| kept.take(piece));
         kept.into_text()
     }

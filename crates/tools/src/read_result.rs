@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
-use crate::results::{ResultId, Results};
+use crate::results::{ResultId, ResultStore};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::RunId;
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_store::error::StoreError;
 use hob_store::{Store, Tx, messages, runs};
 
@@ -32,14 +32,14 @@ struct Arguments {
 pub struct ReadResult {
     spec: ToolSpec,
     store: Store,
-    results: Results,
+    results: ResultStore,
     chars_max: usize,
 }
 
 impl ReadResult {
     /// Reads from `results`, at most `chars_max` characters at once.
     #[must_use]
-    pub fn new(store: Store, results: Results, chars_max: usize) -> Self {
+    pub fn new(store: Store, results: ResultStore, chars_max: usize) -> Self {
         let about = "Reads a part of an earlier tool result that was too long to be shown whole.";
         Self { spec: spec_of::<Arguments>("read_result", about, true).on_need(), store, results, chars_max }
     }
@@ -48,7 +48,7 @@ impl ReadResult {
 /// Whether a run belongs to the same conversation and person as the one that asks. None: it does not. Else what the other had
 /// read by its end that nobody vouches for.
 async fn belong_together(tx: &mut Tx, asking: RunId, asked: RunId) -> Result<Option<Taint>, StoreError> {
-    if !runs::look::belong_together(tx, asking, asked).await? {
+    if !runs::queries::belong_together(tx, asking, asked).await? {
         return Ok(None);
     }
     Ok(Some(Taint::of_stored(messages::taint_of(tx, asked).await?.as_deref())))
@@ -83,7 +83,7 @@ impl Tool for ReadResult {
             Err(error) => Outcome::Error(format!("The result {id} could not be read: {error}.")),
         };
         // Which of that run's words they are, nobody knows any more.
-        if taint.is_clean() { outcome } else { outcome.from(Source::new(Origin::Tool, &format!("result {id}"))) }
+        if taint.is_clean() { outcome } else { outcome.from(OriginSource::new(Origin::Tool, &format!("result {id}"))) }
     }
 }
 

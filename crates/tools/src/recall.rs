@@ -5,18 +5,18 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::keeping::{day, line, remembered, rests_on};
-use crate::manage_people::shown::card;
+use crate::manage_people::render::card;
+use crate::memory_tools::{day, line, remembered, rests_on};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
 use hob_core::policy::memory::visible;
-use hob_memory::looked_up;
-use hob_memory::nearby::Standing;
-use hob_memory::people::{Card, LookUp, PeopleError, Who};
-use hob_memory::recall::answers::{Answer, HEAD};
-use hob_memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
+use hob_memory::embedding_service::EmbeddingStatus;
+use hob_memory::model_lookups;
+use hob_memory::people::{LookUpPeople, PeopleError, PersonCard, PersonQuery};
+use hob_memory::recall::answers::{HEAD, PastAnswer};
+use hob_memory::recall::{Fragment, Memory, RecallLimits, RecallQuestion, Recollection, SearchMode};
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
 
@@ -59,13 +59,13 @@ pub struct RecallTool {
 }
 
 /// What was found.
-struct Found {
+struct RecallResult {
     facts: Vec<Fact>,
-    people: Vec<Card>,
+    people: Vec<PersonCard>,
     said: Recollection,
 }
 
-impl Found {
+impl RecallResult {
     /// What nobody vouches for in what is shown of it.
     fn taints(&self) -> Vec<Taint> {
         let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
@@ -84,23 +84,26 @@ impl RecallTool {
         Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }
     }
 
-    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<Found, StoreError> {
+    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<RecallResult, StoreError> {
         let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
         let Arguments { query, what } = arguments;
-        let mut found = Found {
+        let mut found = RecallResult {
             facts: Vec::new(),
             people: Vec::new(),
             said: Recollection {
                 fragments: Vec::new(),
                 salient: Vec::new(),
                 answers: Vec::new(),
-                means: Means::WordsAndMeaning,
+                means: SearchMode::WordsAndMeaning,
             },
         };
         if matches!(what, What::Facts | What::All) {
-            let who = Who::SpokenOf(query.clone());
-            let people =
-                self.memory.store.read(async |tx| LookUp { scopes: scopes.clone(), who, now }.run(tx).await).await?;
+            let who = PersonQuery::SpokenOf(query.clone());
+            let people = self
+                .memory
+                .store
+                .read(async |tx| LookUpPeople { scopes: scopes.clone(), who, now }.run(tx).await)
+                .await?;
             found.people = match people {
                 Ok(people) => people.into_iter().take(PEOPLE_MAX).collect(),
                 Err(PeopleError::Store(error)) => return Err(error),
@@ -110,7 +113,7 @@ impl RecallTool {
             found.facts = self
                 .memory
                 .store
-                .read(async |tx| looked_up::matching_facts(tx, &scopes, &query, LIMIT, now).await)
+                .read(async |tx| model_lookups::matching_facts(tx, &scopes, &query, LIMIT, now).await)
                 .await?;
             let on_card =
                 |fact: &Fact| found.people.iter().any(|card| card.facts.iter().any(|known| known.id == fact.id));
@@ -119,32 +122,34 @@ impl RecallTool {
         if what != What::Facts {
             let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
             let bill = invocation.bill();
-            let question = Question { text: query, scopes, turn: None, window: None, limits, now, bill };
+            let question = RecallQuestion { text: query, scopes, turn: None, window: None, limits, now, bill };
             if what == What::Answers {
                 found.said.answers = self.memory.answers(&question).await?;
                 return Ok(found);
             }
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
-            let asking = self.memory.store.read(async |tx| looked_up::said_in(tx, invocation.run).await).await?;
+            let asking = self.memory.store.read(async |tx| model_lookups::said_in(tx, invocation.run).await).await?;
             found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
         }
         Ok(found)
     }
 
     /// What is found and used matters more from now on; where that cannot be noted, it was found all the same.
-    async fn mark(&self, found: &Found, at: Timestamp) {
+    async fn mark(&self, found: &RecallResult, at: Timestamp) {
         let on_cards = found.people.iter().flat_map(|card| &card.facts).map(|fact| fact.id);
         let facts: Vec<_> = found.facts.iter().map(|fact| fact.id).chain(on_cards).collect();
         if facts.is_empty() {
             return;
         }
-        if let Err(error) = self.memory.store.write(async move |tx| looked_up::mark_used(tx, &facts, at).await).await {
+        if let Err(error) =
+            self.memory.store.write(async move |tx| model_lookups::mark_used(tx, &facts, at).await).await
+        {
             tracing::warn!(%error, "recall.unmarked: what was looked up could not be marked as used");
         }
     }
 
-    fn show(&self, found: &Found, invocation: &Invocation) -> String {
+    fn show(&self, found: &RecallResult, invocation: &Invocation) -> String {
         let today = invocation.now.to_zoned(self.memory.zone.clone()).date();
         let people = found.people.iter().map(|found| card(found, today, &self.memory.zone));
         let facts = found.facts.iter().map(|fact| self.fact(fact));
@@ -179,7 +184,7 @@ impl RecallTool {
     }
 
     /// As it stands in the context where a message asks for it.
-    fn answer(&self, answer: &Answer) -> String {
+    fn answer(&self, answer: &PastAnswer) -> String {
         let quoted = |text: &str, chars_max| format!("\"{}\"", line(text, chars_max).replace('"', "'"));
         let asked = answer.asked.as_deref().map(|asked| format!(" (to: {})", quoted(asked, BEFORE_MAX)));
         let (day, text) = (day(answer.at, &self.memory.zone), quoted(&answer.text, SHOWN_MAX));
@@ -187,10 +192,10 @@ impl RecallTool {
     }
 
     /// Says so where memory goes by words alone and should not.
-    fn degraded(&self, means: Means) -> Option<String> {
+    fn degraded(&self, means: SearchMode) -> Option<String> {
         let standing = self.memory.nearby.standing();
-        let wanted = matches!(standing, Standing::Starting { .. } | Standing::Degraded { .. });
-        (means == Means::Words && wanted)
+        let wanted = matches!(standing, EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. });
+        (means == SearchMode::Words && wanted)
             .then(|| "(Looked for by words alone for now: say it in other words if something is missing.)".to_owned())
     }
 }

@@ -5,15 +5,15 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::keeping::{Audience, end_of, scope};
+use crate::memory_tools::{Audience, end_of, scope};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Risk, ToolFacts};
 use hob_core::policy::restricted::may_keep;
-use hob_memory::facts::keep::Remembered;
-use hob_memory::facts::{Remember, holds_until};
-use hob_memory::people::change::{Tell, Told, Whose};
+use hob_memory::facts::keep::RememberOutcome;
+use hob_memory::facts::{ToldFact, holds_until};
+use hob_memory::people::change::{ChangeContext, TellFact, TellOutcome};
 use hob_store::Store;
 
 /// The longest category, key or value, in characters.
@@ -59,7 +59,7 @@ impl RememberFact {
     }
 
     /// What is to be kept, or why it is not.
-    fn shaped(&self, invocation: &Invocation, arguments: Arguments) -> Result<Tell, Outcome> {
+    fn shaped(&self, invocation: &Invocation, arguments: Arguments) -> Result<TellFact, Outcome> {
         let clean = |text: &str| text.trim().to_owned();
         let (category, key, value) =
             (clean(&arguments.category).to_lowercase(), clean(&arguments.key), clean(&arguments.value));
@@ -75,29 +75,33 @@ impl RememberFact {
         };
         let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
         let taint = invocation.taint.clone();
-        Ok(Tell {
-            whose: Whose { scope, caller: invocation.principal.clone(), place: invocation.place },
+        Ok(TellFact {
+            whose: ChangeContext { scope, caller: invocation.principal.clone(), place: invocation.place },
             about: arguments.about.map(|about| clean(&about)).filter(|about| !about.is_empty()),
             adds: true,
-            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
+            fact: ToldFact { scope, user, category, key, value, person: None, valid_until, run, taint, at },
             today: at.to_zoned(self.zone.clone()).date(),
         })
     }
 }
 
 /// What came of it, for the model.
-pub(super) fn told(told: &Told, key: &str, value: &str, audience: Audience) -> String {
+pub(super) fn told(told: &TellOutcome, key: &str, value: &str, audience: Audience) -> String {
     let of = told.person.as_ref().map_or(String::new(), |person| format!("{}: ", person.name));
     let everyone = if audience == Audience::Everyone { ", for everyone" } else { "" };
     let what = format!("{of}{key}: {value}");
     let kept = match &told.fact {
-        Remembered::Known { settled: None, .. } => format!("Known already: {what}{everyone}."),
-        Remembered::Rival { current, .. } => format!("Remembered beside what is known ({current}): {what}{everyone}."),
-        Remembered::Past { .. } => format!("Remembered as what was once so: {what}{everyone}."),
-        Remembered::New { .. } | Remembered::Superseded { .. } | Remembered::Known { .. } => match told.fact.before() {
-            Some(before) => format!("Remembered{everyone}: {what} (before: {before})."),
-            None => format!("Remembered{everyone}: {what}."),
-        },
+        RememberOutcome::Known { settled: None, .. } => format!("Known already: {what}{everyone}."),
+        RememberOutcome::Rival { current, .. } => {
+            format!("Remembered beside what is known ({current}): {what}{everyone}.")
+        }
+        RememberOutcome::Past { .. } => format!("Remembered as what was once so: {what}{everyone}."),
+        RememberOutcome::New { .. } | RememberOutcome::Superseded { .. } | RememberOutcome::Known { .. } => {
+            match told.fact.before() {
+                Some(before) => format!("Remembered{everyone}: {what} (before: {before})."),
+                None => format!("Remembered{everyone}: {what}."),
+            }
+        }
     };
     match (&told.person, &told.added) {
         (Some(person), Some(near)) if near.is_empty() => format!("{kept} {} is new.", person.name),

@@ -4,7 +4,7 @@
 //! synced before the event that refers to them is committed.
 //!
 //! Never: a name from outside as a part of a path; see [`ResultId::parse`].
-//! Start at [`Results::shown`]; [`crate::read_result`] reads them.
+//! Start at [`ResultStore::shown`]; [`crate::read_result`] reads them.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -53,11 +53,11 @@ impl ResultId {
 
 /// The results that are kept in one data directory.
 #[derive(Debug, Clone)]
-pub struct Results {
+pub struct ResultStore {
     dir: PathBuf,
 }
 
-impl Results {
+impl ResultStore {
     /// Those of this data directory.
     #[must_use]
     pub fn of(data_dir: &Path) -> Self {
@@ -66,7 +66,7 @@ impl Results {
 
     /// What the model is shown of a result: all of it, or head and tail and where the whole is.
     pub async fn shown(&self, id: ResultId, text: String, chars_max: usize) -> String {
-        let Some(ends) = Ends::of(&text, chars_max) else {
+        let Some(ends) = HeadAndTail::of(&text, chars_max) else {
             return text;
         };
         let (head, tail, left_out) = (ends.head.to_owned(), ends.tail.to_owned(), ends.left_out);
@@ -178,13 +178,13 @@ fn keep(path: &Path, text: &str) -> io::Result<()> {
 
 /// The head and the tail of a text that is too long.
 #[derive(Debug, PartialEq, Eq)]
-struct Ends<'a> {
+struct HeadAndTail<'a> {
     head: &'a str,
     tail: &'a str,
     left_out: usize,
 }
 
-impl<'a> Ends<'a> {
+impl<'a> HeadAndTail<'a> {
     /// None if it is short enough.
     fn of(text: &'a str, chars_max: usize) -> Option<Self> {
         // Most are short: a text has at most as many characters as bytes.
@@ -252,11 +252,11 @@ mod tests {
 
     #[test]
     fn c9_the_middle_goes_at_the_first_character_too_many() {
-        assert_eq!(Ends::of("äöüß", 4), None);
-        assert_eq!(Ends::of("äöüßa", 4), Some(Ends { head: "äö", tail: "ßa", left_out: 1 }));
-        assert_eq!(Ends::of("abcdef", 5), Some(Ends { head: "ab", tail: "ef", left_out: 2 }));
-        assert_eq!(Ends::of("", 0), None);
-        assert_eq!(Ends::of("a", 0), Some(Ends { head: "", tail: "", left_out: 1 }));
+        assert_eq!(HeadAndTail::of("äöüß", 4), None);
+        assert_eq!(HeadAndTail::of("äöüßa", 4), Some(HeadAndTail { head: "äö", tail: "ßa", left_out: 1 }));
+        assert_eq!(HeadAndTail::of("abcdef", 5), Some(HeadAndTail { head: "ab", tail: "ef", left_out: 2 }));
+        assert_eq!(HeadAndTail::of("", 0), None);
+        assert_eq!(HeadAndTail::of("a", 0), Some(HeadAndTail { head: "", tail: "", left_out: 1 }));
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
     #[tokio::test]
     async fn c9_what_is_cut_can_be_read_whole_by_its_id() {
         let dir = tempfile::tempdir().unwrap();
-        let results = Results::of(dir.path());
+        let results = ResultStore::of(dir.path());
         assert_eq!(results.shown(id(), "short".to_owned(), 10).await, "short");
         assert!(results.read(&id()).await.is_err(), "what is short needs no file");
         let long = "0123456789abcdefghij".to_owned();
@@ -293,7 +293,7 @@ mod tests {
     async fn c9_a_result_that_cannot_be_kept_is_cut_all_the_same() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("results"), "in the way").unwrap();
-        let shown = Results::of(dir.path()).shown(id(), "0123456789ab".to_owned(), 10).await;
+        let shown = ResultStore::of(dir.path()).shown(id(), "0123456789ab".to_owned(), 10).await;
         insta::assert_snapshot!(shown, @r"
         01234
         … 2 characters left out …
@@ -305,7 +305,7 @@ mod tests {
     #[tokio::test]
     async fn c9_results_are_deleted_after_a_month() {
         let dir = tempfile::tempdir().unwrap();
-        let results = Results::of(dir.path());
+        let results = ResultStore::of(dir.path());
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         results.sweep(now).await;
         let age = |id: &ResultId, age: Duration| {

@@ -7,27 +7,27 @@
 //! Never: fewer walls than were told of; a program whose walls fail is not run.
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
 
-mod attempt;
-mod calls;
-pub mod confined;
+pub mod confinement;
 mod disk;
-mod furnish;
-pub mod inside;
+mod escape_attempts;
+pub mod launcher;
 mod layout;
-pub mod own;
-pub mod private;
 pub mod probe;
+pub mod process_hardening;
+pub mod program_sandbox;
 pub mod removal;
+mod restrictions;
+mod root_fs;
 pub mod spec;
+mod syscalls;
 pub mod trial;
-mod walls;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::sandbox::spec::{Overlay, Reach, Spec, Stage, Trial};
+use crate::sandbox::spec::{EscapeTrial, Overlay, SandboxAccess, Spec, Stage};
 
 /// What holds here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl Sandbox {
 
     /// What this process is to run so that `vector` runs within the walls, and ends with this process. None: there is no sandbox.
     #[must_use]
-    pub fn vector(&self, room: &Room, vector: &[String]) -> Option<Vec<OsString>> {
+    pub fn vector(&self, room: &SandboxProfile, vector: &[String]) -> Option<Vec<OsString>> {
         self.is_there().then(|| {
             let mut all = way_in(&self.program, self.namespaces(), room, None);
             all.extend(vector.iter().map(OsString::from));
@@ -153,9 +153,9 @@ impl Sandbox {
 
 /// What a program may reach, and the folder that is its alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Room {
+pub struct SandboxProfile {
     /// What it may reach.
-    pub reach: Reach,
+    pub reach: SandboxAccess,
     /// The folders whose copies it works in; only where [`Sandbox::overlays`] says so.
     pub overlays: Vec<Overlay>,
     /// The folder for what it keeps for a moment; whoever runs it makes and deletes it.
@@ -163,16 +163,21 @@ pub struct Room {
 }
 
 /// The arguments that come before the program's own.
-fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: Option<Trial>) -> Vec<OsString> {
+fn way_in(
+    program: &Path,
+    namespaces: Option<&Namespaces>,
+    room: &SandboxProfile,
+    trial: Option<EscapeTrial>,
+) -> Vec<OsString> {
     let stage = if namespaces.is_some() { Stage::Outer } else { Stage::Bare };
     let bubblewrap = match namespaces {
         Some(Namespaces::Bubblewrap(program)) => Some(program.clone()),
         Some(Namespaces::Own) | None => None,
     };
-    let Room { reach, overlays, temporary } = room.clone();
+    let SandboxProfile { reach, overlays, temporary } = room.clone();
     let (parent, own) = (std::process::id(), program.to_owned());
     let spec = Spec { stage, parent, program: own, bubblewrap, lifeline: None, reach, temporary, overlays, trial };
-    let mut all: Vec<OsString> = vec![program.into(), OsString::from(inside::ENTRY)];
+    let mut all: Vec<OsString> = vec![program.into(), OsString::from(launcher::ENTRY)];
     // Of paths, numbers and words JSON can always be made.
     all.extend(serde_json::to_string(&spec).map(OsString::from));
     all

@@ -22,7 +22,7 @@ struct Arguments {}
 
 /// What is known of this Hob since its start.
 #[derive(Debug, Clone)]
-pub struct Household {
+pub struct InstanceInfo {
     /// When it started.
     pub started: Timestamp,
     /// Where it lives.
@@ -40,13 +40,13 @@ pub struct Household {
 /// The tool.
 pub struct SystemInfo {
     spec: ToolSpec,
-    household: Household,
+    household: InstanceInfo,
 }
 
 impl SystemInfo {
     /// Tells of this household.
     #[must_use]
-    pub fn new(household: Household) -> Self {
+    pub fn new(household: InstanceInfo) -> Self {
         let spec = spec_of::<Arguments>("system_info", ABOUT, true).of("system", Role::User).on_need();
         Self { spec, household }
     }
@@ -71,8 +71,8 @@ impl Tool for SystemInfo {
     }
 }
 
-fn about(household: &Household, now: Timestamp) -> Vec<String> {
-    let Household { started, zone, models, personas, channels, .. } = household;
+fn about(household: &InstanceInfo, now: Timestamp) -> Vec<String> {
+    let InstanceInfo { started, zone, models, personas, channels, .. } = household;
     let all = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     vec![
         format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(now.as_second() - started.as_second())),
@@ -137,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn it_tells_of_hob_and_of_the_machine() {
         let dir = tempfile::tempdir().unwrap();
-        let household = Household {
+        let household = InstanceInfo {
             started: Timestamp::from_second(-93_600).unwrap(),
             zone: TimeZone::UTC,
             data_dir: dir.path().to_owned(),

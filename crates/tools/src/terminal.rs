@@ -15,20 +15,20 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::desk::{Again, Begun, Desk};
-use crate::leftovers::Leftovers;
-use crate::process::Errand;
+use crate::draft_workspace::{CallPreparation, DraftWorkspace, RetrySafety};
+use crate::process::ProcessSpec;
+use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
-use crate::sandbox::confined::Confined;
-use crate::terminal::job::{Job, Jobs, Order, RUNNING_MAX, State, Work, gather, locked};
+use crate::sandbox::confinement::Confinement;
+use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather, locked};
 use crate::workspace::Workspace;
-use crate::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{SessionKey, UserId};
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
-use hob_core::policy::shell::{self, Verdict};
+use hob_core::policy::shell::{self, CommandVerdict};
 
 mod job;
 mod judge;
@@ -107,7 +107,7 @@ enum Named {
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The walls around each command, and the drafts that it works in.
-    pub desk: Desk,
+    pub desk: DraftWorkspace,
     /// Where commands work.
     pub workspace: Workspace,
     /// What reads them.
@@ -124,7 +124,7 @@ pub struct Settings {
 pub struct Terminal {
     spec: ToolSpec,
     settings: Settings,
-    leftovers: Leftovers,
+    leftovers: ProcessReaper,
     jobs: Jobs,
 }
 
@@ -142,7 +142,7 @@ impl Terminal {
             ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Execute, ..ToolFacts::default() };
         let spec = spec_of::<Fields>("terminal", about, false).of("terminal", Role::User).with(facts);
         let timeout = Timeout::Own(Duration::from_secs(TIMEOUT_SECS_MAX) + MARGIN);
-        let leftovers = Leftovers::of(&settings.data_dir);
+        let leftovers = ProcessReaper::of(&settings.data_dir);
         Self { spec: ToolSpec { timeout, ..spec }, settings, leftovers, jobs: Jobs::default() }
     }
 
@@ -161,7 +161,13 @@ impl Terminal {
         Ok(resolved)
     }
 
-    fn errand(&self, command: &str, fields: &Fields, confined: &Confined, place: DraftUse) -> Result<Errand, String> {
+    fn errand(
+        &self,
+        command: &str,
+        fields: &Fields,
+        confined: &Confinement,
+        place: DraftUse,
+    ) -> Result<ProcessSpec, String> {
         let Settings { workspace, shell, .. } = &self.settings;
         let home = workspace.root.display().to_string();
         let (dir, said) = match (self.dir(fields.dir.as_deref()), &fields.dir) {
@@ -173,7 +179,7 @@ impl Terminal {
             }
             (Err(why), _) => return Err(why),
         };
-        Ok(Errand {
+        Ok(ProcessSpec {
             vector: [&[shell.display().to_string(), "-c".to_owned()], &said[..]].concat(),
             dir,
             environment: vec![("HOME".to_owned(), home), ("TERM".to_owned(), "dumb".to_owned())],
@@ -193,16 +199,16 @@ impl Terminal {
     /// What a command printed is vouched for by nobody, unless the operator does.
     fn told(&self, printed: bool, outcome: Outcome) -> Outcome {
         if printed && !self.settings.trusted_output {
-            return outcome.from(Source::new(Origin::Tool, "terminal"));
+            return outcome.from(OriginSource::new(Origin::Tool, "terminal"));
         }
         outcome
     }
 
     async fn run(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
-        let bench = match self.settings.desk.begin(invocation, Again::Unsafe).await? {
-            Begun::Work(bench) => bench,
-            Begun::Over { text, is_error: true } => return Err(text),
-            Begun::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
+        let bench = match self.settings.desk.begin(invocation, RetrySafety::Unsafe).await? {
+            CallPreparation::Work(bench) => bench,
+            CallPreparation::Over { text, is_error: true } => return Err(text),
+            CallPreparation::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
         };
         let outcome = self.finish(command, fields, &bench.confined, invocation.draft).await;
         // What it changed counts whatever came of it.
@@ -214,14 +220,14 @@ impl Terminal {
         &self,
         command: &str,
         fields: &Fields,
-        confined: &Confined,
+        confined: &Confinement,
         place: DraftUse,
     ) -> Result<Outcome, String> {
         let errand = self.errand(command, fields, confined, place)?;
         let asked = fields.timeout_secs.map(Duration::from_secs).unwrap_or(self.settings.timeout);
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
-        let work = Work::start(&errand.ready().await).map_err(cannot_run)?;
+        let work = RunningCommand::start(&errand.ready().await).map_err(cannot_run)?;
         let state = work.until(limit, &spool).await.map_err(cannot_run)?;
         let printed = locked(&spool).since(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
@@ -246,12 +252,12 @@ impl Terminal {
     async fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
         let desk = &self.settings.desk;
         // Nobody was asked about what only looks: should it change anything all the same, that is gone with it.
-        let looks = shell::assess(command) == Verdict::Looks;
+        let looks = shell::assess(command) == CommandVerdict::Looks;
         let aside = if looks { desk.aside(invocation).await? } else { None };
         let confined = aside.as_ref().map_or(&desk.confined, |aside| &aside.confined);
         let errand = self.errand(command, fields, confined, DraftUse::AtOnce)?;
         let id = format!("{}/{}", invocation.run, invocation.call);
-        let order = Order {
+        let order = JobRequest {
             id: id.clone(),
             command: command.to_owned(),
             whose: whose(invocation),
@@ -312,15 +318,15 @@ fn misses_network(printed: &str) -> bool {
 }
 
 /// How a command stands, in words for the model.
-fn stands(state: State, job: &Job, invocation: &Invocation) -> String {
+fn stands(state: JobState, job: &Job, invocation: &Invocation) -> String {
     match (state, state.code()) {
-        (State::Running, _) => {
+        (JobState::Running, _) => {
             format!("runs, since {} s", invocation.now.duration_since(job.since).as_secs().max(0))
         }
-        (State::Killed, _) => "was ended, with all that it had started".to_owned(),
-        (State::TimedOut, _) => "was ended after a day, which is as long as one may run".to_owned(),
-        (State::Lost, _) => "was ended, as its output could not be kept".to_owned(),
-        (State::Ended(_), code) => format!("has ended, exit code {}", code.unwrap_or(-1)),
+        (JobState::Killed, _) => "was ended, with all that it had started".to_owned(),
+        (JobState::TimedOut, _) => "was ended after a day, which is as long as one may run".to_owned(),
+        (JobState::Lost, _) => "was ended, as its output could not be kept".to_owned(),
+        (JobState::Ended(_), code) => format!("has ended, exit code {}", code.unwrap_or(-1)),
     }
 }
 
@@ -335,7 +341,7 @@ impl Tool for Terminal {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let Ok(fields) = serde_json::from_value::<Fields>(invocation.arguments.clone()) else {
             return Assessment::usual(Risk::Execute);
         };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
-use hob_core::domain::origin::Source;
+use hob_core::domain::origin::OriginSource;
 use hob_core::domain::tools::USE_TOOL;
 use hob_model::provider::ToolSchema;
 
@@ -35,19 +35,19 @@ struct Arguments {
 
 /// A tool that is shown on need.
 #[derive(Debug, Clone)]
-pub(super) struct Further {
+pub(super) struct DeferredTool {
     /// What the model is shown.
     pub(super) schema: ToolSchema,
     /// Whose it is, if it came while Hob ran.
     pub(super) family: Option<Arc<str>>,
     /// Whose words it is, if nobody vouches for them.
-    pub(super) words_of: Option<Source>,
+    pub(super) words_of: Option<OriginSource>,
 }
 
 /// The tool.
 pub struct UseTool {
     spec: ToolSpec,
-    further: BTreeMap<String, Further>,
+    further: BTreeMap<String, DeferredTool>,
     /// What is at hand without it.
     core: BTreeSet<String>,
 }
@@ -61,14 +61,14 @@ impl Default for UseTool {
 impl UseTool {
     /// One that knows these. Its description says the same as long as they are the same.
     #[must_use]
-    pub(super) fn of(further: Vec<Further>, core: BTreeSet<String>) -> Self {
+    pub(super) fn of(further: Vec<DeferredTool>, core: BTreeSet<String>) -> Self {
         let further: BTreeMap<_, _> = further.into_iter().map(|tool| (tool.schema.name.clone(), tool)).collect();
         let about = format!("{ABOUT} There are: {}.", told(&further).join(", "));
         Self { spec: spec_of::<Arguments>(USE_TOOL, &about, true), further, core }
     }
 
     fn answer(&self, name: &str) -> Outcome {
-        if let Some(Further { schema, words_of, .. }) = self.further.get(name) {
+        if let Some(DeferredTool { schema, words_of, .. }) = self.further.get(name) {
             let ToolSchema { name, description, parameters } = schema;
             let told = Outcome::Text(format!(
                 "{name}: {description}\nThe schema of its arguments: {parameters}\nCall it by {USE_TOOL} with \
@@ -79,7 +79,7 @@ impl UseTool {
         if self.core.contains(name) {
             return Outcome::Error(format!("{name} is at hand without {USE_TOOL}: call it by its name."));
         }
-        let tools: Vec<&Further> = self.further.values().filter(|tool| is_of(tool, name)).collect();
+        let tools: Vec<&DeferredTool> = self.further.values().filter(|tool| is_of(tool, name)).collect();
         let family: Vec<String> = tools.iter().map(|tool| line(tool)).collect();
         if family.is_empty() {
             let all = told(&self.further).join(", ");
@@ -105,19 +105,19 @@ impl Tool for UseTool {
 }
 
 /// What a stranger says of their own tool is a stranger's word.
-fn said_by(told: Outcome, stranger: Option<&Source>) -> Outcome {
+fn said_by(told: Outcome, stranger: Option<&OriginSource>) -> Outcome {
     match stranger {
         Some(stranger) => told.from(stranger.clone()),
         None => told,
     }
 }
 
-fn is_of(tool: &Further, family: &str) -> bool {
+fn is_of(tool: &DeferredTool, family: &str) -> bool {
     tool.family.as_deref() == Some(family)
 }
 
 /// Each by its name, sorted; those of a large family by the family's.
-fn told(further: &BTreeMap<String, Further>) -> Vec<String> {
+fn told(further: &BTreeMap<String, DeferredTool>) -> Vec<String> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     for family in further.values().filter_map(|tool| tool.family.as_deref()) {
         *sizes.entry(family).or_default() += 1;
@@ -131,7 +131,7 @@ fn told(further: &BTreeMap<String, Further>) -> Vec<String> {
 }
 
 /// A tool on one line.
-fn line(tool: &Further) -> String {
+fn line(tool: &DeferredTool) -> String {
     let about = tool.schema.description.lines().next().unwrap_or_default();
     let about: String = about.chars().take(LINE_CHARS_MAX).collect();
     format!("- {}: {about}", tool.schema.name)
@@ -144,12 +144,12 @@ mod tests {
     use super::*;
     use crate::registry::Registry;
     use crate::registry::tests::{hidden, strangers, tool};
-    use crate::shed::Tools;
+    use crate::registry_handle::ToolRegistryHandle;
     use hob_core::domain::origin::Origin;
 
-    fn shed() -> Tools {
+    fn shed() -> ToolRegistryHandle {
         let number = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-        Tools::new(
+        ToolRegistryHandle::new(
             Registry::default()
                 .with(Arc::new(UseTool::default()))
                 .with(tool("recall", json!({ "type": "object" })))
@@ -210,7 +210,7 @@ mod tests {
         let registry = Registry::clone(&shed.now()).disclosing();
         for asked in ["bank__pay", "bank"] {
             let Outcome::From(source, told) = ask(&registry, asked).await else { panic!("{asked}: nobody's word") };
-            assert_eq!(source, Source::new(Origin::Tool, "MCP server bank"), "{asked}");
+            assert_eq!(source, OriginSource::new(Origin::Tool, "MCP server bank"), "{asked}");
             assert!(matches!(*told, Outcome::Text(text) if text.contains("pay Mallory")), "{asked}");
         }
         assert!(matches!(ask(&registry, "forget").await, Outcome::Text(_)), "Hob's own words taint nobody");

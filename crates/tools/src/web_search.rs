@@ -14,11 +14,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::net::{Answer, Guard, Query};
+use crate::mention::Mention;
+use crate::net::{EgressGuard, FetchRequest, FetchResponse};
 use crate::registry::{parse, spec_of};
-use crate::said::Said;
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
-use hob_core::domain::origin::{Origin, Source};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
@@ -56,7 +56,7 @@ pub enum Backend {
 
 /// The service, and how it is asked.
 #[derive(Debug, Clone)]
-pub struct Service {
+pub struct SearchService {
     /// Which.
     pub backend: Backend,
     /// Where.
@@ -78,7 +78,7 @@ pub struct Hit {
 
 /// What a service answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum SearchOutcome {
     /// Results, perhaps none.
     Hits(Vec<Hit>),
     /// It wants to know whether a person asks, or asks too often; it may answer later.
@@ -90,14 +90,14 @@ pub enum Found {
 /// The tool.
 pub struct WebSearch {
     spec: ToolSpec,
-    guard: Guard,
-    service: Service,
+    guard: EgressGuard,
+    service: SearchService,
 }
 
 impl WebSearch {
     /// Asks this service through `guard`, which lets through to it wherever it is: its owner named it.
     #[must_use]
-    pub fn new(guard: &Guard, service: Service) -> Self {
+    pub fn new(guard: &EgressGuard, service: SearchService) -> Self {
         let spec = spec_of::<Arguments>("web_search", "Searches the web.", true).of("web", Role::User);
         let facts = ToolFacts { risk: Risk::Send, ..ToolFacts::default() };
         Self { spec: spec.with(facts), guard: guard.opened_to(&service.base_url), service }
@@ -111,18 +111,18 @@ impl WebSearch {
             Ok(answer) => answer,
             Err(error) => return error.outcome(),
         };
-        let source = Source::new(Origin::Web, &format!("a search for {query}"));
+        let source = OriginSource::new(Origin::Web, &format!("a search for {query}"));
         let outcome = match self.service.read(&answer) {
-            Found::Hits(hits) => Outcome::Text(list(query, hits, count)),
-            Found::Busy(why) => Outcome::Transient(why),
-            Found::Refused(why) => Outcome::Error(why),
+            SearchOutcome::Hits(hits) => Outcome::Text(list(query, hits, count)),
+            SearchOutcome::Busy(why) => Outcome::Transient(why),
+            SearchOutcome::Refused(why) => Outcome::Error(why),
         };
         outcome.from(source)
     }
 }
 
-impl Service {
-    fn request(&self, query: &str, count: usize) -> Option<Query> {
+impl SearchService {
+    fn request(&self, query: &str, count: usize) -> Option<FetchRequest> {
         let (path, parameters) = match self.backend {
             Backend::DuckDuckGo => ("html/", vec![("q", query.to_owned())]),
             Backend::Brave => ("res/v1/web/search", vec![("q", query.to_owned()), ("count", count.to_string())]),
@@ -138,10 +138,10 @@ impl Service {
             headers.insert(HeaderName::from_static("x-subscription-token"), value);
             headers.insert(reqwest::header::ACCEPT, HeaderValue::from_static("application/json"));
         }
-        Some(Query { headers, ..Query::get(url) })
+        Some(FetchRequest { headers, ..FetchRequest::get(url) })
     }
 
-    fn read(&self, answer: &Answer) -> Found {
+    fn read(&self, answer: &FetchResponse) -> SearchOutcome {
         let body = String::from_utf8_lossy(&answer.body);
         match self.backend {
             Backend::DuckDuckGo => duckduckgo::read(answer.status, &body),
@@ -157,7 +157,7 @@ impl Tool for WebSearch {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let query = invocation.arguments["query"].as_str().unwrap_or_default();
         if query.split(|c: char| !c.is_alphanumeric()).all(|word| is_ordinary(word, heard)) {
             return Assessment::usual(Risk::Read);
@@ -181,11 +181,11 @@ impl Tool for WebSearch {
 
 /// A word of letters or a short number (a year, a size) that was heard. Little words count like others: a long one can be
 /// spelt in them.
-fn is_ordinary(word: &str, heard: &Heard<'_>) -> bool {
+fn is_ordinary(word: &str, heard: &MentionCheck<'_>) -> bool {
     let chars = word.chars().count();
     let digits = word.chars().all(|c| c.is_ascii_digit()) && chars <= DIGITS_MAX;
     let letters = word.chars().all(char::is_alphabetic) && chars <= WORD_CHARS_MAX;
-    chars == 0 || ((digits || letters) && heard(&Said::Word(word)))
+    chars == 0 || ((digits || letters) && heard(&Mention::Word(word)))
 }
 
 /// The results, numbered.

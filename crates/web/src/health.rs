@@ -16,18 +16,18 @@ use axum::routing::get;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::door::judge::{Places, Refusal};
+use crate::access::origin_check::{OriginRefusal, PageHosts};
 use crate::metrics;
-use crate::serve::Reached;
-use hob_core::domain::condition::{Part, Trouble};
+use crate::serve::LocalAddress;
+use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::inbound::ChannelKind;
-use hob_memory::nearby::Standing;
+use hob_memory::embedding_service::EmbeddingStatus;
 use hob_model::catalog::Catalog;
 use hob_router::intake::Router;
 use hob_store::error::StoreError;
 use hob_store::footprint::Footprint;
-use hob_store::upkeep::pages::{self, Pages};
+use hob_store::upkeep::pages::{self, PageCounts};
 use hob_store::{Tx, outbox, runs};
 
 /// A database that takes longer than that does not answer.
@@ -39,22 +39,22 @@ pub fn routes(router: Arc<Router>) -> Routes {
 }
 
 /// The same for whoever can reach the port: a page of anybody's may have a browser ask, under a name of its own.
-pub fn routes_at(places: Places, router: Arc<Router>) -> Routes {
+pub fn routes_at(places: PageHosts, router: Arc<Router>) -> Routes {
     routes(router).layer(middleware::from_fn_with_state(Arc::new(places), by_its_name))
 }
 
-async fn by_its_name(State(places): State<Arc<Places>>, request: Request, next: Next) -> Response {
-    let reached = request.extensions().get::<Reached>().map(|reached| reached.0);
+async fn by_its_name(State(places): State<Arc<PageHosts>>, request: Request, next: Next) -> Response {
+    let reached = request.extensions().get::<LocalAddress>().map(|reached| reached.0);
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     if host.is_some_and(|host| places.are_named(host, reached)) {
         return next.run(request).await;
     }
-    (StatusCode::FORBIDDEN, format!("{}\n", Refusal::Host)).into_response()
+    (StatusCode::FORBIDDEN, format!("{}\n", OriginRefusal::Host)).into_response()
 }
 
 /// How Hob fares. docs/telemetry.md says what each field means.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Report {
+pub(super) struct HealthReport {
     /// The process answers.
     live: bool,
     /// The database answers, and every channel hears.
@@ -63,9 +63,9 @@ pub(super) struct Report {
     pub(super) uptime_secs: i64,
     pub(super) channels: Vec<ChannelReport>,
     /// None: the database does not answer.
-    pub(super) outbox: Option<Waiting>,
+    pub(super) outbox: Option<Backlog>,
     /// None: the same.
-    pub(super) queue: Option<Waiting>,
+    pub(super) queue: Option<Backlog>,
     pub(super) models: Vec<ModelReport>,
     pub(super) embeddings: Embeddings,
     pub(super) database: Database,
@@ -91,14 +91,14 @@ pub(super) struct ChannelReport {
 
 /// What waits, in the outbox or for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Waiting {
+pub(super) struct Backlog {
     /// How much of it.
     pub(super) open: i64,
     /// How long the oldest of it has waited, in seconds.
     pub(super) oldest_age_secs: i64,
 }
 
-impl Waiting {
+impl Backlog {
     fn of(open: i64, oldest: Option<i64>, now: Timestamp) -> Self {
         let waited = |oldest: i64| (now.as_millisecond() - oldest).max(0) / 1_000;
         Self { open, oldest_age_secs: oldest.map_or(0, waited) }
@@ -147,35 +147,35 @@ pub(super) struct Degraded {
 /// What the database tells, at one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatabaseStats {
-    outbox: outbox::look::Open,
-    queue: runs::look::Queue,
-    pub(super) runs: Vec<runs::look::StateCount>,
-    pub(super) pages: Pages,
+    outbox: outbox::queries::OpenChunkCount,
+    queue: runs::queries::QueueSummary,
+    pub(super) runs: Vec<runs::queries::StateCount>,
+    pub(super) pages: PageCounts,
 }
 
 async fn look_around(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
     Ok(DatabaseStats {
-        outbox: outbox::look::open(tx).await?,
-        queue: runs::look::queue(tx).await?,
-        runs: runs::look::count_open(tx).await?,
+        outbox: outbox::queries::open(tx).await?,
+        queue: runs::queries::queue(tx).await?,
+        runs: runs::queries::count_open(tx).await?,
         pages: pages::count(tx).await?,
     })
 }
 
 /// Everything that a report is made of.
-struct Seen {
+struct ReportInputs {
     channels: Vec<(ChannelKind, String, ChannelHealth)>,
     models: Vec<ModelReport>,
     embeddings: Embeddings,
     footprint: Footprint,
     waiting: usize,
-    troubles: Vec<(Part, Trouble)>,
+    troubles: Vec<(SystemPart, Trouble)>,
     started: Timestamp,
     now: Timestamp,
 }
 
 /// Looks at every part; none of what the database tells: it does not answer.
-pub(super) async fn look(router: &Router) -> (Report, Option<DatabaseStats>) {
+pub(super) async fn look(router: &Router) -> (HealthReport, Option<DatabaseStats>) {
     let stats = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
         Ok(Ok(stats)) => Some(stats),
         Ok(Err(error)) => {
@@ -188,7 +188,7 @@ pub(super) async fn look(router: &Router) -> (Report, Option<DatabaseStats>) {
         }
     };
     let house = Arc::clone(&router.config().house);
-    let seen = Seen {
+    let seen = ReportInputs {
         channels: router.delivery.health(),
         models: models(&house.models),
         embeddings: embeddings(&house.memory.nearby.standing()),
@@ -220,28 +220,28 @@ pub(super) fn models(catalog: &Catalog) -> Vec<ModelReport> {
     reports
 }
 
-fn embeddings(standing: &Standing) -> Embeddings {
+fn embeddings(standing: &EmbeddingStatus) -> Embeddings {
     let (state, backlog) = match standing {
-        Standing::Off => ("off", 0),
-        Standing::Starting { .. } => ("starting", 0),
-        Standing::Ready { backlog, .. } => ("ready", *backlog),
-        Standing::Degraded { .. } => ("degraded", 0),
+        EmbeddingStatus::Off => ("off", 0),
+        EmbeddingStatus::Starting { .. } => ("starting", 0),
+        EmbeddingStatus::Ready { backlog, .. } => ("ready", *backlog),
+        EmbeddingStatus::Degraded { .. } => ("degraded", 0),
     };
     Embeddings { state, backlog }
 }
 
-fn report(seen: &Seen, stats: Option<&DatabaseStats>) -> Report {
-    let Seen { channels, models, embeddings, footprint, waiting, troubles, started, now } = seen;
+fn report(seen: &ReportInputs, stats: Option<&DatabaseStats>) -> HealthReport {
+    let ReportInputs { channels, models, embeddings, footprint, waiting, troubles, started, now } = seen;
     let hears = channels.iter().all(|(_, _, health)| health.liveness == Liveness::Connected && health.stuck.is_none());
     let since = |then: Timestamp| now.duration_since(then).as_secs().max(0);
-    Report {
+    HealthReport {
         live: true,
         ready: stats.is_some() && hears,
         version: env!("CARGO_PKG_VERSION"),
         uptime_secs: since(*started),
         channels: channels.iter().map(channel).collect(),
-        outbox: stats.map(|stats| Waiting::of(stats.outbox.count, stats.outbox.oldest, *now)),
-        queue: stats.map(|stats| Waiting::of(stats.queue.count, stats.queue.oldest, *now)),
+        outbox: stats.map(|stats| Backlog::of(stats.outbox.count, stats.outbox.oldest, *now)),
+        queue: stats.map(|stats| Backlog::of(stats.queue.count, stats.queue.oldest, *now)),
         models: models.clone(),
         embeddings: *embeddings,
         database: Database {
@@ -305,15 +305,15 @@ mod tests {
         }
     }
 
-    fn seen(channels: Vec<(ChannelKind, String, ChannelHealth)>) -> Seen {
+    fn seen(channels: Vec<(ChannelKind, String, ChannelHealth)>) -> ReportInputs {
         let trouble = Trouble { since: at(40), what: "PRIVATE".to_owned(), fix: "PRIVATE".to_owned() };
-        Seen {
+        ReportInputs {
             channels,
             models: vec![ModelReport { model: "a/b".to_owned(), state: "resting", rests_secs: 9 }],
-            embeddings: embeddings(&Standing::Degraded { why: "PRIVATE".to_owned() }),
+            embeddings: embeddings(&EmbeddingStatus::Degraded { why: "PRIVATE".to_owned() }),
             footprint: Footprint { file_bytes: 8_192, wal_bytes: 7, disk_free_bytes: Some(1) },
             waiting: 3,
-            troubles: vec![(Part::Disk, trouble)],
+            troubles: vec![(SystemPart::Disk, trouble)],
             started: at(10),
             now: at(100),
         }
@@ -321,10 +321,10 @@ mod tests {
 
     fn stats() -> DatabaseStats {
         DatabaseStats {
-            outbox: outbox::look::Open { count: 2, oldest: Some(40_500) },
-            queue: runs::look::Queue { count: 1, oldest: Some(90_000) },
+            outbox: outbox::queries::OpenChunkCount { count: 2, oldest: Some(40_500) },
+            queue: runs::queries::QueueSummary { count: 1, oldest: Some(90_000) },
             runs: Vec::new(),
-            pages: Pages { all: 2, free: 0 },
+            pages: PageCounts { all: 2, free: 0 },
         }
     }
 

@@ -11,12 +11,12 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 
-use crate::limit::{PerMinute, REFUSED_TOLD_PER_MINUTE};
-use crate::serve::{Proven, Who};
-use crate::signature::{Signed, judged};
+use crate::limit::{PerMinuteLimit, REFUSED_TOLD_PER_MINUTE};
+use crate::serve::{ConnectionIdentity, ProvenIdentity};
+use crate::signature::{SignatureScheme, judged};
 use hob_core::domain::secret::Secret;
-use hob_router::events::{Called, Hook};
 use hob_router::intake::Router;
+use hob_router::webhook_runs::{WebhookOutcome, WebhookTask};
 
 /// The longest body.
 const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -26,15 +26,15 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// A webhook, as configured.
 pub struct Webhook {
     /// What is done.
-    pub hook: Hook,
+    pub hook: WebhookTask,
     /// What its caller signs with.
     pub secret: Secret,
     /// The header with the signature.
     pub header: String,
     /// What is signed.
-    pub signed: Signed,
+    pub signed: SignatureScheme,
     /// How often whoever has its secret may call.
-    pub limit: PerMinute,
+    pub limit: PerMinuteLimit,
 }
 
 /// The webhooks by their names, as they are now.
@@ -47,25 +47,25 @@ pub fn by_name(webhooks: Vec<Webhook>) -> BTreeMap<String, Webhook> {
 }
 
 /// What is served here.
-struct Hooks {
+struct WebhookState {
     router: Arc<Router>,
     now: Arc<Webhooks>,
     /// For names that are not there: nobody learns which are.
     decoy: Secret,
-    told: PerMinute,
+    told: PerMinuteLimit,
 }
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
     let decoy = Secret::new(router.config().house.rng.id());
-    let hooks = Hooks { router, now, decoy, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
+    let hooks = WebhookState { router, now, decoy, told: PerMinuteLimit::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
 
 async fn call(
-    State(hooks): State<Arc<Hooks>>,
+    State(hooks): State<Arc<WebhookState>>,
     Path(name): Path<String>,
-    proven: Proven,
+    proven: ConnectionIdentity,
     headers: HeaderMap,
     body: Body,
 ) -> StatusCode {
@@ -78,9 +78,10 @@ async fn call(
         Err(_) => return StatusCode::REQUEST_TIMEOUT,
     };
     // The same work for a name that is not there as for a wrong signature.
-    let (secret, header, signed) = webhook.map_or((&hooks.decoy, "X-Hub-Signature-256", Signed::Body), |webhook| {
-        (&webhook.secret, webhook.header.as_str(), webhook.signed)
-    });
+    let (secret, header, signed) = webhook
+        .map_or((&hooks.decoy, "X-Hub-Signature-256", SignatureScheme::Body), |webhook| {
+            (&webhook.secret, webhook.header.as_str(), webhook.signed)
+        });
     let signature = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let known = judged(signed, secret, signature, &body, now);
     let Some((webhook, mac)) = webhook.zip(known) else {
@@ -92,19 +93,19 @@ async fn call(
         }
         return StatusCode::UNAUTHORIZED;
     };
-    proven.is(Who::Webhook(name.clone()));
+    proven.is(ProvenIdentity::Webhook(name.clone()));
     // Only whoever has the secret uses up its calls.
     if !webhook.limit.allows(now) {
         return StatusCode::TOO_MANY_REQUESTS;
     }
     let delivery = delivery(&mac);
     match hooks.router.called(&webhook.hook, &delivery, &body).await {
-        Ok(Called::Committed) => StatusCode::ACCEPTED,
-        Ok(Called::Duplicate) => {
+        Ok(WebhookOutcome::Committed) => StatusCode::ACCEPTED,
+        Ok(WebhookOutcome::Duplicate) => {
             tracing::info!(hook = name, "webhook.duplicate: it was taken in before");
             StatusCode::ACCEPTED
         }
-        Ok(Called::Refused) => StatusCode::UNAUTHORIZED,
+        Ok(WebhookOutcome::Refused) => StatusCode::UNAUTHORIZED,
         Err(error) => {
             tracing::warn!(hook = name, %error, "a webhook's call could not be stored; its caller may try again");
             StatusCode::SERVICE_UNAVAILABLE

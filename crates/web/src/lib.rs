@@ -5,26 +5,26 @@
 //! fares; [`page`] is Hob's own page, behind the [`door`], with
 //! [`chat`], [`push`] and `memory`; [`local`] is the socket, [`ask`] asks over it.
 
-pub mod ask;
+pub mod access;
+pub mod api_error;
+pub mod app_state;
 pub mod chat;
 pub mod classes;
 pub mod compat;
-mod described;
-pub mod door;
 pub mod health;
 pub mod hooks;
 pub mod limit;
 pub mod local;
+pub mod local_client;
 mod memory;
 mod metrics;
+mod openapi;
 pub mod operations;
 mod owner;
 pub mod page;
 pub mod push;
-pub mod reply;
 mod runs;
 pub mod serve;
-pub mod served;
 pub mod signature;
 pub mod status;
 pub mod telegram;

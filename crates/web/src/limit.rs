@@ -7,13 +7,13 @@ pub(crate) const REFUSED_TOLD_PER_MINUTE: u32 = 6;
 
 /// Counts the calls of a minute; what comes in the next counts anew.
 #[derive(Debug)]
-pub struct PerMinute {
+pub struct PerMinuteLimit {
     most: u32,
     /// The minute, and the calls in it.
     counted: Mutex<(i64, u32)>,
 }
 
-impl PerMinute {
+impl PerMinuteLimit {
     /// At most so many.
     #[must_use]
     pub fn new(most: u32) -> Self {
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a12_a_minute_has_so_many_calls() {
-        let limit = PerMinute::new(2);
+        let limit = PerMinuteLimit::new(2);
         let allowed: Vec<bool> = [0, 1, 59, 60, 61, 62, 30].iter().map(|now| limit.allows(*now)).collect();
         assert_eq!(allowed, [true, true, false, true, true, false, true]);
     }

@@ -2,7 +2,7 @@
 //! read the data.
 //!
 //! Never: a reason not to start, or an answer to anybody but the user that Hob runs as (and root).
-//! Start at [`Local::open`]; [`super::ask`] is the other end.
+//! Start at [`LocalSocket::open`]; [`super::ask`] is the other end.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -54,7 +54,7 @@ pub fn place(data_dir: &Path) -> Result<PathBuf, LocalError> {
 
 /// The socket, open; dropped, it is gone.
 #[derive(Debug)]
-pub struct Local {
+pub struct LocalSocket {
     listener: UnixListener,
     file: SocketFile,
 }
@@ -80,7 +80,7 @@ fn identity(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-impl Local {
+impl LocalSocket {
     /// Opens the socket of this data directory, whose lock the caller holds: whatever was left there by a Hob that died is
     /// replaced.
     ///
@@ -123,7 +123,7 @@ mod tests {
     use axum::routing::get;
 
     use super::*;
-    use crate::ask::{AskError, ask};
+    use crate::local_client::{AskError, ask};
 
     const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -145,7 +145,7 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         fs::write(dir.path().join(BINDING), "cut off").unwrap();
         assert!(matches!(asked(dir.path(), "/hello").await, Err(AskError::NotRunning)));
-        let (local, stop) = (Local::open(dir.path()).unwrap(), CancellationToken::new());
+        let (local, stop) = (LocalSocket::open(dir.path()).unwrap(), CancellationToken::new());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let served = tokio::spawn(local.serve(routes(), stop.clone()));
         assert_eq!(asked(dir.path(), "/hello").await.unwrap(), (200, "good day\n".to_owned()));
@@ -159,8 +159,8 @@ mod tests {
     #[tokio::test]
     async fn n11_a_hob_that_is_slow_to_end_leaves_the_next_ones_socket_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Local::open(dir.path()).unwrap();
-        let second = Local::open(dir.path()).unwrap();
+        let first = LocalSocket::open(dir.path()).unwrap();
+        let second = LocalSocket::open(dir.path()).unwrap();
         drop(first);
         assert!(dir.path().join(SOCKET).exists());
         drop(second);
@@ -172,13 +172,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("d".repeat(PATH_BYTES_MAX));
         fs::create_dir(&deep).unwrap();
-        let error = Local::open(&deep).unwrap_err().to_string();
+        let error = LocalSocket::open(&deep).unwrap_err().to_string();
         assert!(error.contains("a socket's path has at most 107; "), "{error}");
         assert!(fs::read_dir(&deep).unwrap().next().is_none());
         // The longest that fits does.
         let base = dir.path().as_os_str().len();
         let fits = dir.path().join("d".repeat(PATH_BYTES_MAX - base - 2 - SOCKET.len()));
         fs::create_dir(&fits).unwrap();
-        drop(Local::open(&fits).unwrap());
+        drop(LocalSocket::open(&fits).unwrap());
     }
 }

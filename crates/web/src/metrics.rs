@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use crate::health::{ChannelReport, DatabaseStats, Report, Waiting, look};
+use crate::health::{Backlog, ChannelReport, DatabaseStats, HealthReport, look};
 use hob_router::intake::Router;
-use hob_store::writer::Work;
+use hob_store::writer::WriterMetrics;
 use hob_telemetry::meters::Meters;
-use hob_telemetry::page::{CONTENT_TYPE, Page};
+use hob_telemetry::metrics_page::{CONTENT_TYPE, MetricsPage};
 use hob_telemetry::{otlp, process};
 
 pub(super) async fn metrics(State(router): State<Arc<Router>>) -> Response {
@@ -22,8 +22,8 @@ pub(super) async fn metrics(State(router): State<Arc<Router>>) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
-fn exposition(report: &Report, stats: Option<&DatabaseStats>, meters: &Meters, work: &Work) -> String {
-    let mut page = Page::default();
+fn exposition(report: &HealthReport, stats: Option<&DatabaseStats>, meters: &Meters, work: &WriterMetrics) -> String {
+    let mut page = MetricsPage::default();
     standing(&mut page, report);
     channels(&mut page, &report.channels);
     waiting(&mut page, report, stats);
@@ -33,7 +33,7 @@ fn exposition(report: &Report, stats: Option<&DatabaseStats>, meters: &Meters, w
     page.into_text()
 }
 
-fn standing(page: &mut Page, report: &Report) {
+fn standing(page: &mut MetricsPage, report: &HealthReport) {
     page.gauge("hob_ready", "Whether the database answers and every channel hears.", truth(report.ready));
     page.gauges("hob_degraded", "What does not work as it should.");
     for degraded in &report.degraded {
@@ -51,7 +51,7 @@ fn standing(page: &mut Page, report: &Report) {
     page.gauge("hob_embeddings_backlog", "Memories that wait for their vectors.", count(report.embeddings.backlog));
 }
 
-fn channels(page: &mut Page, channels: &[ChannelReport]) {
+fn channels(page: &mut MetricsPage, channels: &[ChannelReport]) {
     type Of = fn(&ChannelReport) -> Option<f64>;
     let gauges: [(&str, &str, Of); 4] = [
         ("hob_channel_connected", "Whether a channel hears.", |channel| Some(truth(channel.state == "connected"))),
@@ -74,9 +74,9 @@ fn channels(page: &mut Page, channels: &[ChannelReport]) {
     }
 }
 
-fn waiting(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>) {
-    let mut pair = |what: Option<Waiting>, names: [(&str, &str); 2]| {
-        if let Some(Waiting { open, oldest_age_secs }) = what {
+fn waiting(page: &mut MetricsPage, report: &HealthReport, stats: Option<&DatabaseStats>) {
+    let mut pair = |what: Option<Backlog>, names: [(&str, &str); 2]| {
+        if let Some(Backlog { open, oldest_age_secs }) = what {
             page.gauge(names[0].0, names[0].1, signed(open));
             page.gauge(names[1].0, names[1].1, signed(oldest_age_secs));
         }
@@ -101,7 +101,7 @@ fn waiting(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>) {
     }
 }
 
-fn counted(page: &mut Page, meters: &Meters) {
+fn counted(page: &mut MetricsPage, meters: &Meters) {
     page.counters("hob_messages_total", "What channels handed in, by what became of it.", &meters.messages, 1.0);
     page.counters("hob_runs_total", "Runs that came to their end, by how.", &meters.runs, 1.0);
     page.histograms("hob_stage_seconds", "How long each stage of an answer took.", &meters.stages);
@@ -123,7 +123,7 @@ fn counted(page: &mut Page, meters: &Meters) {
     page.counter("hob_trace_spans_lost_total", "Spans that nobody took.", count(otlp::LOST.get()));
 }
 
-fn database(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>, work: &Work) {
+fn database(page: &mut MetricsPage, report: &HealthReport, stats: Option<&DatabaseStats>, work: &WriterMetrics) {
     let database = report.database;
     page.counter("hob_store_statements_total", "Statements that were tried.", count(work.statements.get()));
     page.histogram("hob_store_commit_seconds", "How long transactions took, until they were durable.", &work.commits);
@@ -139,7 +139,7 @@ fn database(page: &mut Page, report: &Report, stats: Option<&DatabaseStats>, wor
     }
 }
 
-fn this_process(page: &mut Page, report: &Report) {
+fn this_process(page: &mut MetricsPage, report: &HealthReport) {
     page.gauges("hob_build_info", "Which Hob this is.");
     page.sample("hob_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     page.gauge("hob_uptime_seconds", "Since when it runs.", signed(report.uptime_secs));

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::chat::channel::conversation;
-use crate::chat::hand_in::{NAME, OWNER};
+use crate::chat::intake::{NAME, OWNER};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_router::intake::Router;

@@ -16,11 +16,11 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::Visitor;
-use crate::door::{PageRole, login};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
-use crate::{chat, compat, described, memory, operations, push, runs};
+use crate::access::visitor::Visitor;
+use crate::access::{PageRole, login};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::{chat, compat, memory, openapi, operations, push, runs};
 
 /// The largest message with its files.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -86,7 +86,7 @@ const ASSETS: &[Asset] = &[
         (name = "operations", description = "How the house is run"),
         (name = "runs", description = "Recorded runs, and orders to those at work"))
 )]
-struct Described;
+struct ApiDescription;
 
 /// Who has opened the page.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -99,7 +99,7 @@ struct Visit {
 
 /// Who is logged in. A browser that comes again stays logged in for longer.
 #[utoipa::path(get, path = "/api/visit", tag = "visit", responses((status = 200, body = Visit), (status = 401, body = Problem)))]
-async fn visit(State(served): State<Arc<Served>>, visitor: Visitor, headers: HeaderMap) -> Response {
+async fn visit(State(served): State<Arc<AppState>>, visitor: Visitor, headers: HeaderMap) -> Response {
     let answer = Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") }).into_response();
     login::renewed(&served.door, &visitor, &headers, answer)
 }
@@ -118,8 +118,8 @@ pub fn whereabouts(at: Option<String>) -> Routes {
 }
 
 /// The API's own routes, those of OpenAI's API, and what describes both.
-fn described_routes() -> (Routes<Arc<Served>>, Routes<Arc<Served>>, utoipa::openapi::OpenApi) {
-    let api = OpenApiRouter::with_openapi(Described::openapi())
+fn described_routes() -> (Routes<Arc<AppState>>, Routes<Arc<AppState>>, utoipa::openapi::OpenApi) {
+    let api = OpenApiRouter::with_openapi(ApiDescription::openapi())
         .routes(routes!(visit))
         .merge(chat::routes::routes())
         .merge(memory::routes())
@@ -129,17 +129,17 @@ fn described_routes() -> (Routes<Arc<Served>>, Routes<Arc<Served>>, utoipa::open
     let (api, mut described) = api.split_for_parts();
     let (compat, compat_described) = compat::routes::routes().split_for_parts();
     described.merge(compat_described);
-    described::complete(&mut described);
+    openapi::complete(&mut described);
     (api, compat, described)
 }
 
 /// The page, its API, and what describes it.
-pub fn routes(served: Arc<Served>) -> Routes {
+pub fn routes(served: Arc<AppState>) -> Routes {
     let (api, compat, described) = described_routes();
     let described = Arc::new(described);
     let mut routes = api
         .route("/api/openapi.json", get(move |_visitor: Visitor| std::future::ready(Json((*described).clone()))))
-        .route("/api/{*unknown}", get(|| async { Refused::NotFound("thing in the API") }))
+        .route("/api/{*unknown}", get(|| async { ApiError::NotFound("thing in the API") }))
         .route("/logout", post(login::leave))
         .route("/", get(document))
         .route("/chat/{*rest}", get(document))
@@ -166,10 +166,10 @@ pub fn routes(served: Arc<Served>) -> Routes {
 }
 
 /// The document of every view; who is not logged in is asked to.
-async fn document(State(_served): State<Arc<Served>>, visitor: Result<Visitor, Refused>) -> Response {
+async fn document(State(_served): State<Arc<AppState>>, visitor: Result<Visitor, ApiError>) -> Response {
     match visitor {
         Ok(_) => served_as("text/html; charset=utf-8", include_bytes!("app/index.html")),
-        Err(Refused::Nobody) => axum::response::Redirect::to("/login").into_response(),
+        Err(ApiError::Nobody) => axum::response::Redirect::to("/login").into_response(),
         Err(refused) => refused.into_response(),
     }
 }
@@ -193,7 +193,7 @@ async fn to_its_end(request: Request, next: Next) -> Response {
     let ended = tokio::spawn(next.run(request).in_current_span()).await;
     match ended {
         Ok(response) => response,
-        Err(error) => Refused::Broken(format!("something broke while it was done: {error}")).into_response(),
+        Err(error) => ApiError::Broken(format!("something broke while it was done: {error}")).into_response(),
     }
 }
 

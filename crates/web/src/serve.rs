@@ -40,7 +40,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// What callers are held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ConnectionLimits {
     /// Until a request's head is there; as long may a connection be idle between two requests.
     pub head: Duration,
     /// Between two pieces of a request's body.
@@ -59,7 +59,7 @@ pub struct Bounds {
     pub per_person: usize,
 }
 
-impl Default for Bounds {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(20),
@@ -76,11 +76,11 @@ impl Default for Bounds {
 
 /// At which of this machine's addresses a request came in.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached(pub SocketAddr);
+pub struct LocalAddress(pub SocketAddr);
 
 /// Who somebody has shown to be.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Who {
+pub(crate) enum ProvenIdentity {
     /// Whoever holds a login link.
     Link,
     /// A browser that is logged in.
@@ -95,30 +95,30 @@ pub(crate) enum Who {
 
 /// Who somebody has shown to be on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Proven(Arc<Mutex<Option<Who>>>);
+pub struct ConnectionIdentity(Arc<Mutex<Option<ProvenIdentity>>>);
 
-impl Proven {
+impl ConnectionIdentity {
     /// On the connection of this request. What came over none has none to lose.
     pub(crate) fn of(parts: &Parts) -> Self {
         parts.extensions.get().cloned().unwrap_or_default()
     }
 
     /// They are.
-    pub(crate) fn is(&self, who: Who) {
+    pub(crate) fn is(&self, who: ProvenIdentity) {
         *self.who() = Some(who);
     }
 
-    fn get(&self) -> Option<Who> {
+    fn get(&self) -> Option<ProvenIdentity> {
         self.who().clone()
     }
 
-    fn who(&self) -> MutexGuard<'_, Option<Who>> {
+    fn who(&self) -> MutexGuard<'_, Option<ProvenIdentity>> {
         // One value: a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Proven {
+impl<S: Sync> FromRequestParts<S> for ConnectionIdentity {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
@@ -128,12 +128,12 @@ impl<S: Sync> FromRequestParts<S> for Proven {
 
 /// Answers until `stop`; what is being answered then is answered to its end.
 pub async fn serve(listener: TcpListener, routes: Routes, stop: CancellationToken) {
-    serve_within(Bounds::default(), listener, routes, stop).await;
+    serve_within(ConnectionLimits::default(), listener, routes, stop).await;
 }
 
-async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, stop: CancellationToken) {
+async fn serve_within(bounds: ConnectionLimits, listener: TcpListener, routes: Routes, stop: CancellationToken) {
     let routes = routes.layer(middleware::from_fn(move |request: Request, next: Next| timely(bounds, request, next)));
-    let (seats, connections) = (Arc::new(Seats::new(bounds)), TaskTracker::new());
+    let (seats, connections) = (Arc::new(ConnectionSlots::new(bounds)), TaskTracker::new());
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         let (stream, from) = match accepted {
             Ok(accepted) => accepted,
@@ -163,7 +163,13 @@ async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, sto
 }
 
 /// One connection, from its first request to its last.
-async fn attend(bounds: Bounds, stream: TcpStream, proven: Proven, routes: Routes, stop: CancellationToken) {
+async fn attend(
+    bounds: ConnectionLimits,
+    stream: TcpStream,
+    proven: ConnectionIdentity,
+    routes: Routes,
+    stop: CancellationToken,
+) {
     let Ok(local) = stream.local_addr() else { return };
     let untaken = u32::try_from(bounds.untaken.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = set_tcp_user_timeout(&stream, untaken) {
@@ -171,7 +177,7 @@ async fn attend(bounds: Bounds, stream: TcpStream, proven: Proven, routes: Route
     }
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(Reached(local));
+        request.extensions_mut().insert(LocalAddress(local));
         // Behind a proxy the next request may be somebody else's.
         *proven.who() = None;
         request.extensions_mut().insert(proven.clone());
@@ -193,7 +199,7 @@ async fn attend(bounds: Bounds, stream: TcpStream, proven: Proven, routes: Route
 }
 
 /// Reads a request's body as long as it comes.
-async fn timely(bounds: Bounds, request: Request, next: Next) -> Response {
+async fn timely(bounds: ConnectionLimits, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
@@ -214,7 +220,7 @@ async fn timely(bounds: Bounds, request: Request, next: Next) -> Response {
 
 /// Whose seats are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Caller {
+enum CallerAddress {
     /// This machine.
     Local,
     /// An address.
@@ -223,7 +229,7 @@ enum Caller {
     V6(u64),
 }
 
-impl Caller {
+impl CallerAddress {
     fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             address if address.is_loopback() => Self::Local,
@@ -235,38 +241,38 @@ impl Caller {
 
 /// A connection that is open.
 #[derive(Debug, Clone)]
-struct Held {
-    caller: Caller,
-    proven: Proven,
+struct OpenConnection {
+    caller: CallerAddress,
+    proven: ConnectionIdentity,
     /// It has given up its seat.
     lost: CancellationToken,
 }
 
 /// The connections that are open, in the order in which they came.
 #[derive(Debug)]
-struct Seats {
-    bounds: Bounds,
-    taken: Mutex<BTreeMap<u64, Held>>,
+struct ConnectionSlots {
+    bounds: ConnectionLimits,
+    taken: Mutex<BTreeMap<u64, OpenConnection>>,
     /// The next one's number: none is given twice.
     next: AtomicU64,
 }
 
 /// A connection's place; dropped, it is free.
 #[derive(Debug)]
-struct Seat {
-    seats: Arc<Seats>,
+struct ConnectionSlot {
+    seats: Arc<ConnectionSlots>,
     number: u64,
-    held: Held,
+    held: OpenConnection,
 }
 
-impl Seats {
-    fn new(bounds: Bounds) -> Self {
+impl ConnectionSlots {
+    fn new(bounds: ConnectionLimits) -> Self {
         Self { bounds, taken: Mutex::default(), next: AtomicU64::default() }
     }
 
     /// A seat; none: nobody has more than those keep who have shown who they are.
-    fn take(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
-        let caller = Caller::of(from);
+    fn take(self: &Arc<Self>, from: IpAddr) -> Option<ConnectionSlot> {
+        let caller = CallerAddress::of(from);
         // Entries that are written one by one: a panic elsewhere leaves nothing half done.
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rivals) = self.rivals(&taken, caller) {
@@ -274,25 +280,33 @@ impl Seats {
             taken.remove(&number)?.lost.cancel();
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let held = Held { caller, proven: Proven::default(), lost: CancellationToken::new() };
+        let held = OpenConnection { caller, proven: ConnectionIdentity::default(), lost: CancellationToken::new() };
         taken.insert(number, held.clone());
-        Some(Seat { seats: Arc::clone(self), number, held })
+        Some(ConnectionSlot { seats: Arc::clone(self), number, held })
     }
 
     /// Whose seats stand in the way of this caller's next; none: there is one free.
-    fn rivals(&self, taken: &BTreeMap<u64, Held>, caller: Caller) -> Option<impl Fn(Caller) -> bool + use<>> {
-        let count = |of: &dyn Fn(Caller) -> bool| taken.values().filter(|held| of(held.caller)).count();
-        let most = if caller == Caller::Local { self.bounds.local } else { self.bounds.per_address };
+    fn rivals(
+        &self,
+        taken: &BTreeMap<u64, OpenConnection>,
+        caller: CallerAddress,
+    ) -> Option<impl Fn(CallerAddress) -> bool + use<>> {
+        let count = |of: &dyn Fn(CallerAddress) -> bool| taken.values().filter(|held| of(held.caller)).count();
+        let most = if caller == CallerAddress::Local { self.bounds.local } else { self.bounds.per_address };
         let own = count(&|other| other == caller) >= most;
-        let all = caller != Caller::Local && count(&|other| other != Caller::Local) >= self.bounds.remote;
-        (own || all).then_some(move |other| if own { other == caller } else { other != Caller::Local })
+        let all = caller != CallerAddress::Local && count(&|other| other != CallerAddress::Local) >= self.bounds.remote;
+        (own || all).then_some(move |other| if own { other == caller } else { other != CallerAddress::Local })
     }
 }
 
 /// Which of these is given up: the oldest that nobody keeps, of whoever has most of those.
-fn given_up(taken: &BTreeMap<u64, Held>, per_person: usize, rivals: impl Fn(Caller) -> bool) -> Option<u64> {
-    let mut kept: BTreeMap<Who, usize> = BTreeMap::new();
-    let mut loose: BTreeMap<(Option<Who>, Option<Caller>), Vec<u64>> = BTreeMap::new();
+fn given_up(
+    taken: &BTreeMap<u64, OpenConnection>,
+    per_person: usize,
+    rivals: impl Fn(CallerAddress) -> bool,
+) -> Option<u64> {
+    let mut kept: BTreeMap<ProvenIdentity, usize> = BTreeMap::new();
+    let mut loose: BTreeMap<(Option<ProvenIdentity>, Option<CallerAddress>), Vec<u64>> = BTreeMap::new();
     // Seats elsewhere count too: who comes from many addresses keeps no more than who comes from one.
     for (number, held) in taken {
         let who = held.proven.get();
@@ -313,7 +327,7 @@ fn given_up(taken: &BTreeMap<u64, Held>, per_person: usize, rivals: impl Fn(Call
     most.first().copied()
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
     }

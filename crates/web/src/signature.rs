@@ -7,7 +7,7 @@ use hob_core::domain::secret::Secret;
 
 /// What is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signed {
+pub enum SignatureScheme {
     /// The body: `sha256=HEX`.
     Body,
     /// `t=SECONDS,v1=HEX` over the time, a dot and the body; the time may differ from ours by so many seconds.
@@ -20,10 +20,10 @@ pub enum Signed {
 /// The code by which `header` proves that whoever has `secret` signed `body`, at `now` in Unix seconds; none: it does not. That
 /// takes as long whatever the header says.
 #[must_use]
-pub fn judged(signed: Signed, secret: &Secret, header: &str, body: &[u8], now: i64) -> Option<Vec<u8>> {
+pub fn judged(signed: SignatureScheme, secret: &Secret, header: &str, body: &[u8], now: i64) -> Option<Vec<u8>> {
     let (time, hex, fresh) = match signed {
-        Signed::Body => (None, header.strip_prefix("sha256="), true),
-        Signed::Timestamped { tolerance_secs } => {
+        SignatureScheme::Body => (None, header.strip_prefix("sha256="), true),
+        SignatureScheme::Timestamped { tolerance_secs } => {
             let field = |name: &str| header.split(',').find_map(|field| field.trim().strip_prefix(name));
             let time = field("t=").unwrap_or_default();
             let fresh = time.parse::<i64>().is_ok_and(|at| now.abs_diff(at) <= tolerance_secs);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a12_a_signature_over_the_body() {
         let secret = Secret::new("It's a Secret to Everybody".to_owned());
-        let good = |header: &str, body: &[u8]| judged(Signed::Body, &secret, header, body, 0).is_some();
+        let good = |header: &str, body: &[u8]| judged(SignatureScheme::Body, &secret, header, body, 0).is_some();
         assert!(good(GITHUB, BODY));
         assert!(good(&GITHUB.replace('b', "B"), BODY), "hex has no case");
         for header in
@@ -79,8 +79,8 @@ mod tests {
         }
         assert!(!good(GITHUB, b"Hello, World?"));
         let other = Secret::new("another".to_owned());
-        assert_eq!(judged(Signed::Body, &other, GITHUB, BODY, 0), None);
-        let code = |header: &str| judged(Signed::Body, &secret, header, BODY, 0).unwrap();
+        assert_eq!(judged(SignatureScheme::Body, &other, GITHUB, BODY, 0), None);
+        let code = |header: &str| judged(SignatureScheme::Body, &secret, header, BODY, 0).unwrap();
         assert_eq!(code(GITHUB), code(&GITHUB.replace('b', "B")), "the same call");
     }
 
@@ -101,13 +101,14 @@ mod tests {
         let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let header = format!("t=1000,v1={hex}");
         let good = |header: &str, body: &[u8], now| {
-            judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, header, body, now).is_some()
+            judged(SignatureScheme::Timestamped { tolerance_secs: 300 }, &secret, header, body, now).is_some()
         };
         for (now, fresh) in [(1000, true), (1300, true), (700, true), (1301, false), (699, false), (i64::MAX, false)] {
             assert_eq!(good(&header, b"{}", now), fresh, "{now}");
         }
-        let code =
-            |header: &str| judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, header, b"{}", 1000).unwrap();
+        let code = |header: &str| {
+            judged(SignatureScheme::Timestamped { tolerance_secs: 300 }, &secret, header, b"{}", 1000).unwrap()
+        };
         for junk in [
             format!("{header},junk"),
             format!(" v1={hex} , t=1000,v0=00"),

@@ -3,7 +3,7 @@
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
 //! Start at [`gather`]; a Hob that does not run is looked at through [`look`], by whoever reads its database.
 
-pub mod shown;
+pub mod render;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use hob_core::domain::condition::{Part, Trouble};
+use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::inbound::ChannelKind;
 use hob_router::intake::Router;
@@ -38,7 +38,7 @@ const TASK_CHARS: usize = 60;
 
 /// Where things are that only the daemon's config tells.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct StatusPaths {
     /// The data directory.
     pub data_dir: PathBuf,
     /// The folder of backups.
@@ -180,11 +180,11 @@ pub struct Job {
 /// Reads the books.
 pub async fn look(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
     let age = |at: i64| (millis(now) - at).max(0) / 1_000;
-    let states = runs::look::count_open(tx).await?;
-    let queue = runs::look::queue(tx).await?;
+    let states = runs::queries::count_open(tx).await?;
+    let queue = runs::queries::queue(tx).await?;
     let mut at_work = Vec::new();
     for open in open_runs::list_open(tx).await? {
-        let row = runs::look::lookup(tx, open.id).await?.filter(|row| row.state != "queued");
+        let row = runs::queries::lookup(tx, open.id).await?.filter(|row| row.state != "queued");
         at_work.extend(row.map(|row| RunStatus {
             run: open.id.0,
             session: row.key,
@@ -195,7 +195,7 @@ pub async fn look(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books,
             break;
         }
     }
-    let waiting = outbox::look::count(tx, now - SignedDuration::from_hours(24)).await?;
+    let waiting = outbox::queries::count(tx, now - SignedDuration::from_hours(24)).await?;
     let spent = spend::since(tx, millis(midnight(zone, now)), None).await?;
     let all = schedules::list(tx, None, SCHEDULES_MAX).await?;
     let mut next: Vec<Job> = all
@@ -239,7 +239,7 @@ fn short(task: &str) -> String {
 
 /// What is known beside the running Hob: of its files.
 #[must_use]
-pub fn beside(places: &Places, now: Timestamp) -> StatusReport {
+pub fn beside(places: &StatusPaths, now: Timestamp) -> StatusReport {
     let newest = archives::newest_in(&places.backups, &places.data_dir, now);
     StatusReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -273,7 +273,7 @@ fn secs(span: SignedDuration) -> i64 {
 }
 
 /// How the running Hob fares.
-pub async fn gather(router: &Router, places: &Places) -> StatusReport {
+pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
     let now = router.clock.now();
     let config = router.config();
     let books = match tokio::time::timeout(
@@ -304,11 +304,11 @@ pub async fn gather(router: &Router, places: &Places) -> StatusReport {
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         books,
         // Another config may name another folder by now.
-        ..beside(&Places { backups: house.backups.clone(), ..places.clone() }, now)
+        ..beside(&StatusPaths { backups: house.backups.clone(), ..places.clone() }, now)
     }
 }
 
-fn degrade(part: &Part, trouble: &Trouble, now: Timestamp) -> Degraded {
+fn degrade(part: &SystemPart, trouble: &Trouble, now: Timestamp) -> Degraded {
     Degraded {
         part: part.to_string(),
         age_secs: secs(now.duration_since(trouble.since)),
@@ -341,11 +341,11 @@ fn status_of(
 }
 
 /// The route.
-pub fn routes(router: Arc<Router>, places: Places) -> Routes {
+pub fn routes(router: Arc<Router>, places: StatusPaths) -> Routes {
     Routes::new().route("/status", get(status)).with_state((router, Arc::new(places)))
 }
 
-async fn status(State((router, places)): State<(Arc<Router>, Arc<Places>)>) -> Response {
+async fn status(State((router, places)): State<(Arc<Router>, Arc<StatusPaths>)>) -> Response {
     let report = gather(&router, &places).await;
     (StatusCode::OK, [(header::CACHE_CONTROL, "no-store")], Json(report)).into_response()
 }
@@ -361,7 +361,7 @@ mod tests {
         std::fs::create_dir(&backups).unwrap();
         std::fs::write(backups.join("hob-2026-01-01T000000Z.tar.gz"), "").unwrap();
         let now: Timestamp = "2026-01-01T00:05:00Z".parse().unwrap();
-        let seen = beside(&Places { data_dir, backups, config: None }, now);
+        let seen = beside(&StatusPaths { data_dir, backups, config: None }, now);
         assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
         let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
         insta::assert_snapshot!(seen, @r"

@@ -11,8 +11,8 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 
-use crate::limit::{PerMinute, REFUSED_TOLD_PER_MINUTE};
-use crate::serve::{Proven, Who};
+use crate::limit::{PerMinuteLimit, REFUSED_TOLD_PER_MINUTE};
+use crate::serve::{ConnectionIdentity, ProvenIdentity};
 use crate::signature::is_same;
 use hob_core::domain::channel::UpdateSink;
 use hob_core::domain::clock::Clock;
@@ -25,7 +25,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 const SECRET_HEADER: &str = "X-Telegram-Bot-Api-Secret-Token";
 
 /// The accounts by name, as they are now.
-pub type Sinks = ArcSwap<BTreeMap<String, Arc<dyn UpdateSink>>>;
+pub type UpdateSinks = ArcSwap<BTreeMap<String, Arc<dyn UpdateSink>>>;
 
 /// These by their names.
 pub fn by_name(sinks: impl IntoIterator<Item = Arc<dyn UpdateSink>>) -> BTreeMap<String, Arc<dyn UpdateSink>> {
@@ -33,23 +33,23 @@ pub fn by_name(sinks: impl IntoIterator<Item = Arc<dyn UpdateSink>>) -> BTreeMap
 }
 
 /// What is served here.
-struct Posts {
-    now: Arc<Sinks>,
+struct TelegramWebhookState {
+    now: Arc<UpdateSinks>,
     clock: Arc<dyn Clock>,
-    told: PerMinute,
+    told: PerMinuteLimit,
 }
 
 /// The route of these accounts.
-pub fn routes(now: Arc<Sinks>, clock: Arc<dyn Clock>) -> Routes {
-    let posts = Posts { now, clock, told: PerMinute::new(REFUSED_TOLD_PER_MINUTE) };
+pub fn routes(now: Arc<UpdateSinks>, clock: Arc<dyn Clock>) -> Routes {
+    let posts = TelegramWebhookState { now, clock, told: PerMinuteLimit::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/telegram/{account}", post(call)).with_state(Arc::new(posts))
 }
 
 /// Telegram posts again what is not answered with 200.
 async fn call(
-    State(posts): State<Arc<Posts>>,
+    State(posts): State<Arc<TelegramWebhookState>>,
     Path(account): Path<String>,
-    proven: Proven,
+    proven: ConnectionIdentity,
     headers: HeaderMap,
     body: Body,
 ) -> StatusCode {
@@ -65,7 +65,7 @@ async fn call(
         }
         return StatusCode::UNAUTHORIZED;
     };
-    proven.is(Who::Telegram(account.clone()));
+    proven.is(ProvenIdentity::Telegram(account.clone()));
     let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_too_long_or_broken)) => return StatusCode::PAYLOAD_TOO_LARGE,

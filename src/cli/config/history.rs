@@ -6,10 +6,10 @@ use std::io::Write;
 use anyhow::{Context as _, bail};
 use similar::{ChangeTag, TextDiff};
 
-use crate::cli::config::Files;
+use crate::cli::config::ConfigFiles;
 use hob_config::edit;
-use hob_config::good::Kept;
-use hob_config::writer::seen::Seen;
+use hob_config::good_configs::KeptConfig;
+use hob_config::writer::snapshot::FileSnapshot;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 
 /// So many changed keys are named.
@@ -18,7 +18,7 @@ const KEYS_SHOWN: usize = 3;
 const AROUND: usize = 3;
 
 /// The list.
-pub(super) fn list(files: &Files) -> String {
+pub(super) fn list(files: &ConfigFiles) -> String {
     let shelf = files.history.shelf();
     let mut lines = Vec::new();
     for (index, kept) in shelf.good.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn list(files: &Files) -> String {
 }
 
 /// What the file has that a good one has not, and the other way round.
-pub(super) fn diff(files: &Files, number: Option<usize>) -> anyhow::Result<String> {
+pub(super) fn diff(files: &ConfigFiles, number: Option<usize>) -> anyhow::Result<String> {
     let kept = chosen(files, number.or(Some(1)), None)?;
     let now = files.writer.look()?;
     let good = kept.good.text.expose();
@@ -46,7 +46,12 @@ pub(super) fn diff(files: &Files, number: Option<usize>) -> anyhow::Result<Strin
 }
 
 /// Shows what would change, asks, and puts a good one in the place of the file, which is kept.
-pub(super) fn roll_back(files: &Files, number: Option<usize>, yes: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn roll_back(
+    files: &ConfigFiles,
+    number: Option<usize>,
+    yes: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     loop {
         let now = files.writer.look()?;
         let kept = chosen(files, number, now.text())?;
@@ -93,7 +98,7 @@ fn agreed(out: &mut dyn Write) -> anyhow::Result<bool> {
 }
 
 /// The one with this number; without one, the newest that is something else than what stands there.
-fn chosen(files: &Files, number: Option<usize>, now: Option<&str>) -> anyhow::Result<Kept> {
+fn chosen(files: &ConfigFiles, number: Option<usize>, now: Option<&str>) -> anyhow::Result<KeptConfig> {
     let good = files.history.shelf().good;
     let count = good.len();
     if count == 0 {
@@ -111,9 +116,9 @@ fn chosen(files: &Files, number: Option<usize>, now: Option<&str>) -> anyhow::Re
 }
 
 /// What stands in the file's place, without secrets.
-fn shown_of(now: &Seen, good: &str) -> String {
+fn shown_of(now: &FileSnapshot, good: &str) -> String {
     match (now, now.text()) {
-        (Seen::Nothing, _) => String::new(),
+        (FileSnapshot::Nothing, _) => String::new(),
         (_, Some(text)) => veiled(text, good),
         _ => format!("(what stands there {})\n", now.told()),
     }

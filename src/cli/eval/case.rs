@@ -46,7 +46,7 @@ pub(super) struct Case {
     pub(super) script: Vec<ScriptedReply>,
     /// What is expected.
     #[serde(default)]
-    pub(super) expect: Expect,
+    pub(super) expect: Expectations,
 }
 
 /// A reply of a scripted model.
@@ -74,7 +74,7 @@ pub(super) struct ScriptedCall {
 /// What is expected; what is left out is not looked at.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Expect {
+pub(super) struct Expectations {
     /// The last words to the person have each of these in them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) text_contains: Vec<String>,
@@ -130,7 +130,7 @@ fn checked(case: &Case) -> Result<(), String> {
     if case.prompt.is_some() != case.turns.is_empty() {
         return Err("it needs either `prompt` or `turns`: what is said".to_owned());
     }
-    if case.expect == Expect::default() {
+    if case.expect == Expectations::default() {
         return Err("`expect` is missing or empty: it would pass whatever happens".to_owned());
     }
     if case.model.is_some() && !case.script.is_empty() {
@@ -145,7 +145,7 @@ fn checked(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-impl Expect {
+impl Expectations {
     /// The regular expressions in it, each with its key.
     fn patterns(&self) -> impl Iterator<Item = (&'static str, &String)> {
         let text = self.text_regex.iter().map(|pattern| ("text_regex", pattern));

@@ -2,11 +2,11 @@
 
 use regex::Regex;
 
-use crate::cli::eval::case::Expect;
+use crate::cli::eval::case::Expectations;
 use hob_agent::replay::tree::Evaluation;
 
 /// What was expected and is not so, each in a sentence; what a judge decides is not among it.
-pub(super) fn failures(expect: &Expect, came: &Evaluation) -> Vec<String> {
+pub(super) fn failures(expect: &Expectations, came: &Evaluation) -> Vec<String> {
     let text = came.text.as_deref().unwrap_or_default();
     let result = came.final_tool_result.as_deref().unwrap_or_default();
     let mut found = Vec::new();

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-use crate::cli::eval::case::{Case, Cases, Expect, ScriptedCall, ScriptedReply};
-use crate::cli::replay::{open, words};
+use crate::cli::eval::case::{Case, Cases, Expectations, ScriptedCall, ScriptedReply};
+use crate::cli::replay::{open, phrases};
 use crate::cli::{runtime, settled, show};
 use hob_agent::machine::event::Event;
-use hob_agent::replay::Recorded;
-use hob_agent::replay::load::{self, Found};
-use hob_agent::replay::tree::Tree;
+use hob_agent::replay::RecordedRun;
+use hob_agent::replay::load::{self, LoadOutcome};
+use hob_agent::replay::tree::RunTree;
 use hob_config::environment::Environment;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::redactor::Redactor;
@@ -28,18 +28,22 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
         anyhow::Ok(opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?)
     })?;
     let recorded = match found {
-        Found::Run(recorded) => recorded,
-        Found::LetGo => bail!("{}", words::let_go(run)),
-        Found::Nothing { near } => bail!("{}", words::no_such_run(run, &near)),
+        LoadOutcome::Run(recorded) => recorded,
+        LoadOutcome::LetGo => bail!("{}", phrases::let_go(run)),
+        LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {
-        bail!("{}", words::forgotten(run));
+        bail!("{}", phrases::forgotten(run));
     }
-    let tree = Tree::of(&recorded);
+    let tree = RunTree::of(&recorded);
     match tree.evaluation.terminated_by.as_deref() {
-        None => bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it"),
+        None => {
+            bail!("run {run} is not over, or its journal cannot be read to its end: there is nothing to expect of it")
+        }
         Some(end @ ("stopped" | "interrupted" | "given_up")) => {
-            bail!("a person ended run {run} ({end}), and in a case nobody does: choose a run that came to an end by itself")
+            bail!(
+                "a person ended run {run} ({end}), and in a case nobody does: choose a run that came to an end by itself"
+            )
         }
         Some(_) => {}
     }
@@ -49,7 +53,7 @@ pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
 }
 
 /// The case, and what has to be known of it, as comments. Pure.
-fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String) {
+fn case(recorded: &RecordedRun, tree: &RunTree, redactor: &Redactor) -> (Case, String) {
     let clean = |text: &str| redactor.redact(text).into_owned();
     let replies = recorded.events.iter().filter_map(|timed| match &timed.event {
         Event::ModelAnswered(completion) => Some(scripted(completion, &clean)),
@@ -66,11 +70,11 @@ fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String)
         prompt: Some(clean(&tree.message)),
         persona,
         script: replies.collect(),
-        expect: Expect {
+        expect: Expectations {
             text_contains: evaluation.text.iter().map(|text| clean(text)).collect(),
             cycles_max: Some(evaluation.cycles),
             terminated_by: evaluation.terminated_by.clone(),
-            ..Expect::default()
+            ..Expectations::default()
         },
         ..Case::default()
     };
@@ -79,7 +83,8 @@ fn case(recorded: &Recorded, tree: &Tree, redactor: &Redactor) -> (Case, String)
         notes += &format!("# It came with a file, which a case has not: {}\n", clean(file));
     }
     if asked {
-        notes += "# A person was asked in it. In a case nobody answers; `approve = true` approves what is to be approved.\n";
+        notes +=
+            "# A person was asked in it. In a case nobody answers; `approve = true` approves what is to be approved.\n";
     }
     if let Some(result) = &evaluation.final_tool_result {
         let result = toml::Value::String(clean(result)).to_string().replace('\n', "\n# ");

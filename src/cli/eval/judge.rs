@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use hob_core::domain::money::Money;
 use hob_model::message::Message;
-use hob_model::offered::OfferedTools;
+use hob_model::model_table::ModelFacts;
+use hob_model::offered_tools::OfferedTools;
 use hob_model::price;
 use hob_model::provider::{NoSink, Provider, Request, ToolChoice};
-use hob_model::table::Facts;
 use hob_model::tokens;
 
 /// The most that a judge may write.
@@ -20,7 +20,7 @@ is only what is judged. Decide each criterion by itself. Reply with this JSON ob
 
 /// What was decided of one criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Judged {
+pub(super) struct CriterionResult {
     pub(super) criterion: String,
     pub(super) pass: bool,
     pub(super) reason: String,
@@ -28,7 +28,7 @@ pub(super) struct Judged {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reply {
+struct JudgeReply {
     verdicts: Vec<Verdict>,
 }
 
@@ -41,21 +41,21 @@ struct Verdict {
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
-    criteria: Vec<Numbered<'a>>,
+struct JudgeQuestion<'a> {
+    criteria: Vec<NumberedCriterion<'a>>,
     answer: &'a str,
 }
 
 #[derive(Serialize)]
-struct Numbered<'a> {
+struct NumberedCriterion<'a> {
     criterion: usize,
     text: &'a str,
 }
 
 /// What the judge is asked. Pure.
 fn request(rubric: &[String], answer: &str) -> Result<Request, String> {
-    let criteria = (1..).zip(rubric).map(|(criterion, text)| Numbered { criterion, text }).collect();
-    let question = serde_json::to_string(&Question { criteria, answer }).map_err(|error| error.to_string())?;
+    let criteria = (1..).zip(rubric).map(|(criterion, text)| NumberedCriterion { criterion, text }).collect();
+    let question = serde_json::to_string(&JudgeQuestion { criteria, answer }).map_err(|error| error.to_string())?;
     Ok(Request {
         system: SYSTEM.to_owned(),
         messages: vec![Message::user(question)],
@@ -68,25 +68,29 @@ fn request(rubric: &[String], answer: &str) -> Result<Request, String> {
 }
 
 /// What the judge has said. Whatever is not one verdict for each criterion is none at all. Pure.
-fn verdicts(reply: &str, rubric: &[String]) -> Result<Vec<Judged>, String> {
+fn verdicts(reply: &str, rubric: &[String]) -> Result<Vec<CriterionResult>, String> {
     let text = reply.trim();
     let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
     let text = fenced.and_then(|inner| inner.strip_suffix("```")).unwrap_or(text);
-    let reply: Reply = serde_json::from_str(text).map_err(|error| format!("the judge gave no verdict: {error}"))?;
+    let reply: JudgeReply =
+        serde_json::from_str(text).map_err(|error| format!("the judge gave no verdict: {error}"))?;
     let numbers = reply.verdicts.iter().map(|verdict| verdict.criterion);
     if !numbers.eq(1..=rubric.len()) {
         return Err(format!("the judge gave no verdict: it was asked for {} criteria, each once", rubric.len()));
     }
     let judged = rubric.iter().zip(reply.verdicts);
-    let judged =
-        judged.map(|(criterion, Verdict { pass, reason, .. })| Judged { criterion: criterion.clone(), pass, reason });
+    let judged = judged.map(|(criterion, Verdict { pass, reason, .. })| CriterionResult {
+        criterion: criterion.clone(),
+        pass,
+        reason,
+    });
     Ok(judged.collect())
 }
 
 /// A judge.
 pub(super) struct Judge<'a> {
     pub(super) model: &'a dyn Provider,
-    pub(super) facts: Facts,
+    pub(super) facts: ModelFacts,
 }
 
 impl Judge<'_> {
@@ -99,7 +103,7 @@ impl Judge<'_> {
         rubric: &[String],
         answer: &str,
         left: Money,
-    ) -> (Result<Vec<Judged>, String>, Money) {
+    ) -> (Result<Vec<CriterionResult>, String>, Money) {
         let request = match request(rubric, answer) {
             Ok(request) => request,
             Err(why) => return (Err(why), Money::ZERO),
@@ -128,7 +132,7 @@ mod tests {
         let one = r#"{"criterion": 1, "pass": true, "reason": "a"}"#;
         let two = r#"{"criterion": 2, "pass": false, "reason": "b"}"#;
         let of = |inner: &str| verdicts(&format!(r#"{{"verdicts": [{inner}]}}"#), &rubric);
-        let passes = |judged: Vec<Judged>| judged.iter().map(|judged| judged.pass).collect::<Vec<_>>();
+        let passes = |judged: Vec<CriterionResult>| judged.iter().map(|judged| judged.pass).collect::<Vec<_>>();
         assert_eq!(of(&format!("{one}, {two}")).map(passes), Ok(vec![true, false]));
         for bad in [one.to_owned(), String::new(), format!("{one}, {one}"), format!("{one}, {two}, {two}")] {
             assert!(of(&bad).is_err(), "{bad}");

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::cli::eval::Judgement;
-use crate::cli::replay::words::count_of;
+use crate::cli::eval::CaseReport;
+use crate::cli::replay::phrases::count_of;
 use hob_core::domain::money::Money;
 
 /// A line for each case, below it what is wrong, and the sum.
-pub(super) fn table(all: &[Judgement]) -> String {
+pub(super) fn table(all: &[CaseReport]) -> String {
     let width = all.iter().map(|judgement| judgement.name.width()).max().unwrap_or(0);
     let mut page = String::new();
     for judgement in all {
@@ -22,7 +22,7 @@ pub(super) fn table(all: &[Judgement]) -> String {
         let end = judgement.evaluation.terminated_by.as_deref().unwrap_or("-");
         let cycles = count_of(u64::from(judgement.evaluation.cycles), "cycle");
         let unpriced = if judgement.unpriced { " and what no price is known of" } else { "" };
-        let Judgement { name, cost, .. } = judgement;
+        let CaseReport { name, cost, .. } = judgement;
         line(&mut page, &format!("{name}{padding}  {result}  {cycles:<9}  {end}  {cost}{unpriced}"));
         for why in judgement.failures.iter().chain(&judgement.error) {
             line(&mut page, &format!("  {why}"));

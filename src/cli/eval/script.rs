@@ -12,16 +12,16 @@ use hob_model::message::{Completion, ToolCall};
 use hob_model::provider::{Provider, Request, Sink};
 
 /// It.
-pub(super) struct Script(Mutex<VecDeque<ScriptedReply>>);
+pub(super) struct ScriptedModel(Mutex<VecDeque<ScriptedReply>>);
 
-impl Script {
+impl ScriptedModel {
     pub(super) fn of(replies: &[ScriptedReply]) -> Self {
         Self(Mutex::new(replies.iter().cloned().collect()))
     }
 }
 
 #[async_trait]
-impl Provider for Script {
+impl Provider for ScriptedModel {
     fn label(&self) -> &str {
         "script/case"
     }

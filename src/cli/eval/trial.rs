@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 
-use crate::cli::chat::{AtRest, ports};
+use crate::cli::chat::{RestCheck, ports};
 use crate::cli::eval::case::Case;
 use crate::daemon::trial::Trial;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, DATABASE, Daemon};
-use hob_agent::replay::load::{self, Found};
-use hob_agent::replay::tree::{Evaluation, Tree};
+use hob_agent::replay::load::{self, LoadOutcome};
+use hob_agent::replay::tree::{Evaluation, RunTree};
 use hob_config::Config;
 use hob_config::backup::BackupConfig;
 use hob_config::environment::Environment;
@@ -23,7 +23,7 @@ use hob_config::workspace::WorkspaceConfig;
 use hob_console::pipe::once;
 use hob_console::screen::Console;
 use hob_console::{LOCAL, place};
-use hob_core::domain::channel::{Channel, Ended};
+use hob_core::domain::channel::{Channel, IdleReason};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::money::Money;
@@ -31,7 +31,7 @@ use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_model::provider::Provider;
-use hob_store::reader::Reader;
+use hob_store::bystander_reader::Reader;
 
 /// A message is given up after this, whatever the config's own limits are.
 const TURN_MAX: Duration = Duration::from_secs(900);
@@ -41,14 +41,14 @@ const QUESTIONS_MAX: usize = 20;
 const RUNS_MAX: i64 = 1_000;
 
 /// What cases are tried with.
-pub(super) struct Ground<'a> {
+pub(super) struct TrialContext<'a> {
     pub(super) config: &'a Config,
     pub(super) environment: &'a Environment,
     pub(super) redactor: &'a Redactor,
 }
 
 /// What came of a case.
-pub(super) struct Came {
+pub(super) struct TrialOutcome {
     pub(super) evaluation: Evaluation,
     pub(super) cost: Money,
     pub(super) unpriced: bool,
@@ -59,11 +59,11 @@ pub(super) struct Came {
 /// # Errors
 /// When it cannot be run.
 pub(super) async fn run(
-    ground: &Ground<'_>,
+    ground: &TrialContext<'_>,
     case: &Case,
     model: Option<Arc<dyn Provider>>,
     left: Money,
-) -> anyhow::Result<Came> {
+) -> anyhow::Result<TrialOutcome> {
     let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
     let console = Arc::new(Console::pipe(io::sink()));
     let daemon = Box::pin(Daemon::start(Blueprint {
@@ -91,13 +91,13 @@ pub(super) async fn run(
 
 /// Says everything, and answers what is asked back.
 async fn say(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
-    let quiet = AtRest(daemon.rest(), place(LOCAL));
+    let quiet = RestCheck(daemon.rest(), place(LOCAL));
     let ports = ports(daemon.router(), LOCAL);
     let answer = if case.approve { "yes" } else { "no" };
     for text in case.said() {
         let mut ended = once(text.clone(), console, &quiet, &ports).await?;
         for _question in 0..QUESTIONS_MAX {
-            if ended != Some(Ended::Suspended) {
+            if ended != Some(IdleReason::Suspended) {
                 break;
             }
             ended = once(answer.to_owned(), console, &quiet, &ports).await?;
@@ -144,15 +144,15 @@ fn alone(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::R
     Ok(config)
 }
 
-async fn recorded(data_dir: &Path) -> anyhow::Result<Came> {
+async fn recorded(data_dir: &Path) -> anyhow::Result<TrialOutcome> {
     let mut reader = Reader::open(&data_dir.join(DATABASE)).await?;
     let runs = reader.read(async |tx| load::list_runs(tx, None, None, RUNS_MAX).await).await?.unwrap_or_default();
     let (mut last, mut cost, mut unpriced) = (None, Money::ZERO, false);
     for listed in runs {
-        let Found::Run(recorded) = reader.read(async |tx| load::load(tx, listed.id).await).await? else {
+        let LoadOutcome::Run(recorded) = reader.read(async |tx| load::load(tx, listed.id).await).await? else {
             continue;
         };
-        let tree = Tree::of(&recorded);
+        let tree = RunTree::of(&recorded);
         cost = cost.plus(tree.cost);
         unpriced |= tree.unpriced;
         if last.is_none() && tree.parent.is_none() {
@@ -160,5 +160,5 @@ async fn recorded(data_dir: &Path) -> anyhow::Result<Came> {
         }
     }
     let evaluation = last.ok_or_else(|| anyhow!("nothing was run: what was said is a command of the chat"))?;
-    Ok(Came { evaluation, cost, unpriced })
+    Ok(TrialOutcome { evaluation, cost, unpriced })
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 
-use crate::cli::import::edits::{Standing, Step};
+use crate::cli::import::edits::{ConfigStep, StepStatus};
 use crate::cli::import::plan::{ImportPlan, SkillFolder};
-use crate::cli::init::save::Draft;
+use crate::cli::init::save::ConfigDraft;
 use crate::cli::memory::person_named;
 use crate::cli::progress::Progress;
 use crate::daemon::DATABASE;
@@ -18,33 +18,33 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::redactor::Redactor;
 use hob_memory::transfer::export;
-use hob_memory::transfer::import::Import;
-use hob_memory::transfer::line::{Line, MemoryLine, Whose};
+use hob_memory::transfer::import::ImportLines;
+use hob_memory::transfer::line::{MemoryLine, ScopeRef, TransferLine};
 use hob_skill::archive::Bundle;
 use hob_skill::install;
-use hob_skill::library::{Library, Said};
-use hob_skill::shelf::{Places, Shelf};
-use hob_store::beside::Beside;
-use hob_store::reader::Reader;
-use hob_store::{Pace, Store};
+use hob_skill::library::{Library, RecordChange};
+use hob_skill::loaded_skills::{LoadedSkills, SkillFolders};
+use hob_store::bystander_reader::Reader;
+use hob_store::bystander_writer::BystanderWriter;
+use hob_store::{SchedulingMode, Store};
 
 /// How much what another assistant remembered counts.
 const IMPORTANCE: f64 = 0.5;
 
 /// What this house has already.
-pub(super) struct Known {
+pub(super) struct ExistingContent {
     /// What came from that program before.
     memories: BTreeSet<String>,
     skills: BTreeSet<String>,
     people: Vec<String>,
 }
 
-impl Known {
+impl ExistingContent {
     /// Looks, and changes nothing.
     ///
     /// # Errors
     /// When the database is another Hob's.
-    pub(super) async fn read(draft: &Draft, plan: &ImportPlan) -> anyhow::Result<Self> {
+    pub(super) async fn read(draft: &ConfigDraft, plan: &ImportPlan) -> anyhow::Result<Self> {
         let data_dir = data_dir(&draft.config.state, &draft.env)?;
         let database = data_dir.join(DATABASE);
         let mut known = Self { memories: BTreeSet::new(), skills: BTreeSet::new(), people: Vec::new() };
@@ -55,13 +55,13 @@ impl Known {
         let speaker = plan.program.name();
         for line in lines {
             match line {
-                Line::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
-                Line::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
-                Line::Fact(_) | Line::Person(_) => {}
+                TransferLine::Memory(said) if said.speaker == speaker => drop(known.memories.insert(said.text)),
+                TransferLine::Memory(said) => known.people.extend(said.said_by.map(|who| who.name)),
+                TransferLine::Fact(_) | TransferLine::Person(_) => {}
             }
         }
-        let places = Places::of(&data_dir, draft.config.skills.dirs.clone());
-        known.skills = Shelf::load(&places).skills.into_keys().collect();
+        let places = SkillFolders::of(&data_dir, draft.config.skills.dirs.clone());
+        known.skills = LoadedSkills::load(&places).skills.into_keys().collect();
         known.people.sort();
         known.people.dedup();
         Ok(known)
@@ -79,7 +79,7 @@ impl Known {
 }
 
 /// Whose the memory becomes.
-pub(super) enum Owner {
+pub(super) enum MemoryOwner {
     House,
     Person(String),
     /// There is nothing to remember.
@@ -90,11 +90,16 @@ pub(super) enum Owner {
 ///
 /// # Errors
 /// When it is not said.
-pub(super) fn whose(house: bool, person: Option<&str>, known: &Known, plan: &ImportPlan) -> anyhow::Result<Owner> {
+pub(super) fn whose(
+    house: bool,
+    person: Option<&str>,
+    known: &ExistingContent,
+    plan: &ImportPlan,
+) -> anyhow::Result<MemoryOwner> {
     match person {
-        Some(name) => Ok(Owner::Person(name.to_owned())),
-        None if house => Ok(Owner::House),
-        None if known.new_memories(plan) == 0 => Ok(Owner::Nobody),
+        Some(name) => Ok(MemoryOwner::Person(name.to_owned())),
+        None if house => Ok(MemoryOwner::House),
+        None if known.new_memories(plan) == 0 => Ok(MemoryOwner::Nobody),
         None => {
             let names = if known.people.is_empty() { String::new() } else { format!(" ({})", known.people.join(", ")) };
             bail!(
@@ -110,16 +115,16 @@ pub(super) fn whose(house: bool, person: Option<&str>, known: &Known, plan: &Imp
 /// # Errors
 /// When something cannot be written. What came before it is done.
 pub(super) async fn apply(
-    draft: &mut Draft,
+    draft: &mut ConfigDraft,
     plan: &ImportPlan,
-    steps: &[Step],
-    known: &Known,
-    whose: Owner,
+    steps: &[ConfigStep],
+    known: &ExistingContent,
+    whose: MemoryOwner,
 ) -> anyhow::Result<String> {
     let database = draft.data_dir()?.join(DATABASE);
     // One of another Hob is left as it is.
     Reader::find(&database).await?;
-    let store = Store::open(&database, Pace::Threaded).await?;
+    let store = Store::open(&database, SchedulingMode::Threaded).await?;
     let progress = Progress::begin("Importing");
     let skilled = skills(&store, draft, &plan.skills, &progress).await;
     store.close().await;
@@ -127,14 +132,14 @@ pub(super) async fn apply(
     progress.says(format!("Importing {} memories", known.new_memories(plan)));
     let remembered = remember(&database, plan, known, whose).await?;
     let mut edits = Vec::new();
-    for step in steps.iter().filter(|step| step.standing == Standing::New) {
+    for step in steps.iter().filter(|step| step.standing == StepStatus::New) {
         edits.extend(step.edits.iter().cloned());
         for kept in &step.kept {
             let file = draft.keep(&kept.file, &kept.secret)?;
             edits.push(Edit::set_value(&kept.key, format!("file:{}", file.display())));
         }
     }
-    let count = steps.iter().filter(|step| step.standing == Standing::New).count();
+    let count = steps.iter().filter(|step| step.standing == StepStatus::New).count();
     if !edits.is_empty() {
         draft.save(&edits)?;
     }
@@ -152,15 +157,15 @@ pub(super) async fn apply(
 /// How many were installed, and which were refused, with why.
 async fn skills(
     store: &Store,
-    draft: &Draft,
+    draft: &ConfigDraft,
     folders: &[SkillFolder],
     progress: &Progress,
 ) -> anyhow::Result<(usize, Vec<(String, String)>)> {
-    let places = Places::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
+    let places = SkillFolders::of(&draft.data_dir()?, draft.config.skills.dirs.clone());
     let library = Library::open(store.clone(), places, Redactor::default(), Arc::default());
     let (mut installed, mut refused) = (0, Vec::new());
     for folder in folders {
-        let shelf = Shelf::load(library.places());
+        let shelf = LoadedSkills::load(library.places());
         let from = folder.path.display().to_string();
         if shelf.skills.contains_key(&folder.name) {
             installed += usize::from(library.record_missing(&folder.name, &from, SystemClock.now()).await?);
@@ -173,7 +178,7 @@ async fn skills(
         match done {
             Ok(found) => {
                 library.reload();
-                library.record(&found.skill.name, Said::Installed(from), SystemClock.now()).await?;
+                library.record(&found.skill.name, RecordChange::Installed(from), SystemClock.now()).await?;
                 installed += 1;
             }
             Err(error) => refused.push((folder.name.clone(), format!("{error:#}"))),
@@ -183,16 +188,21 @@ async fn skills(
 }
 
 /// In one transaction.
-async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, whose: Owner) -> anyhow::Result<usize> {
+async fn remember(
+    database: &std::path::Path,
+    plan: &ImportPlan,
+    known: &ExistingContent,
+    whose: MemoryOwner,
+) -> anyhow::Result<usize> {
     let scope = match whose {
-        Owner::Nobody => return Ok(0),
-        Owner::House => Scope::House,
-        Owner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
+        MemoryOwner::Nobody => return Ok(0),
+        MemoryOwner::House => Scope::House,
+        MemoryOwner::Person(name) => person_named(&mut Reader::open(database).await?, &name).await?,
     };
     let new = plan.memories.iter().filter(|entry| !known.memories.contains(&entry.text));
     let lines = (1_u64..).zip(new).map(|(number, entry)| {
-        let line = Line::Memory(MemoryLine {
-            scope: Whose::House,
+        let line = TransferLine::Memory(MemoryLine {
+            scope: ScopeRef::House,
             episode: number,
             speaker: plan.program.name().to_owned(),
             said_by: None,
@@ -207,8 +217,8 @@ async fn remember(database: &std::path::Path, plan: &ImportPlan, known: &Known, 
         });
         (usize::try_from(number).unwrap_or(usize::MAX), line)
     });
-    let import = Import { lines: lines.collect(), into: Some(scope) };
-    let mut beside = Beside::open(database).await?;
+    let import = ImportLines { lines: lines.collect(), into: Some(scope) };
+    let mut beside = BystanderWriter::open(database).await?;
     let imported = beside.write(async move |tx| import.run(tx).await).await?;
     beside.close().await;
     match imported {

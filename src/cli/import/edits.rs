@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use toml::{Table, Value as Toml};
 use toml_edit::{Array, InlineTable, Value};
 
-use crate::cli::import::plan::{Chosen, Door, ImportPlan, Platform, Scheduled, Server};
-use crate::cli::init::kinds::Kind;
+use crate::cli::import::plan::{ImportPlan, ImportedModel, ImportedSchedule, ImportedServer, Platform, PlatformAccess};
+use crate::cli::init::providers::ProviderInfo;
 use hob_config::change::Edit;
 use hob_core::domain::secret::Secret;
 
 /// How something stands to what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum StepStatus {
     /// It is not there yet.
     New,
     /// It is there, as it is here.
@@ -23,20 +23,20 @@ pub(super) enum Standing {
 
 /// Something that the config would get.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct ConfigStep {
     /// What it is, in a word or two.
     pub(super) what: &'static str,
     /// It, for people.
     pub(super) told: String,
-    pub(super) standing: Standing,
+    pub(super) standing: StepStatus,
     pub(super) edits: Vec<Edit>,
     /// Keys that name a file with a secret, which is kept first.
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<SecretFile>,
 }
 
 /// A secret on its way into a file of its own.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct SecretFile {
     /// The key of the config.
     pub(super) key: String,
     /// The file's name.
@@ -45,7 +45,7 @@ pub(super) struct Kept {
 }
 
 /// All of them, for a config that says this.
-pub(super) fn steps(plan: &ImportPlan, config: &Table) -> Vec<Step> {
+pub(super) fn steps(plan: &ImportPlan, config: &Table) -> Vec<ConfigStep> {
     let mut steps = Vec::new();
     steps.extend(persona(plan, config));
     steps.extend(plan.model.as_ref().map(|chosen| model(chosen, config)));
@@ -60,21 +60,21 @@ fn at<'a>(config: &'a Table, path: &[&str]) -> Option<&'a Toml> {
     rest.iter().try_fold(config.get(*first)?, |value, step| value.get(step))
 }
 
-fn same<T>(there: Option<T>, is_same: bool) -> Standing {
+fn same<T>(there: Option<T>, is_same: bool) -> StepStatus {
     match (there, is_same) {
-        (None, _) => Standing::New,
-        (Some(_), true) => Standing::There,
-        (Some(_), false) => Standing::Yours,
+        (None, _) => StepStatus::New,
+        (Some(_), true) => StepStatus::There,
+        (Some(_), false) => StepStatus::Yours,
     }
 }
 
-fn persona(plan: &ImportPlan, config: &Table) -> Option<Step> {
+fn persona(plan: &ImportPlan, config: &Table) -> Option<ConfigStep> {
     let persona = plan.persona.as_ref()?;
     let name = plan.program.name();
     let there = at(config, &["personas", name]);
     let is_same = there.and_then(|there| there.get("prompt")?.as_str()) == Some(persona.prompt.as_str());
     let count = persona.prompt.chars().count();
-    Some(Step {
+    Some(ConfigStep {
         what: "persona",
         told: format!("{name}: {count} characters from {}; `/persona {name}` takes it", persona.from),
         standing: same(there, is_same),
@@ -83,23 +83,23 @@ fn persona(plan: &ImportPlan, config: &Table) -> Option<Step> {
     })
 }
 
-fn model(chosen: &Chosen, config: &Table) -> Step {
-    let kind = Kind::of(chosen.kind).map_or("", |kind| kind.name);
+fn model(chosen: &ImportedModel, config: &Table) -> ConfigStep {
+    let kind = ProviderInfo::of(chosen.kind).map_or("", |kind| kind.name);
     let there = at(config, &["provider"]);
     let is_same = at(config, &["provider", "kind"]).and_then(Toml::as_str) == Some(kind)
         && at(config, &["provider", "models", "primary"]).and_then(Toml::as_str) == Some(chosen.model.as_str());
     let mut edits = vec![Edit::set_value("provider.kind", kind)];
     edits.push(Edit::set_value("provider.models.primary", chosen.model.as_str()));
     let needs_key = is_same && at(config, &["provider", "api_key"]).is_none() && chosen.api_key.is_some();
-    let kept = chosen.api_key.iter().map(|secret| Kept {
+    let kept = chosen.api_key.iter().map(|secret| SecretFile {
         key: "provider.api_key".to_owned(),
         file: format!("{kind}-api-key"),
         secret: secret.clone(),
     });
-    Step {
+    ConfigStep {
         what: "model",
         told: format!("{kind}, {}", chosen.model),
-        standing: if needs_key { Standing::New } else { same(there, is_same) },
+        standing: if needs_key { StepStatus::New } else { same(there, is_same) },
         edits,
         kept: kept.collect(),
     }
@@ -112,7 +112,7 @@ fn known(section: &Toml) -> BTreeSet<String> {
     lists.flatten().map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned)).collect()
 }
 
-fn door(door: &Door, config: &Table) -> Step {
+fn door(door: &PlatformAccess, config: &Table) -> ConfigStep {
     let section = door.platform.section();
     let there = at(config, &[section]);
     let known = there.map(known).unwrap_or_default();
@@ -126,7 +126,7 @@ fn door(door: &Door, config: &Table) -> Step {
         let token = door.tokens.iter().find(|(name, _)| name == key).filter(|_| is_open);
         if let Some((_, secret)) = token {
             let file = format!("{section}-{}", key.replace('_', "-"));
-            kept.push(Kept { key: format!("{section}.{key}"), file, secret: secret.clone() });
+            kept.push(SecretFile { key: format!("{section}.{key}"), file, secret: secret.clone() });
         } else if set.is_none() {
             edits.push(Edit::set_value(&format!("{section}.{key}"), reference));
         }
@@ -140,8 +140,8 @@ fn door(door: &Door, config: &Table) -> Step {
     }
     let told = door.ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let told = if told.is_empty() { "nobody by id".to_owned() } else { told };
-    let standing = if edits.is_empty() && kept.is_empty() { Standing::There } else { Standing::New };
-    Step { what: "people", told: format!("{section}: {told}"), standing, edits, kept }
+    let standing = if edits.is_empty() && kept.is_empty() { StepStatus::There } else { StepStatus::New };
+    ConfigStep { what: "people", told: format!("{section}: {told}"), standing, edits, kept }
 }
 
 fn ids(platform: Platform, all: &[String]) -> Array {
@@ -152,7 +152,7 @@ fn ids(platform: Platform, all: &[String]) -> Array {
     }
 }
 
-fn server(server: &Server, config: &Table) -> Step {
+fn server(server: &ImportedServer, config: &Table) -> ConfigStep {
     let there = at(config, &["mcp", &server.name]);
     let command = there
         .and_then(|there| there.get("command")?.as_array())
@@ -166,10 +166,10 @@ fn server(server: &Server, config: &Table) -> Step {
     }
     edits.extend(server.url.as_deref().map(|url| Edit::set_value(&key("url"), url)));
     edits.extend(server.working_dir.as_deref().map(|dir| Edit::set_value(&key("working_dir"), dir)));
-    let kept = |table: &str, pairs: &[(String, Secret)]| -> Vec<Kept> {
+    let kept = |table: &str, pairs: &[(String, Secret)]| -> Vec<SecretFile> {
         let is_set = |name: &str| there.and_then(|there| there.get(table)?.get(name)).is_some();
         let missing = pairs.iter().filter(|(name, _)| !is_set(name));
-        let missing = missing.map(|(name, secret)| Kept {
+        let missing = missing.map(|(name, secret)| SecretFile {
             key: format!("{}.\"{name}\"", key(table)),
             file: format!("mcp-{}-{}", server.name, file_name(name)),
             secret: secret.clone(),
@@ -177,7 +177,7 @@ fn server(server: &Server, config: &Table) -> Step {
         missing.collect()
     };
     let bearer = server.bearer.iter().filter(|_| there.and_then(|there| there.get("bearer")).is_none());
-    let bearer = bearer.map(|secret| Kept {
+    let bearer = bearer.map(|secret| SecretFile {
         key: key("bearer"),
         file: format!("mcp-{}-bearer", server.name),
         secret: secret.clone(),
@@ -186,15 +186,15 @@ fn server(server: &Server, config: &Table) -> Step {
     let told =
         if server.command.is_empty() { server.url.clone().unwrap_or_default() } else { server.command.join(" ") };
     let standing = same(there, is_same);
-    let standing = if standing == Standing::There && !kept.is_empty() { Standing::New } else { standing };
-    Step { what: "MCP server", told: format!("{}: {told}", server.name), standing, edits, kept }
+    let standing = if standing == StepStatus::There && !kept.is_empty() { StepStatus::New } else { standing };
+    ConfigStep { what: "MCP server", told: format!("{}: {told}", server.name), standing, edits, kept }
 }
 
 fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-fn schedule(scheduled: &Scheduled, config: &Table) -> Step {
+fn schedule(scheduled: &ImportedSchedule, config: &Table) -> ConfigStep {
     let all = at(config, &["schedule"]).and_then(Toml::as_array);
     let there = all.into_iter().flatten().find(|one| one.get("name").and_then(Toml::as_str) == Some(&scheduled.name));
     let says = |key: &str| there.and_then(|there| there.get(key)?.as_str());
@@ -206,7 +206,7 @@ fn schedule(scheduled: &Scheduled, config: &Table) -> Step {
     row.extend(scheduled.zone.as_deref().map(|zone| ("zone", Value::from(zone))));
     let zone = scheduled.zone.as_deref().map(|zone| format!(" ({zone})")).unwrap_or_default();
     let lines: String = row.iter().map(|(key, value)| format!("{key} = {}\n", value.to_string().trim())).collect();
-    Step {
+    ConfigStep {
         what: "schedule",
         told: format!("{}: {}{zone}", scheduled.name, scheduled.when),
         standing: same(there, is_same),
@@ -224,8 +224,8 @@ mod tests {
     fn what_stands_in_the_config_stays() {
         let mut plan = ImportPlan::of(Program::Openclaw);
         let ids = ["5", "7"].map(str::to_owned).into();
-        plan.doors.push(Door { platform: Platform::Telegram, ids, tokens: Vec::new() });
-        let row = |name: &str| Scheduled {
+        plan.doors.push(PlatformAccess { platform: Platform::Telegram, ids, tokens: Vec::new() });
+        let row = |name: &str| ImportedSchedule {
             name: name.to_owned(),
             when: "30 8 * * 1-5".to_owned(),
             task: "Say hello.".to_owned(),
@@ -233,7 +233,7 @@ mod tests {
         };
         plan.schedules = vec![row("morning"), row("noon"), row("evening")];
         let kind = hob_config::provider::ProviderKind::Anthropic;
-        plan.model = Some(Chosen { kind, model: "claude-9".to_owned(), api_key: None });
+        plan.model = Some(ImportedModel { kind, model: "claude-9".to_owned(), api_key: None });
         let config = "[provider]\nkind = 'openai'\n[telegram]\nbot_token = 'x'\nowner_user_ids = [5]\n[[schedule]]\n\
                       name = 'noon'\nwhen = 'x'\ntask = 'y'\n[[schedule]]\nname = 'evening'\nwhen = '30 8 * * 1-5'\n\
                       task = 'Say hello.'\n";
@@ -243,8 +243,8 @@ mod tests {
         assert!(told.starts_with("Yours anthropic, claude-9"), "{told}");
         let telegram = steps.iter().find(|step| step.what == "people").unwrap();
         assert_eq!(telegram.edits.len(), 1, "the token that is there stays: {told}");
-        let standings: Vec<Standing> =
+        let standings: Vec<StepStatus> =
             steps.iter().filter(|step| step.what == "schedule").map(|step| step.standing).collect();
-        assert_eq!(standings, [Standing::New, Standing::Yours, Standing::There]);
+        assert_eq!(standings, [StepStatus::New, StepStatus::Yours, StepStatus::There]);
     }
 }

@@ -5,16 +5,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cli::import::Program;
-use crate::cli::import::foreign::Foreign;
-use crate::cli::import::plan::{ImportPlan, Left, Persona, Platform, Remembered};
-use crate::cli::import::read::{Here, Job, When, door, model, schedule, server, text, texts, variables};
+use crate::cli::import::foreign_folder::ForeignFolder;
+use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
+use crate::cli::import::read::{Job, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables};
 use hob_core::domain::secret::Secret;
 
 /// What stands between two entries of its memory.
 const BETWEEN: &str = "\n§\n";
 
 /// What is taken.
-pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan> {
+pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
     let file = foreign.text("config.yaml").context("there is no config.yaml in it: name the folder that has it")?;
     let config: Value = serde_saphyr::from_str(file).context("config.yaml cannot be read")?;
     let mut plan = ImportPlan::of(Program::Hermes);
@@ -23,7 +23,7 @@ pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan>
     for path in ["memories/MEMORY.md", "memories/USER.md"] {
         let Some(file) = foreign.texts.get(path) else { continue };
         let entries = file.text.split(BETWEEN).map(str::trim).filter(|entry| !entry.is_empty());
-        let entry = |text: &str| Remembered { text: text.to_owned(), at: file.changed, is_dated: false };
+        let entry = |text: &str| ImportedMemory { text: text.to_owned(), at: file.changed, is_dated: false };
         plan.memories.extend(entries.map(entry));
     }
     plan.skills.clone_from(&foreign.skills);
@@ -46,7 +46,10 @@ pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan>
     if let Some(chosen) = chosen {
         model(&mut plan, chosen, provider, &key);
     }
-    plan.left.push(Left::new("conversations", "are the other program's own; what it kept of them as memory is taken"));
+    plan.left.push(SkippedItem::new(
+        "conversations",
+        "are the other program's own; what it kept of them as memory is taken",
+    ));
     Ok(plan)
 }
 
@@ -69,24 +72,24 @@ fn channels(plan: &mut ImportPlan, config: &Value, variables: &[(String, String)
     }
 }
 
-fn one_job(plan: &mut ImportPlan, job: &Value, here: &Here) {
+fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     let name = text(job, "/name").or_else(|| text(job, "/id")).unwrap_or("job");
     let what = format!("the schedule {name}");
     if job.pointer("/enabled").and_then(Value::as_bool) == Some(false) {
-        return plan.left.push(Left::new(what, "is switched off there"));
+        return plan.left.push(SkippedItem::new(what, "is switched off there"));
     }
     if text(job, "/script").is_some() {
         let why = "runs a script of hermes's own; put it under [tools] and let a schedule call it";
-        return plan.left.push(Left::new(what, why));
+        return plan.left.push(SkippedItem::new(what, why));
     }
     let instant = |pointer: &str| text(job, pointer).and_then(|at| at.parse::<Timestamp>().ok());
     let when = match text(job, "/schedule/kind") {
-        Some("cron") => text(job, "/schedule/expr").map(When::Cron),
+        Some("cron") => text(job, "/schedule/expr").map(JobTiming::Cron),
         Some("interval") => {
             let minutes = job.pointer("/schedule/minutes").and_then(Value::as_i64);
-            minutes.map(|minutes| When::Every(minutes, instant("/created_at")))
+            minutes.map(|minutes| JobTiming::Every(minutes, instant("/created_at")))
         }
-        Some("once") => instant("/schedule/run_at").map(When::At),
+        Some("once") => instant("/schedule/run_at").map(JobTiming::At),
         _ => None,
     };
     schedule(plan, &Job { name, task: text(job, "/prompt").unwrap_or_default(), zone: None }, when, here);

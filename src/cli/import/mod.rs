@@ -6,7 +6,7 @@
 
 mod apply;
 mod edits;
-mod foreign;
+mod foreign_folder;
 mod hermes;
 mod nanobot;
 mod openclaw;
@@ -20,12 +20,12 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
 
-use crate::cli::import::edits::{Standing, Step, steps};
-use crate::cli::import::foreign::Foreign;
-use crate::cli::import::plan::{ImportPlan, Left};
-use crate::cli::import::read::{Here, text};
+use crate::cli::import::edits::{ConfigStep, StepStatus, steps};
+use crate::cli::import::foreign_folder::ForeignFolder;
+use crate::cli::import::plan::{ImportPlan, SkippedItem};
+use crate::cli::import::read::{ReadContext, text};
 use crate::cli::init::find;
-use crate::cli::init::save::Draft;
+use crate::cli::init::save::ConfigDraft;
 use crate::cli::{runtime, show};
 use hob_config::change::Edit;
 use hob_config::environment::Environment;
@@ -151,7 +151,7 @@ impl Program {
     }
 
     /// What its files say.
-    fn plan(self, foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan> {
+    fn plan(self, foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
         match self {
             Self::Openclaw => openclaw::plan(foreign, here),
             Self::Hermes => hermes::plan(foreign, here),
@@ -175,10 +175,10 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
     }
     let found = find(named, &environment)?;
     let path = found.path.clone().map_or_else(|| usual_place(&environment).context("$HOME is not set"), Ok)?;
-    let mut draft = Draft::new(&path, found.text.expose(), &environment)?;
+    let mut draft = ConfigDraft::new(&path, found.text.expose(), &environment)?;
     let zone = draft.config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
-    let here = Here { zone, now: SystemClock.now() };
+    let here = ReadContext { zone, now: SystemClock.now() };
     runtime()?.block_on(async {
         let foreign = read_folder(program, &dir, &environment).await?;
         let mut plan = program.plan(&foreign, &here)?;
@@ -186,7 +186,7 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
             plan = plan.without_secrets();
         }
         let table = found.text.expose().parse()?;
-        let known = apply::Known::read(&draft, &plan).await?;
+        let known = apply::ExistingContent::read(&draft, &plan).await?;
         let steps = settable(steps(&plan, &table), &draft, &mut plan.left);
         let done = if arguments.apply {
             let whose = apply::whose(arguments.house, arguments.person.as_deref(), &known, &plan)?;
@@ -201,24 +201,24 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
 }
 
 /// The workspace is where the config says, if that is there: a folder that was moved has its own.
-async fn read_folder(program: Program, dir: &Path, environment: &Environment) -> anyhow::Result<Foreign> {
+async fn read_folder(program: Program, dir: &Path, environment: &Environment) -> anyhow::Result<ForeignFolder> {
     let config = match program {
-        Program::Openclaw => openclaw::config(&Foreign::read(program, dir, None).await?)?,
-        Program::Nanobot => nanobot::config(&Foreign::read(program, dir, None).await?)?,
-        Program::Hermes => return Foreign::read(program, dir, None).await,
+        Program::Openclaw => openclaw::config(&ForeignFolder::read(program, dir, None).await?)?,
+        Program::Nanobot => nanobot::config(&ForeignFolder::read(program, dir, None).await?)?,
+        Program::Hermes => return ForeignFolder::read(program, dir, None).await,
     };
     let said = text(&config, "/agents/defaults/workspace").map(|said| match said.strip_prefix("~/") {
         Some(rest) => environment.path("HOME").unwrap_or_default().join(rest),
         None => PathBuf::from(said),
     });
-    Foreign::read(program, dir, said.filter(|path| path.is_absolute() && path.is_dir())).await
+    ForeignFolder::read(program, dir, said.filter(|path| path.is_absolute() && path.is_dir())).await
 }
 
 /// The steps that the config's check accepts, each on top of those before it; one that it refuses is left, with its reason.
-fn settable(steps: Vec<Step>, draft: &Draft, left: &mut Vec<Left>) -> Vec<Step> {
+fn settable(steps: Vec<ConfigStep>, draft: &ConfigDraft, left: &mut Vec<SkippedItem>) -> Vec<ConfigStep> {
     let (mut fine, mut so_far) = (Vec::new(), draft.clone());
     for step in steps {
-        if step.standing != Standing::New {
+        if step.standing != StepStatus::New {
             fine.push(step);
             continue;
         }
@@ -231,7 +231,7 @@ fn settable(steps: Vec<Step>, draft: &Draft, left: &mut Vec<Left>) -> Vec<Step> 
             }
             Err(error) => {
                 let why = error.to_string().lines().last().unwrap_or_default().to_owned();
-                left.push(Left::new(format!("{} {}", step.what, step.told), format!("Hob refuses it: {why}")));
+                left.push(SkippedItem::new(format!("{} {}", step.what, step.told), format!("Hob refuses it: {why}")));
             }
         }
     }
@@ -239,22 +239,22 @@ fn settable(steps: Vec<Step>, draft: &Draft, left: &mut Vec<Left>) -> Vec<Step> 
 }
 
 /// What would come, and what would not. A name of somebody else's might do something to the terminal.
-fn told(plan: &ImportPlan, steps: &[Step], known: &apply::Known, dir: &Path) -> String {
+fn told(plan: &ImportPlan, steps: &[ConfigStep], known: &apply::ExistingContent, dir: &Path) -> String {
     let mut lines = vec![format!("From {} ({}):", plan.program.name(), dir.display()), String::new()];
-    let mut line = |what: &str, told: &str, standing: Standing| {
+    let mut line = |what: &str, told: &str, standing: StepStatus| {
         let how = match standing {
-            Standing::New => "",
-            Standing::There => " – there already",
-            Standing::Yours => " – not taken: yours says otherwise, and stays",
+            StepStatus::New => "",
+            StepStatus::There => " – there already",
+            StepStatus::Yours => " – not taken: yours says otherwise, and stays",
         };
         lines.push(report::plain(&format!("  {what:<11} {told}{how}"), LINE_CHARS_MAX));
     };
     if !plan.memories.is_empty() {
         let new = known.new_memories(plan);
-        line("memory", &plan.memory_told(new), if new > 0 { Standing::New } else { Standing::There });
+        line("memory", &plan.memory_told(new), if new > 0 { StepStatus::New } else { StepStatus::There });
     }
     for skill in &plan.skills {
-        let standing = if known.has_skill(&skill.name) { Standing::There } else { Standing::New };
+        let standing = if known.has_skill(&skill.name) { StepStatus::There } else { StepStatus::New };
         line("skill", &format!("{}, off until you enable it", skill.name), standing);
     }
     steps.iter().for_each(|step| line(step.what, &step.told, step.standing));

@@ -6,19 +6,19 @@ use jiff::civil::DateTime;
 use serde_json::Value;
 
 use crate::cli::import::Program;
-use crate::cli::import::foreign::Foreign;
-use crate::cli::import::plan::{ImportPlan, Left, Persona, Platform, Remembered};
-use crate::cli::import::read::{Here, Job, When, door, model, schedule, secret, server, text, texts};
+use crate::cli::import::foreign_folder::ForeignFolder;
+use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
+use crate::cli::import::read::{Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts};
 use hob_core::domain::secret::Secret;
 
 /// The config.
-pub(super) fn config(foreign: &Foreign) -> anyhow::Result<Value> {
+pub(super) fn config(foreign: &ForeignFolder) -> anyhow::Result<Value> {
     let file = foreign.text("config.json").context("there is no config.json in it: name the folder that has it")?;
     serde_json::from_str(file).context("config.json is not JSON")
 }
 
 /// What is taken.
-pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan> {
+pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
     let config = config(foreign)?;
     let mut plan = ImportPlan::of(Program::Nanobot);
     let soul = foreign.text("workspace/SOUL.md").map(str::trim).filter(|soul| !soul.is_empty());
@@ -44,21 +44,24 @@ pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan>
     let heartbeat = foreign.text("workspace/HEARTBEAT.md").map(crate::cli::import::text::entries).unwrap_or_default();
     if !heartbeat.is_empty() {
         let why = "is a list that is looked at from time to time: name it as `file` under [heartbeat]";
-        plan.left.push(Left::new("HEARTBEAT.md", why));
+        plan.left.push(SkippedItem::new("HEARTBEAT.md", why));
     }
-    plan.left.push(Left::new("conversations", "are the other program's own; what it kept of them as memory is taken"));
+    plan.left.push(SkippedItem::new(
+        "conversations",
+        "are the other program's own; what it kept of them as memory is taken",
+    ));
     Ok(plan)
 }
 
 /// A line of the history: `{"timestamp": "2026-11-25 06:17", "content": …}`.
-fn said(line: &str, here: &Here) -> Option<Remembered> {
+fn said(line: &str, here: &ReadContext) -> Option<ImportedMemory> {
     let value: Value = serde_json::from_str(line).ok()?;
     let at: DateTime = text(&value, "/timestamp")?.parse().ok()?;
     let at = at.to_zoned(here.zone.clone()).ok()?.timestamp();
-    Some(Remembered { text: text(&value, "/content")?.to_owned(), at, is_dated: true })
+    Some(ImportedMemory { text: text(&value, "/content")?.to_owned(), at, is_dated: true })
 }
 
-fn channels(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
+fn channels(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
     let paired = foreign.text("pairing.json").and_then(|file| serde_json::from_str::<Value>(file).ok());
     for (name, value) in config.pointer("/channels").and_then(Value::as_object).into_iter().flatten() {
         if value.pointer("/enabled").and_then(Value::as_bool) != Some(true) {
@@ -68,7 +71,7 @@ fn channels(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
             // It is its own page.
             if name != "websocket" {
                 let why = if name == "email" { "`hob init` sets a mailbox up" } else { "Hob does not speak there" };
-                plan.left.push(Left::new(format!("the channel {name}"), why));
+                plan.left.push(SkippedItem::new(format!("the channel {name}"), why));
             }
             continue;
         };
@@ -81,22 +84,22 @@ fn channels(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
     }
 }
 
-fn one_job(plan: &mut ImportPlan, job: &Value, here: &Here) {
+fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     let name = text(job, "/name").or_else(|| text(job, "/id")).unwrap_or("job");
     if text(job, "/payload/kind") == Some("system_event") {
         return;
     }
     if job.pointer("/enabled").and_then(Value::as_bool) == Some(false) {
-        return plan.left.push(Left::new(format!("the schedule {name}"), "is switched off there"));
+        return plan.left.push(SkippedItem::new(format!("the schedule {name}"), "is switched off there"));
     }
     let number = |pointer: &str| job.pointer(pointer).and_then(Value::as_i64);
     let instant = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let when = match text(job, "/schedule/kind") {
-        Some("cron") => text(job, "/schedule/expr").map(When::Cron),
+        Some("cron") => text(job, "/schedule/expr").map(JobTiming::Cron),
         Some("every") => {
-            number("/schedule/everyMs").map(|ms| When::Every(ms / 60_000, instant(number("/createdAtMs"))))
+            number("/schedule/everyMs").map(|ms| JobTiming::Every(ms / 60_000, instant(number("/createdAtMs"))))
         }
-        Some("at") => instant(number("/schedule/atMs")).map(When::At),
+        Some("at") => instant(number("/schedule/atMs")).map(JobTiming::At),
         _ => None,
     };
     let task = text(job, "/payload/message").unwrap_or_default();

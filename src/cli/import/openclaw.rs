@@ -5,16 +5,18 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cli::import::Program;
-use crate::cli::import::foreign::Foreign;
-use crate::cli::import::plan::{ImportPlan, Left, Persona, Platform};
-use crate::cli::import::read::{Here, Job, When, door, model, schedule, secret, server, text, texts, variables};
+use crate::cli::import::foreign_folder::ForeignFolder;
+use crate::cli::import::plan::{ImportPlan, Persona, Platform, SkippedItem};
+use crate::cli::import::read::{
+    Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
+};
 use hob_core::domain::secret::Secret;
 
 /// Channels that Hob has, but sets up in another way.
 const MAIL: &str = "email";
 
 /// The config, which openclaw writes as JSON.
-pub(super) fn config(foreign: &Foreign) -> anyhow::Result<Value> {
+pub(super) fn config(foreign: &ForeignFolder) -> anyhow::Result<Value> {
     let file = foreign.text("openclaw.json").context("there is no openclaw.json in it: name the folder that has it")?;
     serde_json::from_str(file).context(
         "openclaw.json is not plain JSON (comments?): `openclaw config set wizard.lastRunMode local` writes it anew",
@@ -22,7 +24,7 @@ pub(super) fn config(foreign: &Foreign) -> anyhow::Result<Value> {
 }
 
 /// What is taken.
-pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan> {
+pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Result<ImportPlan> {
     let config = config(foreign)?;
     let mut plan = ImportPlan::of(Program::Openclaw);
     plan.persona = persona(foreign);
@@ -41,14 +43,17 @@ pub(super) fn plan(foreign: &Foreign, here: &Here) -> anyhow::Result<ImportPlan>
     chosen(&mut plan, &config, foreign);
     if foreign.text("workspace/AGENTS.md").is_some() {
         let why = "says mostly how openclaw works; put what is yours in it under agent.system_prompt";
-        plan.left.push(Left::new("AGENTS.md", why));
+        plan.left.push(SkippedItem::new("AGENTS.md", why));
     }
-    plan.left.push(Left::new("conversations", "are the other program's own; what it kept of them as memory is taken"));
+    plan.left.push(SkippedItem::new(
+        "conversations",
+        "are the other program's own; what it kept of them as memory is taken",
+    ));
     Ok(plan)
 }
 
 /// SOUL.md, with what is filled in of IDENTITY.md before it.
-fn persona(foreign: &Foreign) -> Option<Persona> {
+fn persona(foreign: &ForeignFolder) -> Option<Persona> {
     let soul = foreign.text("workspace/SOUL.md")?.trim();
     let identity = foreign.texts.get("workspace/IDENTITY.md");
     let filled: Vec<String> = identity
@@ -62,7 +67,7 @@ fn persona(foreign: &Foreign) -> Option<Persona> {
     (!soul.is_empty()).then(|| Persona { prompt: format!("{head}{soul}\n"), from })
 }
 
-fn memories(plan: &mut ImportPlan, foreign: &Foreign, here: &Here) {
+fn memories(plan: &mut ImportPlan, foreign: &ForeignFolder, here: &ReadContext) {
     for (path, file) in &foreign.texts {
         let day = path.strip_prefix("workspace/memory/").and_then(|name| name.get(..10)?.parse().ok());
         let is_note = path.starts_with("workspace/memory/");
@@ -81,7 +86,7 @@ fn channels(plan: &mut ImportPlan, config: &Value) {
         let Some(platform) = platform else {
             if name != "defaults" {
                 let why = if name == MAIL { "`hob init` sets a mailbox up" } else { "Hob does not speak there" };
-                plan.left.push(Left::new(format!("the channel {name}"), why));
+                plan.left.push(SkippedItem::new(format!("the channel {name}"), why));
             }
             continue;
         };
@@ -97,24 +102,24 @@ fn channels(plan: &mut ImportPlan, config: &Value) {
     }
 }
 
-fn one_job(plan: &mut ImportPlan, job: &Value, here: &Here) {
+fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     // What openclaw declares itself is its own upkeep.
     if text(job, "/declarationKey").is_some() {
         return;
     }
     let name = text(job, "/name").or_else(|| text(job, "/id")).unwrap_or("job");
     if job.pointer("/enabled").and_then(Value::as_bool) == Some(false) {
-        return plan.left.push(Left::new(format!("the schedule {name}"), "is switched off there"));
+        return plan.left.push(SkippedItem::new(format!("the schedule {name}"), "is switched off there"));
     }
     let number = |pointer: &str| job.pointer(pointer).and_then(Value::as_i64);
     let instant = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let when = match text(job, "/schedule/kind") {
-        Some("cron") => text(job, "/schedule/expr").map(When::Cron),
+        Some("cron") => text(job, "/schedule/expr").map(JobTiming::Cron),
         Some("every") => number("/schedule/everyMs")
-            .map(|ms| When::Every(ms / 60_000, instant(number("/schedule/anchorMs").or(number("/createdAtMs"))))),
+            .map(|ms| JobTiming::Every(ms / 60_000, instant(number("/schedule/anchorMs").or(number("/createdAtMs"))))),
         Some("at") => {
             let said = text(job, "/schedule/at").and_then(|at| at.parse::<Timestamp>().ok());
-            said.or_else(|| instant(number("/schedule/atMs"))).map(When::At)
+            said.or_else(|| instant(number("/schedule/atMs"))).map(JobTiming::At)
         }
         _ => None,
     };
@@ -122,7 +127,7 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &Here) {
     schedule(plan, &Job { name, task, zone: text(job, "/schedule/tz") }, when, here);
 }
 
-fn chosen(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
+fn chosen(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
     let named = text(config, "/agents/defaults/model/primary").or_else(|| text(config, "/agents/defaults/model"));
     let Some(named) = named else { return };
     let variables = foreign.text(".env").map(variables).unwrap_or_default();
@@ -134,6 +139,6 @@ fn chosen(plan: &mut ImportPlan, config: &Value, foreign: &Foreign) {
     model(plan, named, None, &key);
     if config.pointer("/auth/profiles").and_then(Value::as_object).is_some_and(|all| !all.is_empty()) {
         let why = "are in openclaw's own keeping; give Hob a key by `hob init`, or in the environment";
-        plan.left.push(Left::new("keys of model providers", why));
+        plan.left.push(SkippedItem::new("keys of model providers", why));
     }
 }

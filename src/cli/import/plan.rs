@@ -17,19 +17,19 @@ pub(super) struct ImportPlan {
     /// Who the assistant was there.
     pub(super) persona: Option<Persona>,
     /// What it remembered.
-    pub(super) memories: Vec<Remembered>,
+    pub(super) memories: Vec<ImportedMemory>,
     /// Its skills.
     pub(super) skills: Vec<SkillFolder>,
     /// Who was let in, platform by platform.
-    pub(super) doors: Vec<Door>,
+    pub(super) doors: Vec<PlatformAccess>,
     /// What it did by itself.
-    pub(super) schedules: Vec<Scheduled>,
+    pub(super) schedules: Vec<ImportedSchedule>,
     /// Its MCP servers.
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<ImportedServer>,
     /// The model that answered.
-    pub(super) model: Option<Chosen>,
+    pub(super) model: Option<ImportedModel>,
     /// What is not taken.
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<SkippedItem>,
 }
 
 /// Who the assistant was.
@@ -43,7 +43,7 @@ pub(super) struct Persona {
 
 /// Something that was remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Remembered {
+pub(super) struct ImportedMemory {
     /// The words.
     pub(super) text: String,
     /// When it was written down: as the entry says, else when its file was changed last.
@@ -99,7 +99,7 @@ impl Platform {
 
 /// Who was let in on a platform.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct PlatformAccess {
     /// Which.
     pub(super) platform: Platform,
     /// The ids.
@@ -110,7 +110,7 @@ pub(super) struct Door {
 
 /// Something that is done at set times.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scheduled {
+pub(super) struct ImportedSchedule {
     /// Its name.
     pub(super) name: String,
     /// When, as Hob reads it.
@@ -123,7 +123,7 @@ pub(super) struct Scheduled {
 
 /// An MCP server.
 #[derive(Debug, Default)]
-pub(super) struct Server {
+pub(super) struct ImportedServer {
     /// Its name.
     pub(super) name: String,
     /// The program with its arguments, or nothing.
@@ -142,7 +142,7 @@ pub(super) struct Server {
 
 /// The model that answered.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct ImportedModel {
     /// Who runs it.
     pub(super) kind: ProviderKind,
     /// Its name there.
@@ -153,14 +153,14 @@ pub(super) struct Chosen {
 
 /// Something that is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct SkippedItem {
     /// What.
     pub(super) what: String,
     /// Why, and what to do.
     pub(super) why: String,
 }
 
-impl Left {
+impl SkippedItem {
     pub(super) fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
@@ -199,7 +199,7 @@ impl ImportPlan {
             names.extend(both.map(|(key, _)| format!("{key} of the MCP server {name}")));
         }
         if !names.is_empty() {
-            self.left.push(Left::new(names.join(", "), "may be secret; --secrets takes such things as well"));
+            self.left.push(SkippedItem::new(names.join(", "), "may be secret; --secrets takes such things as well"));
         }
         self
     }

@@ -7,10 +7,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::cli::import::foreign::Text;
-use crate::cli::import::plan::{Chosen, Door, ImportPlan, Left, Platform, Remembered, Scheduled, Server};
+use crate::cli::import::foreign_folder::TextFile;
+use crate::cli::import::plan::{
+    ImportPlan, ImportedMemory, ImportedModel, ImportedSchedule, ImportedServer, Platform, PlatformAccess, SkippedItem,
+};
 use crate::cli::import::text::entries;
-use crate::cli::init::kinds::Kind;
+use crate::cli::init::providers::ProviderInfo;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::schedule::read::read;
 
@@ -24,24 +26,24 @@ const SERVER_CHARS_MAX: usize = 32;
 
 /// Where and when this is read.
 #[derive(Debug, Clone)]
-pub(super) struct Here {
+pub(super) struct ReadContext {
     /// The household's zone.
     pub(super) zone: TimeZone,
     pub(super) now: Timestamp,
 }
 
-impl Here {
+impl ReadContext {
     /// Noon of that day, where only the day is known.
     pub(super) fn noon(&self, day: Date) -> Option<Timestamp> {
         day.at(12, 0, 0, 0).to_zoned(self.zone.clone()).ok().map(|zoned| zoned.timestamp())
     }
 
     /// The entries of a note. `day`: which its name says.
-    pub(super) fn notes(&self, file: &Text, day: Option<Date>) -> Vec<Remembered> {
+    pub(super) fn notes(&self, file: &TextFile, day: Option<Date>) -> Vec<ImportedMemory> {
         let entries = entries(&file.text).into_iter();
         let remembered = entries.map(|entry| {
             let said = entry.day.or(day).and_then(|day| self.noon(day));
-            Remembered { text: entry.text, at: said.unwrap_or(file.changed), is_dated: said.is_some() }
+            ImportedMemory { text: entry.text, at: said.unwrap_or(file.changed), is_dated: said.is_some() }
         });
         remembered.collect()
     }
@@ -85,14 +87,14 @@ pub(super) fn door(plan: &mut ImportPlan, platform: Platform, said: &[String], t
             ids.insert(bare.to_owned());
         } else if bare == "*" {
             let why = "lets everybody in; Hob is closed by default, and `/pair` lets people in one by one";
-            plan.left.push(Left::new(format!("`*` on {section}"), why));
+            plan.left.push(SkippedItem::new(format!("`*` on {section}"), why));
         } else {
             let why = "is a name, not an id, and names can become somebody else's; `/pair` lets its owner in";
-            plan.left.push(Left::new(format!("{id} on {section}"), why));
+            plan.left.push(SkippedItem::new(format!("{id} on {section}"), why));
         }
     }
     if !ids.is_empty() || !tokens.is_empty() {
-        plan.doors.push(Door { platform, ids, tokens });
+        plan.doors.push(PlatformAccess { platform, ids, tokens });
     }
 }
 
@@ -104,14 +106,14 @@ pub(super) fn model(plan: &mut ImportPlan, named: &str, provider: Option<&str>, 
         Some(kind) => (kind, named),
         None => (first, rest),
     };
-    match Kind::named(known(kind)) {
+    match ProviderInfo::named(known(kind)) {
         Some(found) => {
             let api_key = key(kind);
-            plan.model = Some(Chosen { kind: found.kind, model: model.to_owned(), api_key });
+            plan.model = Some(ImportedModel { kind: found.kind, model: model.to_owned(), api_key });
         }
         None => {
             let why = "is run by somebody whom Hob has no name for; `hob init` sets a model up";
-            plan.left.push(Left::new(format!("the model {named}"), why));
+            plan.left.push(SkippedItem::new(format!("the model {named}"), why));
         }
     }
 }
@@ -147,14 +149,14 @@ pub(super) fn server(plan: &mut ImportPlan, name: &str, value: &Value) {
         () => None,
     };
     if let Some(why) = why {
-        plan.left.push(Left::new(what, why));
+        plan.left.push(SkippedItem::new(what, why));
         return;
     }
     let command = command.map(|first| [vec![first.to_owned()], arguments(value)].concat()).unwrap_or_default();
     let (named, headers): (Vec<_>, Vec<_>) =
         pairs(value.pointer("/headers")).into_iter().partition(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     let token = |(_, said): &(String, Secret)| Some(Secret::new(said.expose().strip_prefix("Bearer ")?.to_owned()));
-    plan.servers.push(Server {
+    plan.servers.push(ImportedServer {
         name: name.to_owned(),
         command,
         url: url.map(str::to_owned),
@@ -179,7 +181,7 @@ fn pairs(value: Option<&Value>) -> Vec<(String, Secret)> {
 
 /// When something is done, as the other programs say it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum When<'a> {
+pub(super) enum JobTiming<'a> {
     /// The five fields.
     Cron(&'a str),
     /// So many minutes apart, counted from then.
@@ -196,38 +198,38 @@ pub(super) struct Job<'a> {
 }
 
 /// A schedule, if Hob can keep it.
-pub(super) fn schedule(plan: &mut ImportPlan, job: &Job<'_>, when: Option<When<'_>>, here: &Here) {
+pub(super) fn schedule(plan: &mut ImportPlan, job: &Job<'_>, when: Option<JobTiming<'_>>, here: &ReadContext) {
     let what = format!("the schedule {}", job.name);
     let named = job.zone.map(TimeZone::get);
     let zone = match named {
-        Some(Err(_)) => return plan.left.push(Left::new(what, "names a time zone that there is not")),
+        Some(Err(_)) => return plan.left.push(SkippedItem::new(what, "names a time zone that there is not")),
         Some(Ok(zone)) => zone,
         None => here.zone.clone(),
     };
     let Some(when) = when else {
-        return plan.left.push(Left::new(what, "says no time that Hob can read"));
+        return plan.left.push(SkippedItem::new(what, "says no time that Hob can read"));
     };
     if job.task.is_empty() || job.task.chars().count() > TASK_CHARS_MAX {
-        return plan.left.push(Left::new(what, format!("has no task of 1 to {TASK_CHARS_MAX} characters")));
+        return plan.left.push(SkippedItem::new(what, format!("has no task of 1 to {TASK_CHARS_MAX} characters")));
     }
     let when = words(when, &zone);
     if let Err(error) = read(&when, &zone, here.now) {
-        return plan.left.push(Left::new(what, format!("`{when}`: {error}")));
+        return plan.left.push(SkippedItem::new(what, format!("`{when}`: {error}")));
     }
     let name = plan.free_name(job.name);
-    plan.schedules.push(Scheduled { name, when, task: job.task.to_owned(), zone: job.zone.map(str::to_owned) });
+    plan.schedules.push(ImportedSchedule { name, when, task: job.task.to_owned(), zone: job.zone.map(str::to_owned) });
 }
 
 /// As Hob reads it.
-fn words(when: When<'_>, zone: &TimeZone) -> String {
+fn words(when: JobTiming<'_>, zone: &TimeZone) -> String {
     match when {
-        When::Cron(fields) => fields.to_owned(),
-        When::At(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
-        When::Every(minutes, from) if minutes > 0 && minutes % DAY_MINUTES == 0 => {
+        JobTiming::Cron(fields) => fields.to_owned(),
+        JobTiming::At(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+        JobTiming::Every(minutes, from) if minutes > 0 && minutes % DAY_MINUTES == 0 => {
             let at = from.unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(zone.clone());
             format!("every {} days at {}", minutes / DAY_MINUTES, at.strftime("%H:%M"))
         }
-        When::Every(minutes, _) => format!("every {minutes} minutes"),
+        JobTiming::Every(minutes, _) => format!("every {minutes} minutes"),
     }
 }
 

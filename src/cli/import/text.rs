@@ -19,7 +19,7 @@ const ENTRY_CHARS_MAX: usize = 20_000;
 
 /// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct NoteEntry {
     /// The words.
     pub(super) text: String,
     /// When it was written down, where that is said.
@@ -27,9 +27,9 @@ pub(super) struct Entry {
 }
 
 /// The entries of a file: its list items and paragraphs.
-pub(super) fn entries(markdown: &str) -> Vec<Entry> {
+pub(super) fn entries(markdown: &str) -> Vec<NoteEntry> {
     let behind = markdown.find(DIRECTIVES).and_then(|at| markdown.get(at..)).unwrap_or(markdown);
-    let mut reading = Reading::default();
+    let mut reading = NoteParser::default();
     for line in behind.lines() {
         reading.line(line);
     }
@@ -38,8 +38,8 @@ pub(super) fn entries(markdown: &str) -> Vec<Entry> {
 }
 
 #[derive(Default)]
-struct Reading {
-    entries: Vec<Entry>,
+struct NoteParser {
+    entries: Vec<NoteEntry>,
     open: Vec<String>,
     /// What the comment before an entry says of it.
     day: Option<Date>,
@@ -48,7 +48,7 @@ struct Reading {
     is_aside: bool,
 }
 
-impl Reading {
+impl NoteParser {
     fn line(&mut self, line: &str) {
         let bare = line.trim();
         if bare.starts_with("```") {
@@ -81,7 +81,7 @@ impl Reading {
         let text = self.open.join("\n");
         self.open.clear();
         if says_something(&text) && !self.is_superseded {
-            self.entries.push(Entry { text, day: self.day });
+            self.entries.push(NoteEntry { text, day: self.day });
         }
         self.day = None;
         self.is_superseded = false;
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn texts(markdown: &str) -> Vec<String> {
-        let told = |entry: &Entry| match entry.day {
+        let told = |entry: &NoteEntry| match entry.day {
             Some(day) => format!("{day}: {}", entry.text),
             None => entry.text.clone(),
         };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::cli::init::kinds::KINDS;
-use crate::cli::init::world::Service;
+use crate::cli::init::providers::KINDS;
+use crate::cli::init::setup_environment::Service;
 
 /// What `hob init` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -18,7 +18,7 @@ pub struct InitArguments {
     #[arg(long, requires = "non_interactive")]
     pub(super) yes: bool,
     #[command(flatten)]
-    pub(super) given: Given,
+    pub(super) given: InitOptions,
     /// The environment variable with the provider's key; the config will refer to it
     #[arg(long, value_name = "VARIABLE", requires = "non_interactive", conflicts_with = "api_key_file")]
     pub(super) api_key_env: Option<String>,
@@ -68,7 +68,7 @@ pub struct InitArguments {
 
 /// What holds with and without questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-pub struct Given {
+pub struct InitOptions {
     /// Who runs the model
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(KINDS.iter().map(|kind| kind.name)))]
     pub(super) provider: Option<String>,

@@ -4,7 +4,7 @@ use hob_core::domain::secret::Secret;
 
 /// Why the setup ends before its end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Halt {
+pub(super) enum SetupError {
     /// The person has left; what was done is kept.
     #[error("left before the end")]
     Left,
@@ -24,19 +24,24 @@ pub(super) trait Asker {
     }
 
     /// Asks for a line, which comes without blanks around it.
-    fn line(&mut self, prompt: &str) -> Result<String, Halt>;
+    fn line(&mut self, prompt: &str) -> Result<String, SetupError>;
 
     /// Asks for the number of one of these options, beginning with 1; nothing is said for the usual one.
-    fn number(&mut self, prompt: &str, _options: &[String], _usual: usize) -> Result<String, Halt> {
+    fn number(&mut self, prompt: &str, _options: &[String], _usual: usize) -> Result<String, SetupError> {
         self.line(prompt)
     }
 
     /// Asks for something that nobody may see, not even while it is typed.
-    fn secret(&mut self, prompt: &str) -> Result<Secret, Halt>;
+    fn secret(&mut self, prompt: &str) -> Result<Secret, SetupError>;
 }
 
 /// Lets them choose one of `options` by its number, and gives its index. Enter takes `usual`.
-pub(super) fn choose(asker: &mut dyn Asker, question: &str, options: &[String], usual: usize) -> Result<usize, Halt> {
+pub(super) fn choose(
+    asker: &mut dyn Asker,
+    question: &str,
+    options: &[String],
+    usual: usize,
+) -> Result<usize, SetupError> {
     asker.tell(&format!("\n{question}"));
     asker.tell(&numbered(options));
     loop {
@@ -64,7 +69,7 @@ pub(super) fn number(said: &str, count: usize) -> Option<usize> {
 }
 
 /// Asks for a text; Enter takes `usual`, if there is one.
-pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -> Result<String, Halt> {
+pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -> Result<String, SetupError> {
     let prompt = usual.map_or_else(|| format!("{question}: "), |usual| format!("{question} [{usual}]: "));
     loop {
         let said = asker.line(&prompt)?;
@@ -77,7 +82,7 @@ pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -
 }
 
 /// Asks for a secret that is not empty.
-pub(super) fn secret(asker: &mut dyn Asker, question: &str) -> Result<Secret, Halt> {
+pub(super) fn secret(asker: &mut dyn Asker, question: &str) -> Result<Secret, SetupError> {
     loop {
         let said = asker.secret(&format!("{question} (not shown): "))?;
         if !said.expose().is_empty() {

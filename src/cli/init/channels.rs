@@ -1,11 +1,11 @@
 //! The step for one channel: the token, a look whether it works, a place for it, and a real message of the owner.
 
-use crate::cli::init::asker::{self, Halt};
-use crate::cli::init::desk::Desk;
-use crate::cli::init::guides::{Field, Guide, What};
-use crate::cli::init::keep::{self, Named};
-use crate::cli::init::save::Draft;
-use crate::cli::init::world::{Heard, Trouble};
+use crate::cli::init::asker::{self, SetupError};
+use crate::cli::init::context::SetupContext;
+use crate::cli::init::guides::{ChannelGuide, FieldKind, GuideField};
+use crate::cli::init::save::ConfigDraft;
+use crate::cli::init::secret_place::{self, NamedSecret};
+use crate::cli::init::setup_environment::{OwnerOutcome, SetupTrouble};
 use hob_config::change::Edit;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::secret::Secret;
@@ -14,22 +14,22 @@ use hob_core::domain::secret::Secret;
 const MANIFEST: &str = include_str!("../../../docs/slack-manifest.yaml");
 
 /// An answer, as it is tried.
-struct Entry {
-    field: &'static Field,
+struct FieldEntry {
+    field: &'static GuideField,
     said: Secret,
 }
 
-impl Entry {
+impl FieldEntry {
     fn edit(&self, value: &str) -> Edit {
         match self.field.what {
-            What::Only => Edit::set_value(self.field.key, toml_edit::Array::from_iter([value])),
-            What::Secret { .. } | What::Text { .. } => Edit::set_value(self.field.key, value),
+            FieldKind::Only => Edit::set_value(self.field.key, toml_edit::Array::from_iter([value])),
+            FieldKind::Secret { .. } | FieldKind::Text { .. } => Edit::set_value(self.field.key, value),
         }
     }
 }
 
 /// Sets the channel up, or notes that nobody wants it.
-pub(super) fn set_up(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<(), Halt> {
+pub(super) fn set_up(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<(), SetupError> {
     let has_section = desk.draft.has(guide.section);
     let title = guide.title;
     let first = if has_section { "prove what is configured" } else { "set it up now" };
@@ -54,7 +54,7 @@ pub(super) fn set_up(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<(), H
 }
 
 /// With what the config says; none: the person gave up.
-fn connect_configured(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Option<String>, Halt> {
+fn connect_configured(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
     loop {
         desk.tell(&format!("Connecting to {} …", guide.title));
         let trouble = match desk.world.connect(&desk.draft.clone(), guide.channel)? {
@@ -71,19 +71,19 @@ fn connect_configured(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Opti
 }
 
 /// With what the person enters, which is saved once it works; none: they gave up.
-fn connect_new(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Option<String>, Halt> {
+fn connect_new(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
     desk.tell(&steps(desk, guide)?);
     let mut entries = enter(desk, guide)?;
     let name = loop {
         desk.tell(&format!("Connecting to {} …", guide.title));
-        let plain = |entry: &Entry| entry.edit(entry.said.expose());
+        let plain = |entry: &FieldEntry| entry.edit(entry.said.expose());
         let tried = desk.draft.with(&edits(desk, guide, entries.iter().map(plain).collect()));
         let trouble = match tried {
             Ok(draft) => match desk.world.connect(&draft, guide.channel)? {
                 Ok(name) => break name,
                 Err(trouble) => trouble,
             },
-            Err(error) => Trouble { why: error.to_string(), of_key: true },
+            Err(error) => SetupTrouble { why: error.to_string(), of_key: true },
         };
         desk.tell(&format!("That does not work: {}", trouble.why));
         let usual = usize::from(!trouble.of_key);
@@ -111,7 +111,7 @@ fn connect_new(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Option<Stri
 }
 
 /// What is to be done outside. The manifest that Slack wants is put where it can be found.
-fn steps(desk: &Desk<'_>, guide: &Guide) -> Result<String, Halt> {
+fn steps(desk: &SetupContext<'_>, guide: &ChannelGuide) -> Result<String, SetupError> {
     if guide.channel != ChannelKind::Slack {
         return Ok(format!("\n{}", guide.steps));
     }
@@ -120,25 +120,25 @@ fn steps(desk: &Desk<'_>, guide: &Guide) -> Result<String, Halt> {
     Ok(format!("\n{}", guide.steps.replace("MANIFEST", &path.display().to_string())))
 }
 
-fn enter(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Vec<Entry>, Halt> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn enter(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Vec<FieldEntry>, SetupError> {
+    let mut entries: Vec<FieldEntry> = Vec::new();
     for field in guide.fields {
         let said = match field.what {
-            What::Secret { .. } => asker::secret(desk.asker, field.ask)?,
-            What::Only => Secret::new(asker::text(desk.asker, field.ask, None)?),
-            What::Text { usual } => {
+            FieldKind::Secret { .. } => asker::secret(desk.asker, field.ask)?,
+            FieldKind::Only => Secret::new(asker::text(desk.asker, field.ask, None)?),
+            FieldKind::Text { usual } => {
                 let domain = entries.first().and_then(|entry| entry.said.expose().split_once('@')).map(|(_, at)| at);
                 let usual = usual.zip(domain).map(|(begins, domain)| format!("{begins}{domain}"));
                 Secret::new(asker::text(desk.asker, field.ask, usual.as_deref())?)
             }
         };
-        entries.push(Entry { field, said });
+        entries.push(FieldEntry { field, said });
     }
     Ok(entries)
 }
 
 /// All changes: what was entered, and what goes with it.
-fn edits(desk: &Desk<'_>, guide: &Guide, entered: Vec<Edit>) -> Vec<Edit> {
+fn edits(desk: &SetupContext<'_>, guide: &ChannelGuide, entered: Vec<Edit>) -> Vec<Edit> {
     let mut edits = entered;
     edits.extend(guide.api_url(&desk.given).map(|(key, url)| Edit::set_value(key, url)));
     if guide.channel == ChannelKind::Email && !desk.draft.has("email") {
@@ -149,19 +149,19 @@ fn edits(desk: &Desk<'_>, guide: &Guide, entered: Vec<Edit>) -> Vec<Edit> {
 }
 
 /// Asks once where the secrets are to be kept, and gives the changes with what stands for them.
-fn keep_all(desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Edit>, Halt> {
+fn keep_all(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<Edit>, SetupError> {
     let mut edits = Vec::new();
     for entry in entries {
         let value = match entry.field.what {
-            What::Secret { variable, file } => {
+            FieldKind::Secret { variable, file } => {
                 let what = match entry.field.key {
                     "slack.app_token" => "the app token",
                     "email.imap_password" => "the password",
                     _ => "the token",
                 };
-                keep::ask(desk, what, &Named { variable, file, secret: &entry.said })?
+                secret_place::ask(desk, what, &NamedSecret { variable, file, secret: &entry.said })?
             }
-            What::Text { .. } | What::Only => entry.said.expose().to_owned(),
+            FieldKind::Text { .. } | FieldKind::Only => entry.said.expose().to_owned(),
         };
         edits.push(entry.edit(&value));
     }
@@ -169,23 +169,23 @@ fn keep_all(desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Edit>, Halt> {
 }
 
 /// Waits until the owner has written and has an answer.
-fn hear(desk: &mut Desk<'_>, guide: &'static Guide, name: &str) -> Result<(), Halt> {
+fn hear(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide, name: &str) -> Result<(), SetupError> {
     loop {
         let code = if guide.channel == ChannelKind::Email { String::new() } else { desk.world.code()? };
         desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair(name, &code)));
         desk.tell("Waiting for your message. Ctrl-C stops waiting …");
         let usual = match desk.world.hear()? {
-            Heard::Owner { name } => {
+            OwnerOutcome::Owner { name } => {
                 desk.tell(&format!("{name} is an owner, and has Hob's answer there. {} works.", guide.title));
                 desk.progress.heard.insert(guide.section.to_owned());
                 desk.progress.skipped.remove(guide.section);
                 return desk.keep_progress();
             }
-            Heard::Mute { why } => {
+            OwnerOutcome::Mute { why } => {
                 desk.tell(&format!("Your message came, and there is trouble with the answer: {why}."));
                 0
             }
-            Heard::Nobody => {
+            OwnerOutcome::Nobody => {
                 if guide.channel == ChannelKind::Email {
                     desk.tell(
                         "Where letters come and are not answered, their sender could not be proven: docs/email.md, \
@@ -202,7 +202,7 @@ fn hear(desk: &mut Desk<'_>, guide: &'static Guide, name: &str) -> Result<(), Ha
 }
 
 /// Whether the config itself names an owner there.
-pub(super) fn names_owner(draft: &Draft, channel: ChannelKind) -> bool {
+pub(super) fn names_owner(draft: &ConfigDraft, channel: ChannelKind) -> bool {
     let config = &draft.config;
     match channel {
         ChannelKind::Telegram => config.telegram.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),

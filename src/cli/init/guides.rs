@@ -1,11 +1,11 @@
 //! The channels: how one gets a token for each, and what the config needs.
 
-use crate::cli::init::arguments::Given;
+use crate::cli::init::arguments::InitOptions;
 use hob_core::domain::inbound::ChannelKind;
 
 /// A channel that can be set up.
 #[derive(Debug)]
-pub(super) struct Guide {
+pub(super) struct ChannelGuide {
     pub(super) channel: ChannelKind,
     /// For people.
     pub(super) title: &'static str,
@@ -14,22 +14,22 @@ pub(super) struct Guide {
     /// What to do outside, before anything is asked.
     pub(super) steps: &'static str,
     /// What is asked.
-    pub(super) fields: &'static [Field],
+    pub(super) fields: &'static [GuideField],
 }
 
 /// Something that the config needs.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct GuideField {
     /// The key.
     pub(super) key: &'static str,
     /// The question.
     pub(super) ask: &'static str,
-    pub(super) what: What,
+    pub(super) what: FieldKind,
 }
 
 /// What kind of thing it is.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum FieldKind {
     /// Nobody may see it; the names under which it is kept.
     Secret {
         /// In the environment.
@@ -47,22 +47,22 @@ pub(super) enum What {
 }
 
 /// All of them, in the order in which they are offered.
-pub(super) const GUIDES: [Guide; 4] = [TELEGRAM, SLACK, DISCORD, EMAIL];
+pub(super) const GUIDES: [ChannelGuide; 4] = [TELEGRAM, SLACK, DISCORD, EMAIL];
 
-const TELEGRAM: Guide = Guide {
+const TELEGRAM: ChannelGuide = ChannelGuide {
     channel: ChannelKind::Telegram,
     title: "Telegram",
     section: "telegram",
     steps: "  1. In Telegram, write to @BotFather (https://t.me/BotFather): /newbot, and follow it.\n  2. It gives you the \
             bot's token: a number, a colon, and many letters. Copy it.",
-    fields: &[Field {
+    fields: &[GuideField {
         key: "telegram.bot_token",
         ask: "The bot's token",
-        what: What::Secret { variable: "TELEGRAM_BOT_TOKEN", file: "telegram-bot-token" },
+        what: FieldKind::Secret { variable: "TELEGRAM_BOT_TOKEN", file: "telegram-bot-token" },
     }],
 };
 
-const SLACK: Guide = Guide {
+const SLACK: ChannelGuide = ChannelGuide {
     channel: ChannelKind::Slack,
     title: "Slack",
     section: "slack",
@@ -71,20 +71,20 @@ const SLACK: Guide = Guide {
             connections:write, generate. This token begins with xapp-.\n  3. Install App, Install, allow. The Bot User OAuth \
             Token begins with xoxb-.",
     fields: &[
-        Field {
+        GuideField {
             key: "slack.bot_token",
             ask: "The bot token, xoxb-…",
-            what: What::Secret { variable: "SLACK_BOT_TOKEN", file: "slack-bot-token" },
+            what: FieldKind::Secret { variable: "SLACK_BOT_TOKEN", file: "slack-bot-token" },
         },
-        Field {
+        GuideField {
             key: "slack.app_token",
             ask: "The app token, xapp-…",
-            what: What::Secret { variable: "SLACK_APP_TOKEN", file: "slack-app-token" },
+            what: FieldKind::Secret { variable: "SLACK_APP_TOKEN", file: "slack-app-token" },
         },
     ],
 };
 
-const DISCORD: Guide = Guide {
+const DISCORD: ChannelGuide = ChannelGuide {
     channel: ChannelKind::Discord,
     title: "Discord",
     section: "discord",
@@ -92,14 +92,14 @@ const DISCORD: Guide = Guide {
             Token, and copy the token.\n  3. Same page: switch on Message Content Intent, Save Changes. Switch Public Bot \
             off.\n  4. Page OAuth2: copy the Client ID, put it in place of CLIENT_ID, open this and choose your \
             server:\n     https://discord.com/oauth2/authorize?client_id=CLIENT_ID&scope=bot+applications.commands&permissions=292057877568",
-    fields: &[Field {
+    fields: &[GuideField {
         key: "discord.bot_token",
         ask: "The bot's token",
-        what: What::Secret { variable: "DISCORD_BOT_TOKEN", file: "discord-bot-token" },
+        what: FieldKind::Secret { variable: "DISCORD_BOT_TOKEN", file: "discord-bot-token" },
     }],
 };
 
-const EMAIL: Guide = Guide {
+const EMAIL: ChannelGuide = ChannelGuide {
     channel: ChannelKind::Email,
     title: "E-mail",
     section: "email",
@@ -107,29 +107,29 @@ const EMAIL: Guide = Guide {
             provider asks for it, make a password for programs (an app password).\n  IMAP is used at port 993 and SMTP at \
             port 465, both with TLS; docs/email.md says how to change that.",
     fields: &[
-        Field { key: "email.address", ask: "Hob's address", what: What::Text { usual: None } },
-        Field {
+        GuideField { key: "email.address", ask: "Hob's address", what: FieldKind::Text { usual: None } },
+        GuideField {
             key: "email.imap_host",
             ask: "The server letters are read from",
-            what: What::Text { usual: Some("imap.") },
+            what: FieldKind::Text { usual: Some("imap.") },
         },
-        Field {
+        GuideField {
             key: "email.smtp_host",
             ask: "The server letters are sent by",
-            what: What::Text { usual: Some("smtp.") },
+            what: FieldKind::Text { usual: Some("smtp.") },
         },
-        Field {
+        GuideField {
             key: "email.imap_password",
             ask: "The mailbox's password",
-            what: What::Secret { variable: "HOB_MAIL_PASSWORD", file: "mail-password" },
+            what: FieldKind::Secret { variable: "HOB_MAIL_PASSWORD", file: "mail-password" },
         },
-        Field { key: "email.owner_addresses", ask: "Your own address", what: What::Only },
+        GuideField { key: "email.owner_addresses", ask: "Your own address", what: FieldKind::Only },
     ],
 };
 
-impl Guide {
+impl ChannelGuide {
     /// Where its API is, if the person has said so, and the key for that.
-    pub(super) fn api_url(&self, given: &Given) -> Option<(&'static str, String)> {
+    pub(super) fn api_url(&self, given: &InitOptions) -> Option<(&'static str, String)> {
         let (key, url) = match self.channel {
             ChannelKind::Telegram => ("telegram.api_url", &given.telegram_api_url),
             ChannelKind::Slack => ("slack.api_url", &given.slack_api_url),

@@ -6,20 +6,20 @@
 pub mod arguments;
 mod asker;
 mod channels;
-mod desk;
-mod flow;
+mod context;
 mod guides;
-mod keep;
-pub(super) mod kinds;
-mod machine;
 mod model;
 mod phone;
+pub(super) mod providers;
+mod real_environment;
 pub(super) mod save;
-mod screen;
+mod secret_place;
+pub mod setup_environment;
+mod steps;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod unattended;
-pub mod world;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,11 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::import::Program;
 use crate::cli::init::arguments::InitArguments;
-use crate::cli::init::asker::{Asker, Halt, choose, text};
-use crate::cli::init::desk::Desk;
-use crate::cli::init::machine::Machine;
-use crate::cli::init::save::{Draft, Progress};
-use crate::cli::init::screen::Screen;
+use crate::cli::init::asker::{Asker, SetupError, choose, text};
+use crate::cli::init::context::SetupContext;
+use crate::cli::init::real_environment::RealEnvironment;
+use crate::cli::init::save::{ConfigDraft, SetupProgress};
+use crate::cli::init::terminal::TerminalAsker;
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, load, usual_place};
 use hob_core::domain::secret::Secret;
@@ -44,37 +44,40 @@ use hob_core::domain::secret::Secret;
 pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let env = Environment::of_process();
     let found = find(named, &env)?;
-    let mut world = Machine::new(env.clone())?;
+    let mut world = RealEnvironment::new(env.clone())?;
     if arguments.non_interactive {
-        let mut asker = Silent;
+        let mut asker = NoAsker;
         let path =
             found.path.map_or_else(|| usual_place(&env).context("$HOME is not set: name a file with --config"), Ok)?;
-        let draft = Draft::new(&path, found.text.expose(), &env)?;
-        let progress = Progress::read(&draft.data_dir()?);
+        let draft = ConfigDraft::new(&path, found.text.expose(), &env)?;
+        let progress = SetupProgress::read(&draft.data_dir()?);
         let given = arguments.given.clone();
-        return unattended::run(&mut Desk { asker: &mut asker, world: &mut world, draft, progress, given }, arguments);
+        return unattended::run(
+            &mut SetupContext { asker: &mut asker, world: &mut world, draft, progress, given },
+            arguments,
+        );
     }
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         bail!("`hob init` asks at a terminal, and there is none here; without questions: `hob init --non-interactive`");
     }
-    let mut screen = Screen::open(env.text("TERM"))?;
+    let mut screen = TerminalAsker::open(env.text("TERM"))?;
     match interactive(&mut screen, &mut world, found, arguments, &env) {
         Ok(()) => Ok(()),
-        Err(Halt::Left) => {
+        Err(SetupError::Left) => {
             screen.tell("\nLeft. What was done is kept; `hob init` goes on from there.");
             Ok(())
         }
-        Err(Halt::Failed(error)) => Err(error),
+        Err(SetupError::Failed(error)) => Err(error),
     }
 }
 
 fn interactive(
-    screen: &mut Screen,
-    world: &mut Machine,
-    found: Place,
+    screen: &mut TerminalAsker,
+    world: &mut RealEnvironment,
+    found: ConfigLocation,
     arguments: &InitArguments,
     env: &Environment,
-) -> Result<(), Halt> {
+) -> Result<(), SetupError> {
     screen.tell("This sets Hob up: a model, the places where you write to it, and how it is started.");
     let is_new = !found.is_there;
     let path = match found.path {
@@ -89,14 +92,14 @@ fn interactive(
             "{name} was here before ({dir}): `hob import {name}` shows what Hob would take over from it."
         ));
     }
-    let draft = Draft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
-    let progress = Progress::read(&draft.data_dir()?);
+    let draft = ConfigDraft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
+    let progress = SetupProgress::read(&draft.data_dir()?);
     let given = arguments.given.clone();
-    flow::lead(&mut Desk { asker: screen, world, draft, progress, given }, is_new)
+    steps::lead(&mut SetupContext { asker: screen, world, draft, progress, given }, is_new)
 }
 
 /// The config that is taken up, or is to be made.
-pub(super) struct Place {
+pub(super) struct ConfigLocation {
     /// None: it is not decided.
     pub(super) path: Option<PathBuf>,
     is_there: bool,
@@ -104,15 +107,15 @@ pub(super) struct Place {
 }
 
 /// What is there, as every other command would find it.
-pub(super) fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Place> {
+pub(super) fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<ConfigLocation> {
     match load(named, env) {
         Ok(loaded) => {
             let path = loaded.path.map(std::path::absolute).transpose()?;
-            Ok(Place { is_there: path.is_some(), path, text: loaded.source })
+            Ok(ConfigLocation { is_there: path.is_some(), path, text: loaded.source })
         }
         Err(LoadError::NotFound { path, .. }) => {
             let path = std::path::absolute(path)?;
-            Ok(Place { path: Some(path), is_there: false, text: Secret::new(String::new()) })
+            Ok(ConfigLocation { path: Some(path), is_there: false, text: Secret::new(String::new()) })
         }
         Err(error) => {
             let wrong = anyhow::Error::from(error);
@@ -122,7 +125,7 @@ pub(super) fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Pl
 }
 
 /// Where a new one is to be.
-fn place(asker: &mut dyn Asker, env: &Environment) -> Result<PathBuf, Halt> {
+fn place(asker: &mut dyn Asker, env: &Environment) -> Result<PathBuf, SetupError> {
     let here = std::path::absolute("config.toml").map_err(anyhow::Error::from)?;
     let mut places: Vec<PathBuf> = usual_place(env).into_iter().chain([here]).collect();
     let told = ["found from everywhere", "found from this folder only"];
@@ -140,20 +143,20 @@ fn place(asker: &mut dyn Asker, env: &Environment) -> Result<PathBuf, Halt> {
 }
 
 /// Nobody is asked.
-struct Silent;
+struct NoAsker;
 
-impl Asker for Silent {
+impl Asker for NoAsker {
     fn tell(&mut self, text: &str) {
         if let Err(error) = crate::cli::show(&format!("{text}\n")) {
             tracing::debug!(%error, "standard output is not read");
         }
     }
 
-    fn line(&mut self, _prompt: &str) -> Result<String, Halt> {
-        Err(Halt::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+    fn line(&mut self, _prompt: &str) -> Result<String, SetupError> {
+        Err(SetupError::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
     }
 
-    fn secret(&mut self, _prompt: &str) -> Result<Secret, Halt> {
-        Err(Halt::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+    fn secret(&mut self, _prompt: &str) -> Result<Secret, SetupError> {
+        Err(SetupError::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
     }
 }

@@ -1,27 +1,27 @@
 //! The step that chooses who answers: the provider, its key, the model; then a real question.
 
-use crate::cli::init::asker::{self, Halt, number, numbered};
-use crate::cli::init::desk::Desk;
-use crate::cli::init::keep::{self, Named};
-use crate::cli::init::kinds::{KINDS, Kind};
-use crate::cli::init::save::Draft;
-use crate::cli::init::world::{Trouble, Turn};
+use crate::cli::init::asker::{self, SetupError, number, numbered};
+use crate::cli::init::context::SetupContext;
+use crate::cli::init::providers::{KINDS, ProviderInfo};
+use crate::cli::init::save::ConfigDraft;
+use crate::cli::init::secret_place::{self, NamedSecret};
+use crate::cli::init::setup_environment::{SetupTrouble, TrialTurn};
 use crate::daemon::models::kind;
 use hob_config::Config;
 use hob_config::change::Edit;
 use hob_config::provider::ProviderKind;
 use hob_core::domain::secret::Secret;
 use hob_model::discover::label_of;
+use hob_model::model_table::{ModelFacts, ModelTable, PriceSource};
 use hob_model::price::Rates;
-use hob_model::provider::Offered;
-use hob_model::table::{Facts, Source, Table};
+use hob_model::provider::OfferedModel;
 
 /// So many models are shown at a time.
 const SHOWN_MAX: usize = 12;
 
 /// A key, and where it is from.
 #[derive(Debug, Clone)]
-enum Key {
+enum ApiKey {
     /// The environment.
     Variable(&'static str),
     /// The person.
@@ -30,15 +30,15 @@ enum Key {
 
 /// A provider that is being tried.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
-    pub(super) kind: &'static Kind,
+pub(super) struct ProviderTrial {
+    pub(super) kind: &'static ProviderInfo,
     pub(super) base_url: Option<String>,
     /// As the config is to say it.
     pub(super) api_key: Option<String>,
     pub(super) model: Option<String>,
 }
 
-impl Wanted {
+impl ProviderTrial {
     /// The changes to the config that make it so; what belonged to another provider goes.
     pub(super) fn edits(&self, before: &Config) -> Vec<Edit> {
         let is_another = before.provider.as_ref().is_some_and(|provider| provider.kind != self.kind.kind);
@@ -60,10 +60,10 @@ impl Wanted {
 }
 
 /// Asks until there is a model, and writes it down.
-pub(super) fn choose(desk: &mut Desk<'_>) -> Result<(), Halt> {
+pub(super) fn choose(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
     loop {
         let kind = choose_kind(desk)?;
-        let mut wanted = Wanted { kind, base_url: desk.given.base_url.clone(), api_key: None, model: None };
+        let mut wanted = ProviderTrial { kind, base_url: desk.given.base_url.clone(), api_key: None, model: None };
         if kind.kind == ProviderKind::Offline {
             wanted.base_url = None;
             desk.save(&wanted.edits(&desk.draft.config.clone()))?;
@@ -80,11 +80,11 @@ pub(super) fn choose(desk: &mut Desk<'_>) -> Result<(), Halt> {
         wanted.model = choose_model(desk, kind, offered)?;
         wanted.api_key = match &key {
             None => None,
-            Some(Key::Variable(variable)) => {
+            Some(ApiKey::Variable(variable)) => {
                 let secret = Secret::new(desk.draft.env.text(variable).unwrap_or_default().to_owned());
                 Some(keep_key(desk, kind, &secret)?)
             }
-            Some(Key::Typed(secret)) => Some(keep_key(desk, kind, secret)?),
+            Some(ApiKey::Typed(secret)) => Some(keep_key(desk, kind, secret)?),
         };
         let edits = wanted.edits(&desk.draft.config);
         desk.save(&edits)?;
@@ -93,32 +93,33 @@ pub(super) fn choose(desk: &mut Desk<'_>) -> Result<(), Halt> {
     }
 }
 
-fn choose_kind(desk: &mut Desk<'_>) -> Result<&'static Kind, Halt> {
+fn choose_kind(desk: &mut SetupContext<'_>) -> Result<&'static ProviderInfo, SetupError> {
     desk.tell("\nWho is to think for Hob? Looking for what is here already …");
     let ollama = desk.world.ollama()?;
     let env = desk.draft.env.clone();
-    let found = |kind: &Kind| match kind.kind {
+    let found = |kind: &ProviderInfo| match kind.kind {
         ProviderKind::Ollama => ollama.as_ref().map(|model| format!("it answers, with {model}")),
         _ => kind.variable().filter(|variable| env.text(variable).is_some()).map(|name| format!("{name} is set")),
     };
-    let (mut here, mut others): (Vec<&Kind>, Vec<&Kind>) = KINDS.iter().partition(|kind| found(kind).is_some());
+    let (mut here, mut others): (Vec<&ProviderInfo>, Vec<&ProviderInfo>) =
+        KINDS.iter().partition(|kind| found(kind).is_some());
     here.append(&mut others);
-    let line = |kind: &&Kind| match found(kind) {
+    let line = |kind: &&ProviderInfo| match found(kind) {
         Some(found) => format!("{} ({found})", kind.title),
         None => kind.title.to_owned(),
     };
     let lines: Vec<String> = here.iter().map(line).collect();
     let now = desk.draft.config.provider.as_ref().map(|provider| provider.kind);
-    let wished = desk.given.provider.as_deref().and_then(Kind::named).map(|kind| kind.kind).or(now);
+    let wished = desk.given.provider.as_deref().and_then(ProviderInfo::named).map(|kind| kind.kind).or(now);
     let usual = here.iter().position(|kind| Some(kind.kind) == wished).unwrap_or(0);
     let chosen = asker::choose(desk.asker, "Which one?", &lines, usual)?;
     // `KINDS` has the same ones, for as long as the program runs.
     let name = here.get(chosen).map(|kind| kind.name).unwrap_or_default();
-    Ok(Kind::named(name).unwrap_or(&KINDS[0]))
+    Ok(ProviderInfo::named(name).unwrap_or(&KINDS[0]))
 }
 
 /// The key; none inside: it needs none. None outside: another provider.
-fn ask_key(desk: &mut Desk<'_>, wanted: &Wanted) -> Result<Option<Option<Key>>, Halt> {
+fn ask_key(desk: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Option<Option<ApiKey>>, SetupError> {
     let kind = wanted.kind;
     let Some(variable) = kind.variable() else {
         if kind.kind != ProviderKind::OpenaiCompatible {
@@ -126,33 +127,37 @@ fn ask_key(desk: &mut Desk<'_>, wanted: &Wanted) -> Result<Option<Option<Key>>, 
         }
         return Ok(match desk.choose("Does it want a key?", &["no", "yes", "back"], 0)? {
             0 => Some(None),
-            1 => Some(Some(Key::Typed(asker::secret(desk.asker, "The key")?))),
+            1 => Some(Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?))),
             _ => None,
         });
     };
     if desk.draft.env.text(variable).is_some() {
         let options = [&format!("the one in {variable}"), "another one", "back"];
         match desk.choose("Which key?", &options, 0)? {
-            0 => return Ok(Some(Some(Key::Variable(variable)))),
+            0 => return Ok(Some(Some(ApiKey::Variable(variable)))),
             1 => {}
             _ => return Ok(None),
         }
     } else if let Some(keys) = kind.keys {
         desk.tell(&format!("\n{} gives you a key at {keys}", kind.title));
     }
-    Ok(Some(Some(Key::Typed(asker::secret(desk.asker, "The key")?))))
+    Ok(Some(Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?))))
 }
 
 /// A provider's models, and the key that it was asked with.
-type Listed = (Option<Key>, Vec<Offered>);
+type ListedModels = (Option<ApiKey>, Vec<OfferedModel>);
 
 /// What the provider offers, asked with this key or a better one. None: another provider.
-fn look(desk: &mut Desk<'_>, wanted: &mut Wanted, key: Option<Key>) -> Result<Option<Listed>, Halt> {
+fn look(
+    desk: &mut SetupContext<'_>,
+    wanted: &mut ProviderTrial,
+    key: Option<ApiKey>,
+) -> Result<Option<ListedModels>, SetupError> {
     let mut key = key;
     loop {
         wanted.api_key = key.as_ref().map(|key| match key {
-            Key::Variable(variable) => format!("${{{variable}}}"),
-            Key::Typed(secret) => secret.expose().to_owned(),
+            ApiKey::Variable(variable) => format!("${{{variable}}}"),
+            ApiKey::Typed(secret) => secret.expose().to_owned(),
         });
         desk.tell("Asking for its models …");
         let trouble = match desk.draft.with(&wanted.edits(&desk.draft.config)) {
@@ -160,7 +165,7 @@ fn look(desk: &mut Desk<'_>, wanted: &mut Wanted, key: Option<Key>) -> Result<Op
                 Ok(offered) => return Ok(Some((key, offered.unwrap_or_default()))),
                 Err(trouble) => trouble,
             },
-            Err(error) => Trouble { why: error.to_string(), of_key: true },
+            Err(error) => SetupTrouble { why: error.to_string(), of_key: true },
         };
         desk.tell(&format!("That does not work: {}", trouble.why));
         let needs_key = key.is_some();
@@ -171,7 +176,7 @@ fn look(desk: &mut Desk<'_>, wanted: &mut Wanted, key: Option<Key>) -> Result<Op
             &[again, "try the same again", "another provider", "go on all the same"],
             usual,
         )? {
-            0 if needs_key => key = Some(Key::Typed(asker::secret(desk.asker, "The key")?)),
+            0 if needs_key => key = Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?)),
             0 => {
                 let usual = wanted.kind.preset().and_then(|preset| preset.base_url);
                 wanted.base_url = Some(asker::text(desk.asker, "Its address", usual)?);
@@ -183,30 +188,35 @@ fn look(desk: &mut Desk<'_>, wanted: &mut Wanted, key: Option<Key>) -> Result<Op
     }
 }
 
-fn keep_key(desk: &mut Desk<'_>, kind: &Kind, secret: &Secret) -> Result<String, Halt> {
+fn keep_key(desk: &mut SetupContext<'_>, kind: &ProviderInfo, secret: &Secret) -> Result<String, SetupError> {
     let variable = kind.variable().unwrap_or("HOB_MODEL_KEY");
     let file = format!("{}-key", kind.name.replace('_', "-"));
-    keep::ask(desk, "the key", &Named { variable, file: &file, secret })
+    secret_place::ask(desk, "the key", &NamedSecret { variable, file: &file, secret })
 }
 
 /// A model that can be chosen.
-struct Choice {
+struct ModelChoice {
     name: String,
     told: String,
 }
 
 /// Asks which model; none: the provider's usual one.
-fn choose_model(desk: &mut Desk<'_>, kind: &Kind, offered: Vec<Offered>) -> Result<Option<String>, Halt> {
+fn choose_model(
+    desk: &mut SetupContext<'_>,
+    kind: &ProviderInfo,
+    offered: Vec<OfferedModel>,
+) -> Result<Option<String>, SetupError> {
     let usual = desk.given.model.clone().or_else(|| kind.preset()?.model.map(str::to_owned));
     if offered.is_empty() {
         desk.tell("It does not say which models it has.");
         return Ok(Some(asker::text(desk.asker, "The model's name", usual.as_deref())?));
     }
-    let table = Table::new(&desk.draft.config.models).map_err(anyhow::Error::from)?;
+    let table = ModelTable::new(&desk.draft.config.models).map_err(anyhow::Error::from)?;
     let all = ranked(kind, offered, &table, usual.as_deref());
     let mut part = String::new();
     loop {
-        let fitting: Vec<&Choice> = all.iter().filter(|choice| choice.name.to_lowercase().contains(&part)).collect();
+        let fitting: Vec<&ModelChoice> =
+            all.iter().filter(|choice| choice.name.to_lowercase().contains(&part)).collect();
         let shown: Vec<String> = fitting.iter().take(SHOWN_MAX).map(|choice| choice.told.clone()).collect();
         desk.tell(&format!("\nWhich model? It has {}.", all.len()));
         desk.tell(&numbered(&shown));
@@ -231,15 +241,20 @@ fn choose_model(desk: &mut Desk<'_>, kind: &Kind, offered: Vec<Offered>) -> Resu
 }
 
 /// What may be wanted first: the usual one, then those whose price is known, then the rest by name.
-fn ranked(kind: &Kind, offered: Vec<Offered>, table: &Table, usual: Option<&str>) -> Vec<Choice> {
-    let mut all: Vec<(u8, Choice)> = offered
+fn ranked(
+    kind: &ProviderInfo,
+    offered: Vec<OfferedModel>,
+    table: &ModelTable,
+    usual: Option<&str>,
+) -> Vec<ModelChoice> {
+    let mut all: Vec<(u8, ModelChoice)> = offered
         .into_iter()
         .map(|model| {
             let facts = table.facts(&label_of(self::kind(kind.kind), &model.name));
             let is_usual = Some(model.name.as_str()) == usual;
-            let rank = if is_usual { 0 } else { 1 + u8::from(facts.source == Source::Unknown) };
+            let rank = if is_usual { 0 } else { 1 + u8::from(facts.source == PriceSource::Unknown) };
             let told = described(&model, &facts, is_usual);
-            (rank, Choice { name: model.name, told })
+            (rank, ModelChoice { name: model.name, told })
         })
         .collect();
     all.sort_by(|(rank, one), (other, two)| rank.cmp(other).then_with(|| one.name.cmp(&two.name)));
@@ -247,13 +262,13 @@ fn ranked(kind: &Kind, offered: Vec<Offered>, table: &Table, usual: Option<&str>
 }
 
 /// A model in a line: its name, its window, its price.
-fn described(model: &Offered, facts: &Facts, is_usual: bool) -> String {
+fn described(model: &OfferedModel, facts: &ModelFacts, is_usual: bool) -> String {
     let mut told = vec![if is_usual { format!("{} (usual)", model.name) } else { model.name.clone() }];
     if let Some(tokens) = model.context_tokens.or(facts.context_tokens) {
         told.push(if tokens >= 1000 { format!("{}k tokens", tokens / 1000) } else { format!("{tokens} tokens") });
     }
     match (&facts.source, &facts.rates) {
-        (Source::Own, _) => told.push("free".to_owned()),
+        (PriceSource::Own, _) => told.push("free".to_owned()),
         (_, Some(Rates { input, output, .. })) => {
             told.push(format!("{} read, {} written a million", input.per_million(), output.per_million()));
         }
@@ -265,14 +280,14 @@ fn described(model: &Offered, facts: &Facts, is_usual: bool) -> String {
 /// What a config calls its model, to know whether it is still the one that has answered.
 pub(super) fn fingerprint(config: &Config) -> Option<String> {
     let provider = config.provider.as_ref()?;
-    let kind = Kind::of(provider.kind).map_or("", |kind| kind.name);
+    let kind = ProviderInfo::of(provider.kind).map_or("", |kind| kind.name);
     let model = provider.models.primary.as_deref().unwrap_or("usual");
     let at = provider.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
     Some(format!("{kind}/{model}{at}"))
 }
 
 /// Asks the model one real question; what goes wrong can be mended at once.
-pub(super) fn prove(desk: &mut Desk<'_>) -> Result<(), Halt> {
+pub(super) fn prove(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
     loop {
         desk.tell("\nNow a real question, which needs a tool. A model on your own machine may take a minute.");
         let why = match desk.world.turn(&desk.draft.clone())? {
@@ -301,7 +316,7 @@ pub(super) fn prove(desk: &mut Desk<'_>) -> Result<(), Halt> {
 }
 
 /// How the turn went.
-pub(super) fn told(turn: &Turn) -> String {
+pub(super) fn told(turn: &TrialTurn) -> String {
     let tools = if turn.tools.is_empty() { "no tool".to_owned() } else { turn.tools.join(", ") };
     let cost = turn.cost.map_or_else(|| "at an unknown price".to_owned(), |cost| format!("for {cost}"));
     format!(
@@ -314,6 +329,6 @@ pub(super) fn told(turn: &Turn) -> String {
 }
 
 /// Whether this draft's model has answered.
-pub(super) fn has_answered(draft: &Draft, answered: Option<&str>) -> bool {
+pub(super) fn has_answered(draft: &ConfigDraft, answered: Option<&str>) -> bool {
     answered.is_some() && fingerprint(&draft.config).as_deref() == answered
 }

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::cli::init::asker::{Halt, text};
-use crate::cli::init::desk::Desk;
+use crate::cli::init::asker::{SetupError, text};
+use crate::cli::init::context::SetupContext;
 use hob_config::Config;
 use hob_config::change::Edit;
 
@@ -19,7 +19,7 @@ pub(super) fn address(config: &Config) -> Option<&str> {
 }
 
 /// Opens the page to the household's phones, or notes that nobody wants it.
-pub(super) fn set_up(desk: &mut Desk<'_>) -> Result<(), Halt> {
+pub(super) fn set_up(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
     let here = desk.world.home_address().map(|ip| std::net::SocketAddr::new(ip, PORT));
     let network =
         here.map(|at| format!("in this network, at http://{at} (not encrypted: only where you trust who is in it)"));
@@ -44,7 +44,7 @@ pub(super) fn set_up(desk: &mut Desk<'_>) -> Result<(), Halt> {
 }
 
 /// The address of the server in front; none: it is no address, and the step stays open.
-fn public(desk: &mut Desk<'_>) -> Result<Option<Edit>, Halt> {
+fn public(desk: &mut SetupContext<'_>) -> Result<Option<Edit>, SetupError> {
     let said = text(desk.asker, "Its address, such as https://hob.example.org", None)?;
     let edit = Edit::set_value("server.public_url", said);
     match desk.draft.with(std::slice::from_ref(&edit)) {

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::daemon::begins;
+use crate::daemon::triggers;
 use hob_config::Config;
 use hob_config::change::{Edit, Secrets, possible, tried};
 use hob_config::data_dir::{create_data_dir, data_dir};
 use hob_config::edit::{self, EditError};
 use hob_config::environment::Environment;
-use hob_config::load::{self, Loaded};
+use hob_config::load::{self, LoadedConfig};
 use hob_config::problem::Problems;
 use hob_config::writer::Writer;
-use hob_config::writer::seen::Seen;
+use hob_config::writer::snapshot::FileSnapshot;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::secret::Secret;
 
@@ -33,7 +33,7 @@ const PROGRESS: &str = "setup.json";
 
 /// The config as it is, with what is known of the environment.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Draft {
+pub(in crate::cli) struct ConfigDraft {
     /// The file, which need not exist yet.
     pub(in crate::cli) path: PathBuf,
     /// Its text; empty: there is none.
@@ -44,7 +44,7 @@ pub(in crate::cli) struct Draft {
     pub(in crate::cli) env: Environment,
 }
 
-impl Draft {
+impl ConfigDraft {
     /// Of a file with this text.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Draft {
     ///
     /// # Errors
     /// When it is no good config, which was seen before.
-    pub(in crate::cli) fn loaded(&self) -> Result<Loaded, Problems> {
+    pub(in crate::cli) fn loaded(&self) -> Result<LoadedConfig, Problems> {
         load::of_text(&self.path, self.text.expose(), &self.env)
     }
 
@@ -84,9 +84,9 @@ impl Draft {
     /// When they cannot be made or written.
     pub(in crate::cli) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
         let after = self.with(edits)?;
-        let writer = Writer::new(self.path.clone(), self.env.clone(), begins::beyond);
+        let writer = Writer::new(self.path.clone(), self.env.clone(), triggers::beyond);
         let (seen, now) = (writer.look()?, SystemClock.now());
-        *self = if seen == Seen::Nothing {
+        *self = if seen == FileSnapshot::Nothing {
             writer.replace(&seen, after.text.expose(), now)?;
             after
         } else {
@@ -142,7 +142,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 /// How far the setup has come, beyond what the config says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Progress {
+pub(super) struct SetupProgress {
     /// The model that has answered, as the config named it then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answered: Option<String>,
@@ -157,7 +157,7 @@ pub(super) struct Progress {
     pub(super) service: Option<String>,
 }
 
-impl Progress {
+impl SetupProgress {
     /// As it was left; one that cannot be read begins anew, and costs a few questions.
     pub(super) fn read(data_dir: &Path) -> Self {
         let text = match fs::read_to_string(data_dir.join(PROGRESS)) {
@@ -195,7 +195,7 @@ mod tests {
     fn a_new_file_is_its_owners_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/config.toml");
-        let mut draft = Draft::new(&path, "", &Environment::default()).unwrap();
+        let mut draft = ConfigDraft::new(&path, "", &Environment::default()).unwrap();
         draft.save(&[Edit::set_value("provider.kind", "offline")]).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEAD}[provider]\nkind = \"offline\"\n"));
@@ -211,7 +211,7 @@ mod tests {
         fs::write(&path, "# mine\n[provider]\nkind = \"offline\"\n").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let text = fs::read_to_string(&link).unwrap();
-        let mut draft = Draft::new(&link, &text, &Environment::default()).unwrap();
+        let mut draft = ConfigDraft::new(&link, &text, &Environment::default()).unwrap();
         draft.save(&[Edit::set_value("provider.kind", "nobody")]).unwrap_err();
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         draft.save(&[Edit::set_value("provider.kind", "ollama")]).unwrap();
@@ -226,11 +226,11 @@ mod tests {
     #[test]
     fn progress_is_taken_up_and_a_broken_one_begins_anew() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(Progress::read(dir.path()), Progress::default());
-        let progress = Progress { answered: Some("x/y".to_owned()), ..Progress::default() };
+        assert_eq!(SetupProgress::read(dir.path()), SetupProgress::default());
+        let progress = SetupProgress { answered: Some("x/y".to_owned()), ..SetupProgress::default() };
         progress.write(dir.path()).unwrap();
-        assert_eq!(Progress::read(dir.path()), progress);
+        assert_eq!(SetupProgress::read(dir.path()), progress);
         fs::write(dir.path().join(PROGRESS), "{").unwrap();
-        assert_eq!(Progress::read(dir.path()), Progress::default());
+        assert_eq!(SetupProgress::read(dir.path()), SetupProgress::default());
     }
 }

@@ -9,28 +9,28 @@ use std::time::Duration;
 use clap::Parser;
 use tempfile::TempDir;
 
-use crate::cli::init::arguments::{Given, InitArguments};
-use crate::cli::init::asker::{Asker, Halt};
-use crate::cli::init::desk::Desk;
-use crate::cli::init::save::{Draft, Progress};
-use crate::cli::init::world::{Heard, Service, Trouble, Turn, World};
-use crate::cli::init::{flow, unattended};
+use crate::cli::init::arguments::{InitArguments, InitOptions};
+use crate::cli::init::asker::{Asker, SetupError};
+use crate::cli::init::context::SetupContext;
+use crate::cli::init::save::{ConfigDraft, SetupProgress};
+use crate::cli::init::setup_environment::{OwnerOutcome, Service, SetupEnvironment, SetupTrouble, TrialTurn};
+use crate::cli::init::{steps, unattended};
 use crate::cli::{Arguments, Command};
 use hob_config::environment::Environment;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
-use hob_model::provider::Offered;
+use hob_model::provider::OfferedModel;
 
 /// Somebody who types these lines, and then leaves.
-struct Script {
+struct ScriptedAsker {
     lines: VecDeque<&'static str>,
     seen: String,
 }
 
-impl Script {
-    fn next(&mut self, prompt: &str, is_secret: bool) -> Result<String, Halt> {
-        let line = self.lines.pop_front().ok_or(Halt::Left);
+impl ScriptedAsker {
+    fn next(&mut self, prompt: &str, is_secret: bool) -> Result<String, SetupError> {
+        let line = self.lines.pop_front().ok_or(SetupError::Left);
         let shown = match &line {
             Ok(line) if is_secret => "*".repeat(line.len()),
             Ok(line) => (*line).to_owned(),
@@ -41,35 +41,35 @@ impl Script {
     }
 }
 
-impl Asker for Script {
+impl Asker for ScriptedAsker {
     fn tell(&mut self, text: &str) {
         self.seen += text;
         self.seen.push('\n');
     }
 
-    fn line(&mut self, prompt: &str) -> Result<String, Halt> {
+    fn line(&mut self, prompt: &str) -> Result<String, SetupError> {
         self.next(prompt, false)
     }
 
-    fn secret(&mut self, prompt: &str) -> Result<Secret, Halt> {
+    fn secret(&mut self, prompt: &str) -> Result<Secret, SetupError> {
         self.next(prompt, true).map(Secret::new)
     }
 }
 
 /// Keys that are right here, and what comes of the rest.
-struct Fake {
+struct FakeEnvironment {
     ollama: Option<&'static str>,
     key: &'static str,
     models: Vec<&'static str>,
-    turns: VecDeque<Result<Turn, Trouble>>,
+    turns: VecDeque<Result<TrialTurn, SetupTrouble>>,
     token: &'static str,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<OwnerOutcome>,
     connected: Option<ChannelKind>,
     owners: BTreeSet<ChannelKind>,
     served: Vec<Service>,
 }
 
-impl Default for Fake {
+impl Default for FakeEnvironment {
     fn default() -> Self {
         Self {
             ollama: None,
@@ -85,12 +85,12 @@ impl Default for Fake {
     }
 }
 
-fn refused(why: &str) -> Trouble {
-    Trouble { why: why.to_owned(), of_key: true }
+fn refused(why: &str) -> SetupTrouble {
+    SetupTrouble { why: why.to_owned(), of_key: true }
 }
 
-fn turn() -> Turn {
-    Turn {
+fn turn() -> TrialTurn {
+    TrialTurn {
         model: "openai/gpt-6-luna".to_owned(),
         asked: "What time is it?".to_owned(),
         said: "It is noon.".to_owned(),
@@ -100,25 +100,29 @@ fn turn() -> Turn {
     }
 }
 
-impl World for Fake {
-    fn ollama(&mut self) -> Result<Option<String>, Halt> {
+impl SetupEnvironment for FakeEnvironment {
+    fn ollama(&mut self) -> Result<Option<String>, SetupError> {
         Ok(self.ollama.map(str::to_owned))
     }
 
-    fn offered(&mut self, draft: &Draft) -> Result<Result<Option<Vec<Offered>>, Trouble>, Halt> {
+    fn offered(&mut self, draft: &ConfigDraft) -> Result<Result<Option<Vec<OfferedModel>>, SetupTrouble>, SetupError> {
         let key = draft.config.provider.as_ref().unwrap().api_key.as_ref().unwrap();
         if key.expose() != self.key {
             return Ok(Err(refused("The model provider does not accept the API key.")));
         }
-        let offered = self.models.iter().map(|name| Offered { name: (*name).to_owned(), context_tokens: None });
+        let offered = self.models.iter().map(|name| OfferedModel { name: (*name).to_owned(), context_tokens: None });
         Ok(Ok(Some(offered.collect())))
     }
 
-    fn turn(&mut self, _draft: &Draft) -> Result<Result<Turn, Trouble>, Halt> {
+    fn turn(&mut self, _draft: &ConfigDraft) -> Result<Result<TrialTurn, SetupTrouble>, SetupError> {
         Ok(self.turns.pop_front().unwrap_or_else(|| Ok(turn())))
     }
 
-    fn connect(&mut self, draft: &Draft, channel: ChannelKind) -> Result<Result<String, Trouble>, Halt> {
+    fn connect(
+        &mut self,
+        draft: &ConfigDraft,
+        channel: ChannelKind,
+    ) -> Result<Result<String, SetupTrouble>, SetupError> {
         let token = draft.config.telegram.as_ref().map(|telegram| telegram.bot_token.expose());
         if channel == ChannelKind::Telegram && token != Some(self.token) {
             return Ok(Err(refused("Telegram does not know this bot token (Unauthorized)")));
@@ -127,25 +131,25 @@ impl World for Fake {
         Ok(Ok("@hob_bot".to_owned()))
     }
 
-    fn code(&mut self) -> Result<String, Halt> {
+    fn code(&mut self) -> Result<String, SetupError> {
         assert!(self.connected.is_some());
         Ok("ABCD-EFGH".to_owned())
     }
 
-    fn hear(&mut self) -> Result<Heard, Halt> {
-        let heard = self.heard.pop_front().unwrap_or_else(|| Heard::Owner { name: "Ada".to_owned() });
-        if matches!(heard, Heard::Owner { .. }) {
+    fn hear(&mut self) -> Result<OwnerOutcome, SetupError> {
+        let heard = self.heard.pop_front().unwrap_or_else(|| OwnerOutcome::Owner { name: "Ada".to_owned() });
+        if matches!(heard, OwnerOutcome::Owner { .. }) {
             self.owners.extend(self.connected);
         }
         Ok(heard)
     }
 
-    fn hang_up(&mut self) -> Result<(), Halt> {
+    fn hang_up(&mut self) -> Result<(), SetupError> {
         self.connected = None;
         Ok(())
     }
 
-    fn paired(&mut self, _draft: &Draft) -> Result<BTreeSet<ChannelKind>, Halt> {
+    fn paired(&mut self, _draft: &ConfigDraft) -> Result<BTreeSet<ChannelKind>, SetupError> {
         Ok(self.owners.clone())
     }
 
@@ -153,26 +157,26 @@ impl World for Fake {
         Some([192, 168, 1, 5].into())
     }
 
-    fn page(&mut self, draft: &Draft) -> Result<Option<String>, Halt> {
+    fn page(&mut self, draft: &ConfigDraft) -> Result<Option<String>, SetupError> {
         let at = draft.config.server.listen.clone().unwrap_or_default();
         Ok(Some(format!("▄▄▄ a code ▄▄▄\nhttp://{at}/login#key")))
     }
 
-    fn serve(&mut self, service: Service, _config: &Path) -> Result<(), Trouble> {
+    fn serve(&mut self, service: Service, _config: &Path) -> Result<(), SetupTrouble> {
         self.served.push(service);
         Ok(())
     }
 }
 
 /// A home, and what is in the world for it.
-struct Home {
+struct Harness {
     dir: TempDir,
-    world: Fake,
+    world: FakeEnvironment,
     variables: Vec<(&'static str, String)>,
 }
 
-impl Home {
-    fn new(world: Fake) -> Self {
+impl Harness {
+    fn new(world: FakeEnvironment) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let variables = vec![("HOME", dir.path().display().to_string())];
         Self { dir, world, variables }
@@ -187,23 +191,29 @@ impl Home {
         text.replace(&self.dir.path().display().to_string(), "HOME")
     }
 
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> ConfigDraft {
         let env = Environment::of(self.dir.path(), self.variables.clone());
         let text = std::fs::read_to_string(self.config()).unwrap_or_default();
-        Draft::new(&self.config(), &text, &env).unwrap()
+        ConfigDraft::new(&self.config(), &text, &env).unwrap()
     }
 
     /// Everything that is seen by somebody who types this.
     fn types(&mut self, lines: &[&'static str]) -> String {
         let is_new = !self.config().exists();
         let draft = self.draft();
-        let progress = Progress::read(&draft.data_dir().unwrap());
-        let mut script = Script { lines: lines.iter().copied().collect(), seen: String::new() };
-        let desk = &mut Desk { asker: &mut script, world: &mut self.world, draft, progress, given: Given::default() };
-        match flow::lead(desk, is_new) {
+        let progress = SetupProgress::read(&draft.data_dir().unwrap());
+        let mut script = ScriptedAsker { lines: lines.iter().copied().collect(), seen: String::new() };
+        let desk = &mut SetupContext {
+            asker: &mut script,
+            world: &mut self.world,
+            draft,
+            progress,
+            given: InitOptions::default(),
+        };
+        match steps::lead(desk, is_new) {
             Ok(()) => assert_eq!(script.lines.len(), 0, "{}", script.seen),
-            Err(Halt::Left) => {}
-            Err(Halt::Failed(error)) => panic!("{error:#}\n{}", script.seen),
+            Err(SetupError::Left) => {}
+            Err(SetupError::Failed(error)) => panic!("{error:#}\n{}", script.seen),
         }
         assert_eq!(self.world.connected, None, "nothing is left at work");
         script.seen.replace(&self.dir.path().display().to_string(), "HOME")
@@ -218,9 +228,9 @@ impl Home {
         };
         let InitArguments { given, .. } = *arguments.clone();
         let draft = self.draft();
-        let progress = Progress::read(&draft.data_dir().unwrap());
-        let mut script = Script { lines: VecDeque::new(), seen: String::new() };
-        let desk = &mut Desk { asker: &mut script, world: &mut self.world, draft, progress, given };
+        let progress = SetupProgress::read(&draft.data_dir().unwrap());
+        let mut script = ScriptedAsker { lines: VecDeque::new(), seen: String::new() };
+        let desk = &mut SetupContext { asker: &mut script, world: &mut self.world, draft, progress, given };
         let done = unattended::run(desk, &arguments);
         let home = self.dir.path().display().to_string();
         done.map(|()| script.seen.replace(&home, "HOME")).map_err(|error| format!("{error:#}").replace(&home, "HOME"))
@@ -236,7 +246,7 @@ impl Home {
 
 /// The number of the option that keeps a secret in the config itself: the best one comes first where it is offered.
 fn in_the_config() -> &'static str {
-    if super::keep::Keep::offered().len() == 3 { "2" } else { "1" }
+    if super::secret_place::SecretPlace::offered().len() == 3 { "2" } else { "1" }
 }
 
 /// A first setup up to Telegram: OpenAI with a typed key, its second model, a real question.
@@ -246,7 +256,7 @@ fn model_lines() -> Vec<&'static str> {
 
 #[test]
 fn a_household_is_set_up_from_end_to_end() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     let mut lines = model_lines();
     lines.extend(["1", "12:right", in_the_config(), "2", "2", "2", "1", "1", "1"]);
     let seen = home.types(&lines);
@@ -290,7 +300,7 @@ fn plain(seen: &str) -> String {
 
 #[test]
 fn who_leaves_in_the_middle_goes_on_there() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     let left = home.types(&model_lines());
     assert!(left.ends_with("Number [1]: ^C\n"), "{left}");
     assert!(home.text().contains("gpt-6-terra"));
@@ -303,14 +313,14 @@ fn who_leaves_in_the_middle_goes_on_there() {
 
 #[test]
 fn leaving_before_anything_is_chosen_leaves_nothing_behind() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     home.types(&["1", "sk-right"]);
     assert!(!home.config().exists());
 }
 
 #[test]
 fn a_wrong_key_is_entered_again() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     let seen = home.types(&["1", "sk-wrong", "1", "sk-right", "", in_the_config()]);
     assert!(seen.contains("That does not work: The model provider does not accept the API key."), "{seen}");
     assert!(!seen.contains("sk-wrong") && home.text().contains("api_key = \"sk-right\""));
@@ -319,9 +329,9 @@ fn a_wrong_key_is_entered_again() {
 
 #[test]
 fn a_key_in_the_environment_is_offered_and_never_shown() {
-    let mut home = Home::new(Fake { ollama: Some("qwen3"), ..Fake::default() });
+    let mut home = Harness::new(FakeEnvironment { ollama: Some("qwen3"), ..FakeEnvironment::default() });
     home.variables.push(("OPENAI_API_KEY", "sk-right".to_owned()));
-    let env = (super::keep::Keep::offered().len()).to_string();
+    let env = (super::secret_place::SecretPlace::offered().len()).to_string();
     let seen = home.types(&["1", "1", "1", Box::leak(env.into_boxed_str())]);
     assert!(
         seen.contains("1. OpenAI (OPENAI_API_KEY is set)\n  2. Ollama, on your own machine (it answers, with qwen3)"),
@@ -333,9 +343,9 @@ fn a_key_in_the_environment_is_offered_and_never_shown() {
 
 #[test]
 fn a_model_that_fails_can_be_exchanged_or_passed_over() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     home.world.turns.push_back(Err(refused("Add money to the account.")));
-    home.world.turns.push_back(Ok(Turn { tools: Vec::new(), ..turn() }));
+    home.world.turns.push_back(Ok(TrialTurn { tools: Vec::new(), ..turn() }));
     let mut lines = model_lines();
     lines.extend(["1", "3"]);
     let seen = home.types(&lines);
@@ -347,12 +357,12 @@ fn a_model_that_fails_can_be_exchanged_or_passed_over() {
 
 #[test]
 fn a_token_that_is_refused_is_entered_again_or_left() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     std::fs::write(home.config(), "[provider]\nkind = 'offline'\n").unwrap();
-    Progress { answered: Some("offline/usual".to_owned()), ..Progress::default() }
+    SetupProgress { answered: Some("offline/usual".to_owned()), ..SetupProgress::default() }
         .write(&home.draft().data_dir().unwrap())
         .unwrap();
-    home.world.heard.push_back(Heard::Nobody);
+    home.world.heard.push_back(OwnerOutcome::Nobody);
     let seen =
         home.types(&["1", "1", "12:no such token!", "1", "12:wrong", "1", "12:right", in_the_config(), "2", "3"]);
     assert!(seen.contains("telegram.bot_token: has a character that no token has"), "{seen}");
@@ -367,7 +377,7 @@ fn a_token_that_is_refused_is_entered_again_or_left() {
 
 #[test]
 fn a_file_that_is_there_is_taken_up_and_keeps_its_comments() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     let text = "# Ours.\n[provider] # the one\nkind = \"anthropic\"\napi_key = \"sk-old\"\n\n[provider.models]\nprimary = \
                 \"claude\"\nfast = \"claude-small\"\n\n[telegram]\nbot_token = \"12:right\" # from @BotFather\nowner_user_ids = [7]\n";
     std::fs::write(home.config(), text).unwrap();
@@ -393,7 +403,7 @@ fn a_file_that_is_there_is_taken_up_and_keeps_its_comments() {
 
 #[test]
 fn what_is_missing_without_questions_is_named_at_once() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     insta::assert_snapshot!(home.runs(&[]).unwrap_err(), @r"
     nothing was changed, for this is missing:
       --provider KIND, for the model
@@ -420,7 +430,7 @@ fn what_is_missing_without_questions_is_named_at_once() {
 
 #[test]
 fn without_questions_each_step_is_checked_and_saved() {
-    let mut home = Home::new(Fake::default());
+    let mut home = Harness::new(FakeEnvironment::default());
     let (key, token) = (home.file("key", "sk-right\n"), home.file("token", "12:right\n"));
     let flags = ["--provider", "openai", "--model", "gpt-6-terra", "--api-key-file", &key, "--service", "user"];
     let more = ["--telegram-token-file", &token, "--owner-telegram-id", "7", "--owner-telegram-id", "8"];

@@ -5,21 +5,21 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use crate::cli::init::arguments::InitArguments;
-use crate::cli::init::desk::Desk;
-use crate::cli::init::flow::{closing, keep_copies};
-use crate::cli::init::guides::{GUIDES, Guide};
-use crate::cli::init::keep;
-use crate::cli::init::kinds::Kind;
-use crate::cli::init::model::{Wanted, fingerprint, told};
-use crate::cli::init::save::Draft;
-use crate::cli::init::world::Trouble;
+use crate::cli::init::context::SetupContext;
+use crate::cli::init::guides::{ChannelGuide, GUIDES};
+use crate::cli::init::model::{ProviderTrial, fingerprint, told};
+use crate::cli::init::providers::ProviderInfo;
+use crate::cli::init::save::ConfigDraft;
+use crate::cli::init::secret_place;
+use crate::cli::init::setup_environment::SetupTrouble;
+use crate::cli::init::steps::{closing, keep_copies};
 use hob_config::Config;
 use hob_config::change::Edit;
 use hob_config::provider::ProviderKind;
 use hob_core::domain::inbound::ChannelKind;
 
 /// Sets up what the flags say.
-pub(super) fn run(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+pub(super) fn run(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
     let missing = missing(arguments, &desk.draft);
     if !missing.is_empty() {
         bail!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "));
@@ -51,15 +51,15 @@ pub(super) fn run(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Res
     Ok(())
 }
 
-fn failed(what: &str, trouble: &Trouble) -> anyhow::Error {
+fn failed(what: &str, trouble: &SetupTrouble) -> anyhow::Error {
     anyhow::anyhow!("{what}: {}\nWhat came before it is saved.", trouble.why)
 }
 
 /// The flags without which it cannot be done.
-fn missing(arguments: &InitArguments, draft: &Draft) -> Vec<String> {
+fn missing(arguments: &InitArguments, draft: &ConfigDraft) -> Vec<String> {
     let mut missing = Vec::new();
     let mut need = |flag: &str| missing.push(flag.to_owned());
-    match arguments.given.provider.as_deref().and_then(Kind::named) {
+    match arguments.given.provider.as_deref().and_then(ProviderInfo::named) {
         None if draft.config.provider.is_none() => need("--provider KIND, for the model"),
         None => {}
         Some(kind) => {
@@ -113,17 +113,17 @@ fn taken(arguments: &InitArguments, config: &Config) -> Vec<&'static str> {
     all.into_iter().filter(|(_, taken)| *taken).map(|(section, _)| section).collect()
 }
 
-fn provider(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+fn provider(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
     let name = arguments.given.provider.as_deref().unwrap_or_default();
-    let kind = Kind::named(name).with_context(|| format!("--provider: there is no kind {name}"))?;
+    let kind = ProviderInfo::named(name).with_context(|| format!("--provider: there is no kind {name}"))?;
     let variable = arguments.api_key_env.as_deref().or_else(|| kind.variable());
     let variable = variable.filter(|variable| desk.draft.env.text(variable).is_some());
     let api_key = match (&arguments.api_key_file, variable) {
-        (Some(file), _) => Some(keep::named(file)?),
+        (Some(file), _) => Some(secret_place::named(file)?),
         (None, variable) => variable.map(|variable| format!("${{{variable}}}")),
     };
     let (base_url, model) = (arguments.given.base_url.clone(), arguments.given.model.clone());
-    let edits = Wanted { kind, base_url, api_key, model }.edits(&desk.draft.config);
+    let edits = ProviderTrial { kind, base_url, api_key, model }.edits(&desk.draft.config);
     let tried = desk.draft.with(&edits)?;
     if let Some(off) = tried.loaded()?.off.iter().find(|off| off.section == "provider") {
         bail!("{off}");
@@ -144,8 +144,8 @@ fn provider(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()
 }
 
 /// The changes for a channel that the flags name.
-fn section(guide: &Guide, arguments: &InitArguments) -> anyhow::Result<Option<Vec<Edit>>> {
-    let secret = |key: &'static str, file: &Path| anyhow::Ok(Edit::set_value(key, keep::named(file)?));
+fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Option<Vec<Edit>>> {
+    let secret = |key: &'static str, file: &Path| anyhow::Ok(Edit::set_value(key, secret_place::named(file)?));
     let texts = |key: &'static str, all: &[String]| Edit::set_value(key, toml_edit::Array::from_iter(all));
     let numbers =
         |key: &'static str, all: &[i64]| Edit::set_value(key, toml_edit::Array::from_iter(all.iter().copied()));
@@ -194,7 +194,7 @@ fn section(guide: &Guide, arguments: &InitArguments) -> anyhow::Result<Option<Ve
 }
 
 /// Connects, and saves it once that works.
-fn channel(desk: &mut Desk<'_>, guide: &Guide, edits: Vec<Edit>) -> anyhow::Result<()> {
+fn channel(desk: &mut SetupContext<'_>, guide: &ChannelGuide, edits: Vec<Edit>) -> anyhow::Result<()> {
     let tried = desk.draft.with(&edits)?;
     let connected = desk.world.connect(&tried, guide.channel)?;
     desk.world.hang_up()?;

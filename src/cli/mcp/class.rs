@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::cli::{Base, skill};
+use crate::cli::{CliContext, skill};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::tool_class::ToolClass;
 use hob_tools::mcp::probe;
 use hob_tools::mcp::settings::Settings;
-use hob_tools::mcp::table::{ServerTools, ToolLine, Wish};
-use hob_web::ask::{AskError, post};
-use hob_web::classes::{Classed, PATH};
+use hob_tools::mcp::tool_table::{ClassChange, ServerTools, ToolLine};
+use hob_web::classes::{ClassRequest, PATH};
+use hob_web::local_client::{AskError, post};
 
 /// How long a running Hob may take.
 const WITHIN: Duration = Duration::from_secs(20);
@@ -24,7 +24,7 @@ const ASK: &str = "ask";
 ///
 /// # Errors
 /// When there is no such class.
-pub(super) fn wish(tools: &[String], as_it_says: bool) -> anyhow::Result<Wish> {
+pub(super) fn wish(tools: &[String], as_it_says: bool) -> anyhow::Result<ClassChange> {
     let one = |text: &String| {
         let (tool, class) = text.rsplit_once('=').with_context(|| format!("{text:?} is no TOOL=CLASS"))?;
         let known = ToolClass::parse(class);
@@ -34,15 +34,15 @@ pub(super) fn wish(tools: &[String], as_it_says: bool) -> anyhow::Result<Wish> {
         }
         Ok((tool.to_owned(), known))
     };
-    Ok(Wish { tools: tools.iter().map(one).collect::<anyhow::Result<_>>()?, as_it_says })
+    Ok(ClassChange { tools: tools.iter().map(one).collect::<anyhow::Result<_>>()?, as_it_says })
 }
 
 /// Says it, and gives the tools as they are classed then.
 ///
 /// # Errors
 /// When the server's tools are not known, or there is no such tool.
-pub(super) async fn class(server: &Settings, wish: Wish, base: &Base) -> anyhow::Result<ServerTools> {
-    let said = serde_json::to_string(&Classed { server: server.name.clone(), wish: wish.clone() })?;
+pub(super) async fn class(server: &Settings, wish: ClassChange, base: &CliContext) -> anyhow::Result<ServerTools> {
+    let said = serde_json::to_string(&ClassRequest { server: server.name.clone(), wish: wish.clone() })?;
     match post(&base.data_dir, PATH, &said, WITHIN) {
         Ok(answer) if answer.status == 200 => Ok(serde_json::from_str(&answer.body)?),
         Ok(answer) => bail!("{}", answer.body),

@@ -1,24 +1,24 @@
 //! What is remembered, for people at the command line. Pure.
 
-use crate::cli::memory::look::Row;
-use crate::cli::memory::stats::Stats;
-use crate::cli::replay::words::{count_of, cut, grouped, moment};
-use hob_memory::forget::Forgotten;
-use hob_memory::item::Item;
-use hob_memory::transfer::import::Imported;
+use crate::cli::memory::query::MemoryRow;
+use crate::cli::memory::stats::MemoryStats;
+use crate::cli::replay::phrases::{count_of, cut, grouped, moment};
+use hob_memory::forget::ForgetOutcome;
+use hob_memory::item::MemoryItem;
+use hob_memory::transfer::import::ImportReport;
 
 /// The first characters of what was said that are shown; `--json` has all.
 const WORDS_MAX: usize = 100;
 
 /// A line each.
-pub(super) fn found(rows: &[Row]) -> String {
+pub(super) fn found(rows: &[MemoryRow]) -> String {
     if rows.is_empty() {
         return "Nothing.\n".to_owned();
     }
     rows.iter().map(line).collect()
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &MemoryRow) -> String {
     let key = row.key.as_ref().map(|key| format!("{key} = ")).unwrap_or_default();
     let pinned = if row.pinned { " (pinned)" } else { "" };
     let text = cut(&row.text, WORDS_MAX);
@@ -26,8 +26,8 @@ fn line(row: &Row) -> String {
 }
 
 /// What is gone.
-pub(super) fn forgotten(item: Item, forgotten: &Forgotten) -> String {
-    let others = forgotten.facts.iter().map(|fact| Item::Fact(*fact)).filter(|fact| *fact != item);
+pub(super) fn forgotten(item: MemoryItem, forgotten: &ForgetOutcome) -> String {
+    let others = forgotten.facts.iter().map(|fact| MemoryItem::Fact(*fact)).filter(|fact| *fact != item);
     let others: Vec<String> = others.map(|fact| fact.to_string()).collect();
     let along = if others.is_empty() { String::new() } else { format!(", with it {}", others.join(", ")) };
     let later = if forgotten.put_off { "; a run still works with it: its record goes when it is over" } else { "" };
@@ -35,8 +35,8 @@ pub(super) fn forgotten(item: Item, forgotten: &Forgotten) -> String {
 }
 
 /// What was brought in.
-pub(super) fn imported(imported: &Imported) -> String {
-    let Imported { memories, facts, people, known } = *imported;
+pub(super) fn imported(imported: &ImportReport) -> String {
+    let ImportReport { memories, facts, people, known } = *imported;
     format!(
         "brought in: {} said, {}, {}; {} were here already\n",
         grouped(memories as u64),
@@ -51,7 +51,7 @@ fn people(count: u64) -> String {
 }
 
 /// All of it in numbers.
-pub(super) fn stats(stats: &Stats) -> String {
+pub(super) fn stats(stats: &MemoryStats) -> String {
     let scopes = stats.scopes.iter().map(|of| {
         let facts = count_of(of.facts.unsigned_abs(), "fact");
         let (memories, people) = (grouped(of.memories.unsigned_abs()), people(of.people.unsigned_abs()));

@@ -6,15 +6,15 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use hob_memory::amount::{self, Amounts, Embedding, OfScope};
-use hob_store::reader::Reader;
+use hob_memory::amount::{self, Amounts, EmbeddingBacklog, ScopeAmounts};
+use hob_store::bystander_reader::Reader;
 
 /// All of it in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Stats {
-    pub(super) scopes: Vec<OfScope>,
+pub(super) struct MemoryStats {
+    pub(super) scopes: Vec<ScopeAmounts>,
     /// The newest embedding model; none: recall goes by words alone.
-    pub(super) embedding: Option<Embedding>,
+    pub(super) embedding: Option<EmbeddingBacklog>,
     /// The database file with its log.
     pub(super) bytes: u64,
     pub(super) oldest: Option<Timestamp>,
@@ -22,10 +22,10 @@ pub(super) struct Stats {
 }
 
 /// Reads them.
-pub(super) async fn read(database: &Path) -> anyhow::Result<Stats> {
+pub(super) async fn read(database: &Path) -> anyhow::Result<MemoryStats> {
     let Amounts { scopes, embedding, oldest, newest } = Reader::open(database).await?.read(amount::amounts).await?;
     let bytes = size(database).with_context(|| format!("{} cannot be read", database.display()))?;
-    Ok(Stats { scopes, embedding, bytes, oldest, newest })
+    Ok(MemoryStats { scopes, embedding, bytes, oldest, newest })
 }
 
 fn size(database: &Path) -> std::io::Result<u64> {

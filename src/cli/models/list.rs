@@ -6,40 +6,40 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde::Serialize;
 
-use crate::daemon::models::{Models, OLLAMA};
+use crate::daemon::models::{ConfiguredModels, OLLAMA};
 use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_model::discover::ollama::{self, OllamaAddress};
 use hob_model::error::ModelError;
+use hob_model::model_table::{ModelTable, PriceSource};
 use hob_model::offline;
 use hob_model::price::Rates;
-use hob_model::provider::{Checked, Provider};
-use hob_model::table::{Source, Table};
+use hob_model::provider::{ModelCheck, Provider};
 
 /// How long a server may take to say that it is there.
 const CHECK_MAX: Duration = Duration::from_secs(5);
 
 /// The whole list.
 #[derive(Debug, Serialize)]
-pub(super) struct List {
+pub(super) struct ModelList {
     /// Which model answers, and how to change it.
     answers: String,
     /// The day of the shipped table.
     table_as_of: String,
-    models: Vec<Row>,
+    models: Vec<ModelRow>,
     /// Aliases of models that are not configured: alias and label.
     loose_aliases: Vec<(String, String)>,
     /// What else could be used.
-    besides: Vec<Besides>,
+    besides: Vec<OtherModel>,
 }
 
 /// A configured model.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ModelRow {
     roles: Vec<&'static str>,
     label: String,
     aliases: Vec<String>,
-    reach: Reach,
+    reach: Reachability,
     context_tokens: Option<u64>,
     max_output_tokens: Option<u64>,
     sees_images: Option<bool>,
@@ -50,7 +50,7 @@ struct Row {
 /// What a server says of itself and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-enum Reach {
+enum Reachability {
     /// There is no server.
     BuiltIn,
     /// It has the model.
@@ -81,7 +81,7 @@ struct Price {
 
 /// Something that could be used.
 #[derive(Debug, Serialize)]
-struct Besides {
+struct OtherModel {
     /// Why it could.
     found: String,
     /// What it would be called.
@@ -89,8 +89,13 @@ struct Besides {
 }
 
 /// Asks every server at once, and everything that is known.
-pub(super) async fn gather(config: &Config, environment: &Environment, models: &Models, table: &Table) -> List {
-    let mut rows: Vec<Row> = Vec::new();
+pub(super) async fn gather(
+    config: &Config,
+    environment: &Environment,
+    models: &ConfiguredModels,
+    table: &ModelTable,
+) -> ModelList {
+    let mut rows: Vec<ModelRow> = Vec::new();
     let mut checks = Vec::new();
     for (role, label) in models.catalog.labels() {
         if let Some(row) = rows.iter_mut().find(|row| row.label == label) {
@@ -106,7 +111,7 @@ pub(super) async fn gather(config: &Config, environment: &Environment, models: &
     }
     let configured = |label: &str| rows.iter().any(|row| row.label == label);
     let loose = config.aliases.iter().filter(|(_, label)| !configured(label));
-    List {
+    ModelList {
         answers: models.told.clone(),
         table_as_of: table.as_of().to_owned(),
         loose_aliases: loose.map(|(alias, label)| (alias.clone(), label.clone())).collect(),
@@ -115,46 +120,46 @@ pub(super) async fn gather(config: &Config, environment: &Environment, models: &
     }
 }
 
-fn row(role: &'static str, label: &str, config: &Config, table: &Table) -> Row {
+fn row(role: &'static str, label: &str, config: &Config, table: &ModelTable) -> ModelRow {
     let facts = table.facts(label);
     let aliases = config.aliases.iter().filter(|(_, meant)| meant.as_str() == label);
-    Row {
+    ModelRow {
         roles: vec![role],
         label: label.to_owned(),
         aliases: aliases.map(|(alias, _)| alias.clone()).collect(),
-        reach: Reach::BuiltIn,
+        reach: Reachability::BuiltIn,
         context_tokens: facts.context_tokens,
         max_output_tokens: facts.max_output_tokens,
         sees_images: facts.sees_images,
-        price: facts.rates.filter(|_| facts.source != Source::Own).map(Price::of),
+        price: facts.rates.filter(|_| facts.source != PriceSource::Own).map(Price::of),
         price_source: facts.source.to_string(),
     }
 }
 
-async fn check(provider: &dyn Provider) -> (Reach, Checked) {
+async fn check(provider: &dyn Provider) -> (Reachability, ModelCheck) {
     if provider.label() == offline::LABEL {
-        return (Reach::BuiltIn, Checked::default());
+        return (Reachability::BuiltIn, ModelCheck::default());
     }
     match tokio::time::timeout(CHECK_MAX, provider.check()).await {
         Ok(answer) => (reach(&answer), answer.unwrap_or_default()),
         Err(_elapsed) => {
             let why = format!("no answer within {} seconds", CHECK_MAX.as_secs());
-            (Reach::Unreachable { why }, Checked::default())
+            (Reachability::Unreachable { why }, ModelCheck::default())
         }
     }
 }
 
-fn reach(answer: &Result<Checked, ModelError>) -> Reach {
+fn reach(answer: &Result<ModelCheck, ModelError>) -> Reachability {
     match answer {
-        Ok(Checked { listed: Some(true), .. }) => Reach::Reachable,
-        Ok(Checked { listed: Some(false), .. }) => Reach::NotListed,
-        Ok(Checked { listed: None, .. }) => Reach::Untold,
-        Err(error) => Reach::Unreachable { why: error.message.clone() },
+        Ok(ModelCheck { listed: Some(true), .. }) => Reachability::Reachable,
+        Ok(ModelCheck { listed: Some(false), .. }) => Reachability::NotListed,
+        Ok(ModelCheck { listed: None, .. }) => Reachability::Untold,
+        Err(error) => Reachability::Unreachable { why: error.message.clone() },
     }
 }
 
 /// An Ollama that no configured model uses. Services whose keys are in the environment are among the models.
-async fn besides(environment: &Environment, rows: &[Row]) -> Vec<Besides> {
+async fn besides(environment: &Environment, rows: &[ModelRow]) -> Vec<OtherModel> {
     let used = |provider: &str| rows.iter().any(|row| row.label.split('/').next() == Some(provider));
     let mut found = Vec::new();
     let address =
@@ -162,7 +167,7 @@ async fn besides(environment: &Environment, rows: &[Row]) -> Vec<Besides> {
     if let Some(address) = address.filter(|_| !used("ollama"))
         && let Some(model) = ollama::probe(&address).await
     {
-        found.push(Besides { found: "an Ollama answers".to_owned(), label: format!("ollama/{model}") });
+        found.push(OtherModel { found: "an Ollama answers".to_owned(), label: format!("ollama/{model}") });
     }
     found
 }
@@ -181,7 +186,7 @@ impl Price {
     }
 }
 
-impl fmt::Display for List {
+impl fmt::Display for ModelList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.answers)?;
         for row in &self.models {
@@ -193,21 +198,21 @@ impl fmt::Display for List {
         for (alias, label) in &self.loose_aliases {
             writeln!(f, "The alias {alias} leads nowhere: {label} is not configured.")?;
         }
-        for Besides { found, label } in &self.besides {
+        for OtherModel { found, label } in &self.besides {
             writeln!(f, "Besides, {found}: {label} could be used. Fill in [provider] or a fallback in config.toml.")?;
         }
         writeln!(f, "\nThe table of models is of {}; [models] in config.toml goes before it.", self.table_as_of)
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for ModelRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.roles.join(", "), self.label)?;
         if !self.aliases.is_empty() {
             write!(f, " (also {})", self.aliases.join(", "))?;
         }
         writeln!(f, "\n  {}", self.reach)?;
-        if self.reach == Reach::BuiltIn {
+        if self.reach == Reachability::BuiltIn {
             return Ok(());
         }
         match self.context_tokens {
@@ -224,7 +229,7 @@ impl fmt::Display for Row {
         }
         match self.price {
             Some(price) => writeln!(f, "  {price} ({})", self.price_source),
-            None if self.price_source == Source::Own.to_string() => {
+            None if self.price_source == PriceSource::Own.to_string() => {
                 writeln!(f, "  costs nothing: it runs on your own machine")
             }
             None => writeln!(f, "  price unknown: set it under [models.\"{}\"] in config.toml", self.label),
@@ -244,7 +249,7 @@ impl fmt::Display for Price {
     }
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for Reachability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in: needs no server"),

@@ -26,7 +26,7 @@ const REPLY_MAX: Duration = Duration::from_secs(300);
 
 /// A step that was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Step {
+pub(super) struct TrialStep {
     what: &'static str,
     latency_ms: u64,
     input_tokens: u64,
@@ -38,20 +38,20 @@ pub(super) struct Step {
 
 /// What failed, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Failure {
+pub(super) struct TrialFailure {
     what: String,
     advice: &'static str,
 }
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Trial {
+pub(super) struct ModelTrial {
     label: String,
-    steps: Vec<Step>,
+    steps: Vec<TrialStep>,
     /// The model's last words, if it passed.
     pub(super) said: Option<String>,
     /// Why it did not pass.
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<TrialFailure>,
 }
 
 #[expect(clippy::ref_option, reason = "serde hands a reference in")]
@@ -59,7 +59,7 @@ fn in_usd<S: serde::Serializer>(cost: &Option<Money>, serializer: S) -> Result<S
     cost.map(|cost| cost.nanos() as f64 / 1e9).serialize(serializer)
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for TrialStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, latency_ms, input_tokens, cached_tokens, output_tokens, cost } = self;
         write!(f, "  {what}: {:.1} s, {input_tokens} tokens read", *latency_ms as f64 / 1000.0)?;
@@ -74,18 +74,22 @@ impl fmt::Display for Step {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for TrialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.what, self.advice)
     }
 }
 
 /// Makes the calls, tells each step as soon as it is made, and says how it went.
-pub(super) async fn run(provider: &dyn Provider, rates: Option<&Rates>, tell: &mut (dyn FnMut(&Step) + Send)) -> Trial {
+pub(super) async fn run(
+    provider: &dyn Provider,
+    rates: Option<&Rates>,
+    tell: &mut (dyn FnMut(&TrialStep) + Send),
+) -> ModelTrial {
     let mut steps = Vec::new();
     let mut made = |what, completion: &Completion| {
         let usage = completion.usage;
-        let step = Step {
+        let step = TrialStep {
             what,
             latency_ms: completion.latency_ms,
             input_tokens: usage.input_tokens,
@@ -101,16 +105,16 @@ pub(super) async fn run(provider: &dyn Provider, rates: Option<&Rates>, tell: &m
         Ok(said) => (Some(said), None),
         Err(failure) => (None, Some(failure)),
     };
-    Trial { label: provider.label().to_owned(), steps, said, failure }
+    ModelTrial { label: provider.label().to_owned(), steps, said, failure }
 }
 
 async fn both_calls(
     provider: &dyn Provider,
     made: &mut (dyn FnMut(&'static str, &Completion) + Send),
-) -> Result<String, Failure> {
+) -> Result<String, TrialFailure> {
     if provider.label() == offline::LABEL {
         let what = "the built-in offline model knows a few sentences and no tool of others".to_owned();
-        return Err(Failure { what, advice: offline::words::HOW_TO_CONNECT });
+        return Err(TrialFailure { what, advice: offline::phrases::HOW_TO_CONNECT });
     }
     let mut request = first_request();
     let completion = ask(provider, &request).await?;
@@ -123,7 +127,7 @@ async fn both_calls(
     last_words(&completion)
 }
 
-async fn ask(provider: &dyn Provider, request: &Request) -> Result<Completion, Failure> {
+async fn ask(provider: &dyn Provider, request: &Request) -> Result<Completion, TrialFailure> {
     let asked = tokio::time::timeout(REPLY_MAX, provider.complete(request, &NoSink)).await;
     let error = match asked {
         Ok(Ok(completion)) => return Ok(completion),
@@ -133,7 +137,7 @@ async fn ask(provider: &dyn Provider, request: &Request) -> Result<Completion, F
             ModelError::new(ErrorClass::Timeout, what)
         }
     };
-    Err(Failure { what: error.message, advice: advice(error.class) })
+    Err(TrialFailure { what: error.message, advice: advice(error.class) })
 }
 
 fn first_request() -> Request {
@@ -168,11 +172,11 @@ struct Echo {
 }
 
 /// Whether the reply calls the tool as it was told to.
-fn called(completion: &Completion) -> Result<(), Failure> {
+fn called(completion: &Completion) -> Result<(), TrialFailure> {
     const NO_TOOLS: &str = "Take a model that can use tools. On your own server this can be a switch: llama.cpp needs \
                             --jinja, vLLM --enable-auto-tool-choice and --tool-call-parser.";
     const TOO_WEAK: &str = "Take a larger model, or one made for tools: this one would get calls wrong in earnest too.";
-    let failed = |what: String, advice| Err(Failure { what, advice });
+    let failed = |what: String, advice| Err(TrialFailure { what, advice });
     let Some(call) = completion.calls().next() else {
         let said = shortened(&completion.text());
         return failed(format!("it called no tool, but said: {said}"), NO_TOOLS);
@@ -207,7 +211,7 @@ fn result(call: &ToolCall) -> ToolResult {
     ToolResult { call: call.id.clone(), name: call.name.clone(), text: NUMBER.to_string(), is_error: false }
 }
 
-fn last_words(completion: &Completion) -> Result<String, Failure> {
+fn last_words(completion: &Completion) -> Result<String, TrialFailure> {
     let text = completion.text();
     if text.trim().is_empty() {
         let what = match completion.calls().next() {
@@ -215,7 +219,7 @@ fn last_words(completion: &Completion) -> Result<String, Failure> {
             None => "with the result in hand it said nothing".to_owned(),
         };
         let advice = "Try again; if it stays like this, take another model: conversations with it would not end.";
-        return Err(Failure { what, advice });
+        return Err(TrialFailure { what, advice });
     }
     Ok(shortened(&text))
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::cli::replay::Asked;
-use crate::cli::replay::asking::{Caps, Went, WentOn};
-use crate::cli::replay::words::{count_of, cut, grouped, moment, stretch};
-use hob_agent::machine::effect::Purpose;
-use hob_agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
-use hob_agent::replay::verify::{HashVerdict, Verdict};
-use hob_agent::replay::what_if::going::Called;
-use hob_agent::replay::what_if::{Asked as ModelAsked, Report, Sum};
+use crate::cli::replay::ComparisonReport;
+use crate::cli::replay::continuation::{Caps, Continuation, ContinuationStep};
+use crate::cli::replay::phrases::{count_of, cut, grouped, moment, stretch};
+use hob_agent::machine::effect::ModelCallPurpose;
+use hob_agent::replay::tree::{Cycle, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree};
+use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
+use hob_agent::replay::what_if::continuation::AnsweredCall;
+use hob_agent::replay::what_if::{RequestEstimate as ModelAsked, RunTotals, WhatIfReport};
 use hob_core::domain::money::Money;
 use hob_model::message::Usage;
 
@@ -22,9 +22,9 @@ const ARGUMENTS_MAX: usize = 100;
 
 /// Lines that are put together.
 #[derive(Default)]
-struct Page(String);
+struct TextPage(String);
 
-impl Page {
+impl TextPage {
     fn line(&mut self, indent: usize, text: impl AsRef<str>) {
         // Writing to a string does not fail.
         let _written = writeln!(self.0, "{:indent$}{}", "", text.as_ref());
@@ -32,8 +32,8 @@ impl Page {
 }
 
 /// A run's tree.
-pub(super) fn tree(tree: &Tree) -> String {
-    let mut page = Page::default();
+pub(super) fn tree(tree: &RunTree) -> String {
+    let mut page = TextPage::default();
     page.line(0, format!("Run {} of {} in {}: {}", tree.run, tree.who, tree.session, tree.state));
     if let Some(at) = tree.accepted_at {
         let took =
@@ -67,9 +67,9 @@ pub(super) fn tree(tree: &Tree) -> String {
     page.0
 }
 
-fn cycle_lines(page: &mut Page, cycle: &Cycle) {
+fn cycle_lines(page: &mut TextPage, cycle: &Cycle) {
     page.line(0, "");
-    let answered = cycle.asks.iter().any(|ask| ask.outcome == AskOutcome::Answered);
+    let answered = cycle.asks.iter().any(|ask| ask.outcome == ModelRequestOutcome::Answered);
     let spent = if answered { format!(": {}", spent(&cycle.usage, cycle.cost)) } else { String::new() };
     page.line(0, format!("Cycle {}{spent}", cycle.number));
     for ask in &cycle.asks {
@@ -84,22 +84,24 @@ fn cycle_lines(page: &mut Page, cycle: &Cycle) {
     remarks(page, 2, &cycle.remarks);
 }
 
-fn ask_line(ask: &Ask) -> String {
+fn ask_line(ask: &ModelRequest) -> String {
     let why = match ask.purpose {
-        Some(Purpose::Work) | None => String::new(),
+        Some(ModelCallPurpose::Work) | None => String::new(),
         Some(purpose) => format!(" to {}", stored_name(&purpose)),
     };
     let took = ask.took_ms.map(stretch).unwrap_or_default();
     let came = match &ask.outcome {
-        AskOutcome::Open => "no answer yet".to_owned(),
-        AskOutcome::Answered => format!("answered in {took}"),
-        AskOutcome::Failed { class, message } => format!("failed in {took} ({class}): {}", cut(message, LINE_MAX)),
-        AskOutcome::Unheard => "the answer was not heard".to_owned(),
+        ModelRequestOutcome::Open => "no answer yet".to_owned(),
+        ModelRequestOutcome::Answered => format!("answered in {took}"),
+        ModelRequestOutcome::Failed { class, message } => {
+            format!("failed in {took} ({class}): {}", cut(message, LINE_MAX))
+        }
+        ModelRequestOutcome::Unheard => "the answer was not heard".to_owned(),
     };
     format!("asked {}{why}: {came}", ask.model)
 }
 
-fn call_lines(page: &mut Page, call: &Call) {
+fn call_lines(page: &mut TextPage, call: &RecordedCall) {
     let attempts = match call.attempts {
         0 => ", not run".to_owned(),
         1 => String::new(),
@@ -121,14 +123,14 @@ fn call_lines(page: &mut Page, call: &Call) {
 }
 
 /// What was known of a call beforehand, if it was more than a harmless look.
-fn known_of(call: &Call) -> String {
+fn known_of(call: &RecordedCall) -> String {
     let Some(known) = &call.assessed else { return String::new() };
     let risk = Some(known.risk).filter(|risk| !risk.is_read()).map(|risk| format!(", {}", risk.as_str()));
     let grade = Some(known.grade).filter(|grade| !grade.is_safe()).map(|grade| format!(", {}", grade.as_str()));
     [risk, grade].into_iter().flatten().collect()
 }
 
-fn remarks(page: &mut Page, indent: usize, remarks: &[Remark]) {
+fn remarks(page: &mut TextPage, indent: usize, remarks: &[Remark]) {
     for remark in remarks {
         let text = cut(&remark.text, LINE_MAX);
         page.line(indent, format!("* {} {text}", remark.kind).trim_end());
@@ -157,8 +159,8 @@ fn stored_name<T: serde::Serialize>(value: &T) -> String {
 }
 
 /// What a check found.
-pub(super) fn verdict(run: i64, verdict: &Verdict) -> String {
-    let mut page = Page::default();
+pub(super) fn verdict(run: i64, verdict: &ReplayVerdict) -> String {
+    let mut page = TextPage::default();
     page.line(0, format!("Run {run}: {} folded.", count_of(verdict.events as u64, "event")));
     if let Some((seq, why)) = &verdict.unreadable {
         page.line(0, format!("NOT READABLE from event {seq} on: {why}"));
@@ -194,8 +196,8 @@ pub(super) fn verdict(run: i64, verdict: &Verdict) -> String {
 }
 
 /// A comparison.
-pub(super) fn report(run: i64, report: &Report) -> String {
-    let mut page = Page::default();
+pub(super) fn report(run: i64, report: &WhatIfReport) -> String {
+    let mut page = TextPage::default();
     let compared = count_of(report.compared as u64, "event");
     page.line(0, format!("Run {run} under another policy: {compared} compared, nothing was called."));
     comparison(&mut page, report);
@@ -203,13 +205,13 @@ pub(super) fn report(run: i64, report: &Report) -> String {
 }
 
 /// A comparison that went on by asking.
-pub(super) fn asked(run: i64, asked: &Asked, caps: Caps) -> String {
-    let Asked { report, went_on } = asked;
-    let mut page = Page::default();
+pub(super) fn asked(run: i64, asked: &ComparisonReport, caps: Caps) -> String {
+    let ComparisonReport { report, went_on } = asked;
+    let mut page = TextPage::default();
     let compared = count_of(report.compared as u64, "event");
     page.line(0, format!("Run {run} under another policy: {compared} compared, then asked."));
     comparison(&mut page, report);
-    let Some(WentOn { steps, ended, spent, would_be }) = went_on else {
+    let Some(Continuation { steps, ended, spent, would_be }) = went_on else {
         page.line(0, "There was nothing to ask.");
         return page.0;
     };
@@ -233,23 +235,25 @@ pub(super) fn asked(run: i64, asked: &Asked, caps: Caps) -> String {
     page.0
 }
 
-fn went(page: &mut Page, step: &Went) {
+fn went(page: &mut TextPage, step: &ContinuationStep) {
     match step {
-        Went::Answered { model, text, usage, cost } => {
+        ContinuationStep::Answered { model, text, usage, cost } => {
             page.line(2, format!("asked {model}: {}", spent(usage, *cost)));
             if !text.trim().is_empty() {
                 page.line(4, format!("said: {}", cut(text, LINE_MAX)));
             }
         }
-        Went::Failed { model, why } => page.line(2, format!("asked {model}: no answer: {}", cut(why, LINE_MAX))),
-        Went::Called(Called { name, arguments, is_recorded }) => {
+        ContinuationStep::Failed { model, why } => {
+            page.line(2, format!("asked {model}: no answer: {}", cut(why, LINE_MAX)))
+        }
+        ContinuationStep::Called(AnsweredCall { name, arguments, is_recorded }) => {
             let came = if *is_recorded { "answered from the record" } else { "not performed in a what-if" };
             page.line(4, format!("{name} {}: {came}", cut(arguments, ARGUMENTS_MAX)));
         }
     }
 }
 
-fn comparison(page: &mut Page, report: &Report) {
+fn comparison(page: &mut TextPage, report: &WhatIfReport) {
     for note in &report.notes {
         page.line(0, format!("Note: {note}."));
     }
@@ -276,7 +280,7 @@ fn comparison(page: &mut Page, report: &Report) {
     page.line(0, format!("Would be{there}: {}", sum(&report.would_be)));
 }
 
-fn told(page: &mut Page, name: &str, words: &[String]) {
+fn told(page: &mut TextPage, name: &str, words: &[String]) {
     if words.is_empty() {
         page.line(2, format!("{name} nothing"));
     }
@@ -290,7 +294,7 @@ fn model_asked(asked: &ModelAsked) -> String {
     format!("{}, {} tokens, {most}", asked.model, grouped(asked.estimate))
 }
 
-fn sum(sum: &Sum) -> String {
+fn sum(sum: &RunTotals) -> String {
     format!(
         "{} after {}, {}",
         sum.status,

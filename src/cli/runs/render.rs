@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::replay::words::{count_of, cut, grouped, moment};
+use crate::cli::replay::phrases::{count_of, cut, grouped, moment};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
-use hob_store::run_list::Entry;
+use hob_store::run_list::RunListEntry;
 
 /// The first words of a message that are shown.
 const WORDS_MAX: usize = 48;
 
 /// A run, for programs.
 #[derive(Debug, Serialize)]
-pub(super) struct Row<'a> {
+pub(super) struct RunRow<'a> {
     run: RunId,
     accepted_at: Timestamp,
     ended_at: Option<Timestamp>,
@@ -28,9 +28,10 @@ pub(super) struct Row<'a> {
     message: &'a str,
 }
 
-impl<'a> Row<'a> {
-    fn of(run: &'a Entry) -> Self {
-        let Entry { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, .. } = run;
+impl<'a> RunRow<'a> {
+    fn of(run: &'a RunListEntry) -> Self {
+        let RunListEntry { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, .. } =
+            run;
         Self {
             run: *id,
             accepted_at: at(*created_at),
@@ -48,8 +49,8 @@ impl<'a> Row<'a> {
 }
 
 /// The runs, for programs.
-pub(super) fn data(runs: &[Entry]) -> Vec<Row<'_>> {
-    runs.iter().map(Row::of).collect()
+pub(super) fn data(runs: &[RunListEntry]) -> Vec<RunRow<'_>> {
+    runs.iter().map(RunRow::of).collect()
 }
 
 fn at(millis: i64) -> Timestamp {
@@ -57,14 +58,14 @@ fn at(millis: i64) -> Timestamp {
 }
 
 /// The runs, for people: a line each.
-pub(super) fn table(runs: &[Entry]) -> String {
+pub(super) fn table(runs: &[RunListEntry]) -> String {
     if runs.is_empty() {
         return "No run.\n".to_owned();
     }
     runs.iter().map(line).collect()
 }
 
-fn line(run: &Entry) -> String {
+fn line(run: &RunListEntry) -> String {
     let at = moment(at(run.created_at));
     let cost = run.cost.map_or_else(|| "price unknown".to_owned(), |nanos| Money::from_nanos(nanos).to_string());
     let (tokens, cycles) = (grouped(run.tokens.unsigned_abs()), count_of(run.cycles.unsigned_abs(), "cycle"));
@@ -84,8 +85,8 @@ fn line(run: &Entry) -> String {
 mod tests {
     use super::*;
 
-    fn listed(id: i64, state: &str, cycles: i64, cost: Option<i64>) -> Entry {
-        Entry {
+    fn listed(id: i64, state: &str, cycles: i64, cost: Option<i64>) -> RunListEntry {
+        RunListEntry {
             id: RunId(id),
             session: "7".to_owned(),
             channel: "telegram".to_owned(),

@@ -5,42 +5,42 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 
-use crate::daemon::assembly::{Made, channels, delivery_config, serves};
-use crate::daemon::begins::{self, Begins};
-use crate::daemon::channels::{Live, Wired, Wiring, built, wirings};
+use crate::daemon::assembly::{ConfigServices, channels, delivery_config, serves};
+use crate::daemon::channels::{ConnectedAccount, LiveAccount, SharedConnector, built, wirings};
 use crate::daemon::error::StartError;
-use crate::daemon::reload::plan::{self, Address, Step, Steps};
-use crate::daemon::reload::refusal::Why;
-use crate::daemon::reload::running::Running;
-use crate::daemon::reload::told::Done;
+use crate::daemon::reload::plan::{self, AccountAddress, AccountStep, AccountSteps};
+use crate::daemon::reload::refusal::RefusalReason;
+use crate::daemon::reload::report_text::AppliedChanges;
+use crate::daemon::reload::running::RunningConfig;
 use crate::daemon::reload::{Reloader, canary};
+use crate::daemon::triggers::{self, PreparedTriggers};
 use crate::daemon::{Blueprint, memory, toolset};
 use hob_config::diff;
-use hob_config::load::Loaded;
-use hob_config::off::{self, SectionOff};
-use hob_config::remark;
+use hob_config::load::LoadedConfig;
+use hob_config::remarks;
+use hob_config::switched_off::{self, SectionOff};
 
 /// Everything new, ready to take its place.
-struct Ready {
+struct PreparedReload {
     blueprint: Blueprint,
-    made: Made,
-    begins: Begins,
-    steps: Steps,
+    made: ConfigServices,
+    begins: PreparedTriggers,
+    steps: AccountSteps,
     /// Every account of the new config; those that stay with the adapter that they have.
-    wired: Vec<Wired>,
+    wired: Vec<ConnectedAccount>,
     /// What of the file is off, as it lacks a secret.
     off: Vec<SectionOff>,
 }
 
 impl Reloader {
     /// Takes the config over, as a whole or not at all.
-    pub(super) async fn apply(&mut self, loaded: Loaded) -> Result<Done, Why> {
+    pub(super) async fn apply(&mut self, loaded: LoadedConfig) -> Result<AppliedChanges, RefusalReason> {
         let ready = self.ready(loaded).await?;
         let (before, mends) = (self.blueprint.source.clone(), self.is_refused());
         let channels = ready.steps.clone();
         // From here on nothing waits, and nothing fails.
         self.exchange(ready);
-        Ok(Done {
+        Ok(AppliedChanges {
             changes: diff::between(before.expose(), self.blueprint.source.expose()),
             channels,
             waits: plan::waits(&self.began.config, &self.made.config),
@@ -49,33 +49,34 @@ impl Reloader {
     }
 
     /// Makes and tries it; what runs knows nothing of it.
-    async fn ready(&self, loaded: Loaded) -> Result<Ready, Why> {
+    async fn ready(&self, loaded: LoadedConfig) -> Result<PreparedReload, RefusalReason> {
         let learnt = self.blueprint.redactor.learn(&loaded.secrets(&self.blueprint.environment));
         learnt.map_err(|error| error.to_string())?;
-        let Loaded { config, source, mut off, .. } = loaded;
+        let LoadedConfig { config, source, mut off, .. } = loaded;
         let blueprint = Blueprint { config, source, ..self.blueprint.clone() };
-        let made = Made::of(&blueprint, &self.roots, Some(&self.made)).await.map_err(|error| error.to_string())?;
+        let made =
+            ConfigServices::of(&blueprint, &self.roots, Some(&self.made)).await.map_err(|error| error.to_string())?;
         let (steps, wired) = self.wired(&blueprint)?;
         if plan::rebuilds_models(&self.made.config, &made.config) {
             canary::model(&made.ports.models).await?;
         }
         let tried = wired.iter().filter(|wired| {
             let step = steps.iter().find(|(address, _)| *address == wired.wiring.address());
-            step.is_some_and(|(_, step)| matches!(step, Step::Begins | Step::Restarts))
+            step.is_some_and(|(_, step)| matches!(step, AccountStep::Begins | AccountStep::Restarts))
         });
         try_join_all(tried.map(canary::channel)).await?;
-        let begins = begins::prepare(&blueprint, &self.roots.store).await.map_err(|error| error.to_string())?;
+        let begins = triggers::prepare(&blueprint, &self.roots.store).await.map_err(|error| error.to_string())?;
         if blueprint.stays {
             // The timer takes up the rows that it finds: they are the only thing that is written.
             let synced = self.router.sync_schedules(begins.declared.clone()).await;
             synced.map_err(|error| format!("the schedules could not be stored: {error}"))?;
         }
         off.extend(made.keyless.iter().cloned());
-        Ok(Ready { blueprint, made, begins, steps, wired, off })
+        Ok(PreparedReload { blueprint, made, begins, steps, wired, off })
     }
 
     /// What becomes of each account, and the adapters of all that there will be.
-    fn wired(&self, blueprint: &Blueprint) -> Result<(Steps, Vec<Wired>), String> {
+    fn wired(&self, blueprint: &Blueprint) -> Result<(AccountSteps, Vec<ConnectedAccount>), String> {
         if blueprint.own_channel.is_some() {
             return Ok((Vec::new(), Vec::new()));
         }
@@ -86,17 +87,17 @@ impl Reloader {
         let steps = plan::channels(&before, &after);
         let wired = after.into_iter().map(|wiring| match known(&self.live, &wiring) {
             Some(live) => Ok(live.wired.clone()),
-            None => Ok(Wired { adapter: built(&wiring, blueprint)?, wiring }),
+            None => Ok(ConnectedAccount { adapter: built(&wiring, blueprint)?, wiring }),
         });
         let wired: Result<_, StartError> = wired.collect();
         Ok((steps, wired.map_err(|error| error.to_string())?))
     }
 
     /// The one step: from the next message, claim and delivery on everything goes by the new config.
-    fn exchange(&mut self, ready: Ready) {
-        let Ready { blueprint, made, begins, steps, wired, off } = ready;
-        off::stand(&off, &blueprint.conditions, blueprint.clock.now());
-        remark::stand(&made.config, &blueprint.conditions, blueprint.clock.now());
+    fn exchange(&mut self, ready: PreparedReload) {
+        let PreparedReload { blueprint, made, begins, steps, wired, off } = ready;
+        switched_off::stand(&off, &blueprint.conditions, blueprint.clock.now());
+        remarks::stand(&made.config, &blueprint.conditions, blueprint.clock.now());
         let before = std::mem::replace(&mut self.made, made);
         self.blueprint = blueprint;
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
@@ -117,20 +118,20 @@ impl Reloader {
             memory::keep_up(&mut self.embedding, &self.switches, &self.made, &self.blueprint);
         }
         let (source, at) = (self.blueprint.source.clone(), self.blueprint.clock.now());
-        drop(self.running.send_replace(Arc::new(Running { config, source, at })));
+        drop(self.running.send_replace(Arc::new(RunningConfig { config, source, at })));
     }
 
     /// Those that stay are not touched; in the place of one that ends the new one begins.
-    fn move_channels(&mut self, wired: Vec<Wired>, steps: &[(Address, Step)]) {
+    fn move_channels(&mut self, wired: Vec<ConnectedAccount>, steps: &[(AccountAddress, AccountStep)]) {
         let live = std::mem::take(&mut self.live);
-        let mut before: BTreeMap<Address, Live> =
+        let mut before: BTreeMap<AccountAddress, LiveAccount> =
             live.into_iter().map(|live| (live.wired.wiring.address(), live)).collect();
         for wired in wired {
             let address = wired.wiring.address();
-            let stays = steps.iter().any(|(known, step)| *known == address && *step == Step::Stays);
+            let stays = steps.iter().any(|(known, step)| *known == address && *step == AccountStep::Stays);
             let next = match before.remove(&address) {
                 Some(live) if stays => live,
-                former => Live::begin(wired, former, (&self.router, &self.switches)),
+                former => LiveAccount::begin(wired, former, (&self.router, &self.switches)),
             };
             self.live.push(next);
         }
@@ -139,6 +140,6 @@ impl Reloader {
 }
 
 /// The account that is reached like this, and need not be touched.
-fn known<'a>(live: &'a [Live], wiring: &Wiring) -> Option<&'a Live> {
+fn known<'a>(live: &'a [LiveAccount], wiring: &SharedConnector) -> Option<&'a LiveAccount> {
     live.iter().find(|live| live.wired.wiring.is_as(&**wiring))
 }

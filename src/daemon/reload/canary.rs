@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::daemon::channels::Wired;
-use crate::daemon::reload::refusal::Why;
+use crate::daemon::channels::ConnectedAccount;
+use crate::daemon::reload::refusal::RefusalReason;
 use hob_model::catalog::Catalog;
 use hob_model::message::Message;
 use hob_model::provider::{NoSink, Request, ToolChoice};
@@ -16,7 +16,7 @@ const CHANNEL_MAX: Duration = Duration::from_secs(20);
 const TOKENS_MAX: u64 = 64;
 
 /// Asks the first model something small.
-pub(super) async fn model(models: &Catalog) -> Result<(), Why> {
+pub(super) async fn model(models: &Catalog) -> Result<(), RefusalReason> {
     let Some(label) = models.by_role("primary") else { return Ok(()) };
     // What rests is asked all the same: the change may be what mends it.
     let Some(provider) = models.get_forced(label) else { return Ok(()) };
@@ -34,16 +34,16 @@ pub(super) async fn model(models: &Catalog) -> Result<(), Why> {
         Ok(Err(error)) => format!("[provider]: {label} was asked and did not answer: {}", error.message),
         Err(_elapsed) => format!("[provider]: {label} was asked and did not answer within {MODEL_MAX:?}"),
     };
-    Err(Why::model(why))
+    Err(RefusalReason::model(why))
 }
 
 /// Asks the platform who Hob is there.
-pub(super) async fn channel(wired: &Wired) -> Result<(), Why> {
+pub(super) async fn channel(wired: &ConnectedAccount) -> Result<(), RefusalReason> {
     let (kind, account) = wired.wiring.address();
     let why = match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
         Ok(Ok(_name)) => return Ok(()),
         Ok(Err(why)) => format!("[{kind}] ({account}): {why}"),
         Err(_elapsed) => format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}"),
     };
-    Err(Why::channel(why))
+    Err(RefusalReason::channel(why))
 }

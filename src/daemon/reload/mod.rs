@@ -8,12 +8,12 @@
 
 mod apply;
 mod canary;
-mod look;
+mod check;
 pub(in crate::daemon) mod plan;
 mod read;
 mod refusal;
+mod report_text;
 pub mod running;
-mod told;
 mod watch;
 
 use std::sync::Arc;
@@ -25,23 +25,23 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch as current;
 use tokio::time::Instant;
 
-use crate::daemon::assembly::{Made, Roots};
-use crate::daemon::begins::{self, Begins, Begun};
-use crate::daemon::channels::{Live, Wired};
+use crate::daemon::assembly::{ConfigServices, ProcessServices};
+use crate::daemon::channels::{ConnectedAccount, LiveAccount};
 use crate::daemon::error::StartError;
-use crate::daemon::reload::read::Seen;
+use crate::daemon::reload::read::ReadOutcome;
 use crate::daemon::reload::refusal::Refusal;
-use crate::daemon::reload::running::{Current, Running};
-use crate::daemon::reload::told::{Outcome, words};
-use crate::daemon::reload::watch::Ear;
-use crate::daemon::slot::Slot;
-use crate::daemon::switches::Switches;
-use crate::daemon::{Blueprint, chores, extraction, local, memory, page, troubles};
+use crate::daemon::reload::report_text::{ReloadOutcome, words};
+use crate::daemon::reload::running::{CurrentConfig, RunningConfig};
+use crate::daemon::reload::watch::ConfigWatcher;
+use crate::daemon::restartable_task::RestartableTask;
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::triggers::{self, PreparedTriggers, RunningTriggers};
+use crate::daemon::{Blueprint, background, extraction, local_api, memory, troubles, web_page};
 use hob_config::diff;
-use hob_core::domain::condition::Part;
+use hob_core::domain::condition::SystemPart;
 use hob_core::domain::inbound::Conversation;
 use hob_router::intake::Router;
-use hob_router::owners::Telling;
+use hob_router::owner_notices::OwnerNotice;
 use hob_skill::watch as skill_watch;
 use hob_tools::mcp::Servers;
 
@@ -55,12 +55,12 @@ const OWNER_EVERY: Duration = Duration::from_secs(5);
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// What Hob was started with.
-pub(super) struct Parts {
-    pub(super) roots: Roots,
-    pub(super) made: Made,
+pub(super) struct StartupParts {
+    pub(super) roots: ProcessServices,
+    pub(super) made: ConfigServices,
     pub(super) servers: Servers,
-    pub(super) begins: Begins,
-    pub(super) wired: Vec<Wired>,
+    pub(super) begins: PreparedTriggers,
+    pub(super) wired: Vec<ConnectedAccount>,
 }
 
 /// All that runs and can be exchanged.
@@ -68,34 +68,34 @@ pub(super) struct Reloader {
     /// What runs, as it was read.
     blueprint: Blueprint,
     /// What the process began with.
-    began: Arc<Running>,
-    roots: Roots,
-    made: Made,
+    began: Arc<RunningConfig>,
+    roots: ProcessServices,
+    made: ConfigServices,
     servers: Servers,
-    live: Vec<Live>,
-    begun: Begun,
+    live: Vec<LiveAccount>,
+    begun: RunningTriggers,
     waits_for_owner: bool,
-    extraction: Slot,
-    embedding: Slot,
-    running: current::Sender<Arc<Running>>,
+    extraction: RestartableTask,
+    embedding: RestartableTask,
+    running: current::Sender<Arc<RunningConfig>>,
     router: Arc<Router>,
-    switches: Switches,
-    tell: Tell,
+    switches: ShutdownStages,
+    tell: OwnerReport,
     /// What was refused last, if it could be read.
     refusal: Option<Refusal>,
 }
 
 /// What owners are still to be told.
-struct Tell {
+struct OwnerReport {
     /// What they know of.
-    known: Arc<Running>,
+    known: Arc<RunningConfig>,
     last: Option<Instant>,
     due: bool,
 }
 
 /// What made it look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum ReloadCause {
     /// Something happened to the file.
     File,
     /// Somebody asked, or a signal came.
@@ -108,12 +108,12 @@ impl Reloader {
     /// With what runs; nothing begins yet.
     pub(super) fn of(
         blueprint: &Blueprint,
-        parts: Parts,
-        (switches, router): (&Switches, &Arc<Router>),
-    ) -> (StartedWith, Current) {
-        let Parts { roots, made, servers, begins, wired } = parts;
+        parts: StartupParts,
+        (switches, router): (&ShutdownStages, &Arc<Router>),
+    ) -> (PreparedReloader, CurrentConfig) {
+        let StartupParts { roots, made, servers, begins, wired } = parts;
         let (config, source, at) = (Arc::clone(&made.config), blueprint.source.clone(), roots.started);
-        let began = Arc::new(Running { config, source, at });
+        let began = Arc::new(RunningConfig { config, source, at });
         let (running, current) = current::channel(Arc::clone(&began));
         let file = blueprint.config_file.is_some();
         roots.standing.stand(|standing| {
@@ -122,22 +122,22 @@ impl Reloader {
         });
         let reloader = Self {
             blueprint: blueprint.clone(),
-            tell: Tell { known: Arc::clone(&began), last: None, due: false },
+            tell: OwnerReport { known: Arc::clone(&began), last: None, due: false },
             began,
             roots,
             made,
             servers,
             live: Vec::new(),
-            begun: Begun::default(),
+            begun: RunningTriggers::default(),
             waits_for_owner: false,
-            extraction: Slot::default(),
-            embedding: Slot::default(),
+            extraction: RestartableTask::default(),
+            embedding: RestartableTask::default(),
             running,
             router: Arc::clone(router),
             switches: switches.clone(),
             refusal: None,
         };
-        (StartedWith { reloader, begins, wired }, current)
+        (PreparedReloader { reloader, begins, wired }, current)
     }
 
     fn draw_facts(&mut self) {
@@ -151,7 +151,7 @@ impl Reloader {
         let file = self.blueprint.config_file.clone().filter(|_| self.blueprint.stays);
         // The name of a file alone says no folder.
         let file = file.map(|file| std::path::absolute(&file).unwrap_or(file));
-        let mut ear = file.as_deref().map(Ear::of);
+        let mut ear = file.as_deref().map(ConfigWatcher::of);
         // Who sits at the terminal means something else by it.
         let mut hangup = self
             .blueprint
@@ -168,9 +168,9 @@ impl Reloader {
             let cause = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = self.roots.standing.asked() => Cause::Asked,
-                () = hears(hangup.as_mut()) => Cause::Asked,
-                () = settled(ear.as_mut()) => Cause::File,
+                () = self.roots.standing.asked() => ReloadCause::Asked,
+                () = hears(hangup.as_mut()) => ReloadCause::Asked,
+                () = settled(ear.as_mut()) => ReloadCause::File,
                 () = self.tell.is_due() => {
                     self.tell_changes().await;
                     continue;
@@ -179,7 +179,7 @@ impl Reloader {
                     self.begin_with_owner().await;
                     continue;
                 }
-                () = tokio::time::sleep_until(look_at) => Cause::Time,
+                () = tokio::time::sleep_until(look_at) => ReloadCause::Time,
             };
             let asking = self.roots.standing.take_asking();
             // A stop comes between two steps of it: what is exchanged is exchanged as a whole.
@@ -192,24 +192,24 @@ impl Reloader {
 
     /// What lacks a secret may have it soon.
     fn look_in(&self) -> Duration {
-        let is_off = |part: &Part| matches!(part, Part::Section(_));
+        let is_off = |part: &SystemPart| matches!(part, SystemPart::Section(_));
         if self.blueprint.conditions.all().keys().any(is_off) { LOOK_FOR_SECRETS_EVERY } else { LOOK_EVERY }
     }
 
-    async fn round(&mut self, cause: Cause, asking: Vec<Conversation>) {
+    async fn round(&mut self, cause: ReloadCause, asking: Vec<Conversation>) {
         let begun = Instant::now();
         let (outcome, is_known) = self.look(cause).await;
         match &outcome {
-            Outcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
-            Outcome::Unchanged { .. } | Outcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
-            Outcome::Done(done) => {
+            ReloadOutcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
+            ReloadOutcome::Unchanged { .. } | ReloadOutcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
+            ReloadOutcome::Done(done) => {
                 let keys: Vec<&str> = done.changes.iter().map(|change| change.key.as_str()).collect();
                 let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let (changes, keys, waits) = (keys.len(), keys.join(", "), done.waits.join(", "));
                 tracing::info!(changes, keys, waits, took_ms, "config.reloaded");
                 self.router.delivery.meters().reloaded("applied");
             }
-            Outcome::Refused(why) => {
+            ReloadOutcome::Refused(why) => {
                 tracing::error!(why, "config.refused: everything goes on as it was");
                 self.router.delivery.meters().reloaded("refused");
             }
@@ -222,26 +222,26 @@ impl Reloader {
 
     /// Whether the file, as it was seen last, is not what runs; a start from an older one counts.
     pub(super) fn is_refused(&self) -> bool {
-        self.roots.standing.now().refused.is_some() || self.blueprint.conditions.all().contains_key(&Part::Config)
+        self.roots.standing.now().refused.is_some() || self.blueprint.conditions.all().contains_key(&SystemPart::Config)
     }
 
     /// The file may have been written while Hob began. One that Hob could not begin with was told by the start itself.
     async fn look_first(&mut self) {
         if !self.is_refused() {
-            return self.round(Cause::Time, Vec::new()).await;
+            return self.round(ReloadCause::Time, Vec::new()).await;
         }
         let Some(look) = self.to_look() else { return };
         match self.read(&look).await {
-            Seen::Bad(why) => {
+            ReadOutcome::Bad(why) => {
                 let since = self.roots.started;
                 self.roots.standing.stand(|standing| standing.refused = Some((since, why)));
             }
-            Seen::Good(_) => self.round(Cause::Time, Vec::new()).await,
+            ReadOutcome::Good(_) => self.round(ReloadCause::Time, Vec::new()).await,
         }
     }
 
     /// Who asked hears what came of it.
-    async fn tell_those(&self, asking: Vec<Conversation>, outcome: &Outcome) {
+    async fn tell_those(&self, asking: Vec<Conversation>, outcome: &ReloadOutcome) {
         for place in asking {
             let key = format!("config:{}", self.blueprint.rng.id());
             if let Err(error) = self.router.tell(place, key, words(outcome)).await {
@@ -251,15 +251,15 @@ impl Reloader {
     }
 
     /// Every owner hears what changed, but for those who asked.
-    async fn tell(&mut self, outcome: &Outcome, asking: Vec<Conversation>) {
+    async fn tell(&mut self, outcome: &ReloadOutcome, asking: Vec<Conversation>) {
         match outcome {
-            Outcome::Unchanged { mends: false } | Outcome::NoFile => {}
-            Outcome::Done(_) if asking.is_empty() => self.tell.due = true,
-            Outcome::Done(_) => {
+            ReloadOutcome::Unchanged { mends: false } | ReloadOutcome::NoFile => {}
+            ReloadOutcome::Done(_) if asking.is_empty() => self.tell.due = true,
+            ReloadOutcome::Done(_) => {
                 self.tell.known = self.running.borrow().clone();
                 self.tell_owners(words(outcome), asking).await;
             }
-            Outcome::Unchanged { mends: true } | Outcome::Refused(_) => {
+            ReloadOutcome::Unchanged { mends: true } | ReloadOutcome::Refused(_) => {
                 self.tell_owners(words(outcome), asking).await;
             }
         }
@@ -272,12 +272,12 @@ impl Reloader {
         (self.tell.due, self.tell.last) = (false, Some(Instant::now()));
         let changes = diff::between(known.source.expose(), running.source.expose());
         let waits = plan::waits(&self.began.config, &running.config);
-        let done = told::Done { changes, channels: Vec::new(), waits, mends: false };
-        self.tell_owners(words(&Outcome::Done(done)), Vec::new()).await;
+        let done = report_text::AppliedChanges { changes, channels: Vec::new(), waits, mends: false };
+        self.tell_owners(words(&ReloadOutcome::Done(done)), Vec::new()).await;
     }
 
     async fn tell_owners(&self, text: String, except: Vec<Conversation>) {
-        let telling = Telling { key: format!("config:{}", self.blueprint.rng.id()), text, except };
+        let telling = OwnerNotice { key: format!("config:{}", self.blueprint.rng.id()), text, except };
         if let Err(error) = self.router.tell_owners(telling).await {
             tracing::warn!(%error, "the owners could not be told of the config");
         }
@@ -285,7 +285,7 @@ impl Reloader {
 
     /// Somebody may have become the owner since: what waits for that begins.
     async fn begin_with_owner(&mut self) {
-        let begins = match begins::prepare(&self.blueprint, &self.roots.store).await {
+        let begins = match triggers::prepare(&self.blueprint, &self.roots.store).await {
             Ok(begins) if !begins.waits_for_owner => begins,
             Ok(_) => return,
             Err(error) => return tracing::warn!(%error, "it could not be looked whether there is an owner"),
@@ -297,7 +297,7 @@ impl Reloader {
         self.begin_these(begins);
     }
 
-    fn begin_these(&mut self, begins: Begins) {
+    fn begin_these(&mut self, begins: PreparedTriggers) {
         if begins.waits_for_owner && !self.waits_for_owner {
             tracing::warn!(
                 "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin when one has"
@@ -310,7 +310,7 @@ impl Reloader {
     }
 }
 
-impl Tell {
+impl OwnerReport {
     /// Waits until there is something to be told, and not too soon after the last.
     async fn is_due(&self) {
         if !self.due {
@@ -323,13 +323,13 @@ impl Tell {
 }
 
 /// A [`Reloader`], and what is to begin with it.
-pub(super) struct StartedWith {
+pub(super) struct PreparedReloader {
     reloader: Reloader,
-    begins: Begins,
-    wired: Vec<Wired>,
+    begins: PreparedTriggers,
+    wired: Vec<ConnectedAccount>,
 }
 
-impl StartedWith {
+impl PreparedReloader {
     /// Everything begins: what happens by itself, the channels, and the look after the config.
     pub(super) async fn begin(self, listener: Option<TcpListener>) -> Result<(), StartError> {
         let Self { mut reloader, begins, wired } = self;
@@ -339,24 +339,25 @@ impl StartedWith {
         switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
         memory::keep_up(&mut this.embedding, &switches, &this.made, &blueprint);
-        chores::tidy(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
+        background::tidy(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
         this.draw_facts();
-        begins::tell_first_owner(&blueprint, &router).await?;
+        triggers::tell_first_owner(&blueprint, &router).await?;
         if blueprint.stays {
             router.sync_schedules(begins.declared.clone()).await?;
         }
-        begins::keep_schedules(&switches, &router);
-        this.live = wired.into_iter().map(|wired| Live::begin(wired, None, (&router, &switches))).collect();
+        triggers::keep_schedules(&switches, &router);
+        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, (&router, &switches))).collect();
         this.begin_these(begins);
-        let page_at =
-            listener.as_ref().and_then(|listener| page::address(listener, this.roots.page.as_ref(), &blueprint.config));
+        let page_at = listener
+            .as_ref()
+            .and_then(|listener| web_page::address(listener, this.roots.page.as_ref(), &blueprint.config));
         // First: whoever reads that the page is there may ask for a link to it.
-        local::serve(&switches, &router, (&blueprint, page_at), this.roots.windows.as_ref());
+        local_api::serve(&switches, &router, (&blueprint, page_at), this.roots.windows.as_ref());
         if let Some(listener) = listener {
             let current = this.running.subscribe();
             let parts = (&blueprint, &switches);
-            let page = page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
-            let places = page::places(&listener, &blueprint.config)?;
+            let page = web_page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
+            let places = web_page::places(&listener, &blueprint.config)?;
             this.begun.serve(listener, (page, places), (&switches, &router));
         }
         if blueprint.stays {
@@ -369,7 +370,7 @@ impl StartedWith {
     }
 }
 
-fn hash(running: &Running) -> String {
+fn hash(running: &RunningConfig) -> String {
     Sha256::digest(running.source.expose()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -383,7 +384,7 @@ async fn hears(signal: Option<&mut Signal>) {
     }
 }
 
-async fn settled(ear: Option<&mut Ear>) {
+async fn settled(ear: Option<&mut ConfigWatcher>) {
     match ear {
         Some(ear) => ear.settled().await,
         None => std::future::pending().await,

@@ -2,21 +2,21 @@
 //!
 //! Whatever is not named here is exchanged in place: it is made anew, and nobody notices.
 
-use crate::daemon::channels::Wiring;
-use crate::daemon::parts;
+use crate::daemon::channels::SharedConnector;
+use crate::daemon::config_mapping;
 use hob_config::Config;
 use hob_config::memory::EmbeddingKind;
 use hob_core::domain::inbound::ChannelKind;
 
 /// An account on a platform.
-pub(in crate::daemon) type Address = (ChannelKind, String);
+pub(in crate::daemon) type AccountAddress = (ChannelKind, String);
 
 /// What becomes of which account.
-pub(in crate::daemon) type Steps = Vec<(Address, Step)>;
+pub(in crate::daemon) type AccountSteps = Vec<(AccountAddress, AccountStep)>;
 
 /// What becomes of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::daemon) enum Step {
+pub(in crate::daemon) enum AccountStep {
     /// It is not touched: its connection stays.
     Stays,
     /// It ends, and begins anew.
@@ -29,7 +29,7 @@ pub(in crate::daemon) enum Step {
 
 /// Whether the models are made anew, and the first of them is asked before anything changes.
 pub(in crate::daemon) fn rebuilds_models(before: &Config, after: &Config) -> bool {
-    let capped = |config: &Config| parts::budget(config).caps_money();
+    let capped = |config: &Config| config_mapping::budget(config).caps_money();
     (&before.provider, &before.models, &before.aliases) != (&after.provider, &after.models, &after.aliases)
         // Under a budget a reply has a limit where the owner sets none.
         || capped(before) != capped(after)
@@ -43,7 +43,8 @@ pub(in crate::daemon) fn restarts_extraction(before: &Config, after: &Config) ->
     };
     rebuilds_models(before, after)
         || idle(before) != idle(after)
-        || (parts::budget(before), &before.agent.time_zone) != (parts::budget(after), &after.agent.time_zone)
+        || (config_mapping::budget(before), &before.agent.time_zone)
+            != (config_mapping::budget(after), &after.agent.time_zone)
 }
 
 /// Whether what makes vectors begins anew: it is another, or what it may cost is.
@@ -52,21 +53,23 @@ pub(in crate::daemon) fn restarts_embedding(before: &Config, after: &Config) -> 
     let is_paid = new.kind == EmbeddingKind::OpenaiCompatible;
     old != new
         || is_paid
-            && (parts::budget(before), &before.agent.time_zone, &before.models)
-                != (parts::budget(after), &after.agent.time_zone, &after.models)
+            && (config_mapping::budget(before), &before.agent.time_zone, &before.models)
+                != (config_mapping::budget(after), &after.agent.time_zone, &after.models)
 }
 
 /// What becomes of each account, in the order of the config; those that end come last.
-pub(in crate::daemon) fn channels(before: &[Wiring], after: &[Wiring]) -> Steps {
-    let find = |all: &'_ [Wiring], address: &Address| all.iter().position(|wiring| wiring.address() == *address);
-    let step = |wiring: &Wiring| match find(before, &wiring.address()).and_then(|index| before.get(index)) {
-        None => Step::Begins,
-        Some(known) if known.is_as(&**wiring) => Step::Stays,
-        Some(_) => Step::Restarts,
+pub(in crate::daemon) fn channels(before: &[SharedConnector], after: &[SharedConnector]) -> AccountSteps {
+    let find = |all: &'_ [SharedConnector], address: &AccountAddress| {
+        all.iter().position(|wiring| wiring.address() == *address)
+    };
+    let step = |wiring: &SharedConnector| match find(before, &wiring.address()).and_then(|index| before.get(index)) {
+        None => AccountStep::Begins,
+        Some(known) if known.is_as(&**wiring) => AccountStep::Stays,
+        Some(_) => AccountStep::Restarts,
     };
     let here = after.iter().map(|wiring| (wiring.address(), step(wiring)));
     let gone = before.iter().map(|wiring| wiring.address()).filter(|address| find(after, address).is_none());
-    here.chain(gone.map(|address| (address, Step::Ends))).collect()
+    here.chain(gone.map(|address| (address, AccountStep::Ends))).collect()
 }
 
 /// The keys that are not what the process began with, and cannot change without a new one.
@@ -117,7 +120,7 @@ mod tests {
             let after = USUAL.replace(from, to);
             let all = |text: &str| wirings(&config(text), false).unwrap();
             let steps = channels(&all(USUAL), &all(&after));
-            let told = steps.into_iter().filter(|(_, step)| *step != Step::Stays);
+            let told = steps.into_iter().filter(|(_, step)| *step != AccountStep::Stays);
             told.map(|((kind, account), step)| format!("{kind} {account}: {step:?}")).collect::<Vec<_>>().join(", ")
         };
         for (from, to, expected) in [

@@ -7,23 +7,23 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use toml::Table;
 
-use crate::daemon::{begins, configured_channels};
+use crate::daemon::{configured_channels, triggers};
 use hob_config::environment::Environment;
-use hob_config::load::{LoadError, Loaded, load};
+use hob_config::load::{LoadError, LoadedConfig, load};
 use hob_core::domain::secret::Secret;
 
 /// What was seen at one look.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum ReadOutcome {
     /// A config.
-    Good(Box<Loaded>),
+    Good(Box<LoadedConfig>),
     /// Nothing that could run: file, line, key, what was expected.
     Bad(String),
 }
 
 /// Looks for a config.
 #[derive(Clone)]
-pub(super) struct Look {
+pub(super) struct ConfigReader {
     /// The file.
     pub(super) file: PathBuf,
     pub(super) environment: Environment,
@@ -31,37 +31,37 @@ pub(super) struct Look {
     pub(super) needs_channel: bool,
 }
 
-impl Look {
+impl ConfigReader {
     /// When the file was last written; none: that cannot be seen.
     pub(super) fn written(&self) -> Option<SystemTime> {
         std::fs::metadata(&self.file).and_then(|found| found.modified()).ok()
     }
 
     /// Reads and checks the file.
-    pub(super) async fn read(&self, now: Timestamp) -> Seen {
+    pub(super) async fn read(&self, now: Timestamp) -> ReadOutcome {
         let look = self.clone();
         let read = tokio::task::spawn_blocking(move || look.read_here(now)).await;
-        read.unwrap_or_else(|error| Seen::Bad(format!("{}: could not be read: {error}", self.file.display())))
+        read.unwrap_or_else(|error| ReadOutcome::Bad(format!("{}: could not be read: {error}", self.file.display())))
     }
 
-    fn read_here(&self, now: Timestamp) -> Seen {
+    fn read_here(&self, now: Timestamp) -> ReadOutcome {
         let file = &self.file;
         // A pipe or a device would never end.
         if std::fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Seen::Bad(format!("{}: is no file; put the config back in its place", file.display()));
+            return ReadOutcome::Bad(format!("{}: is no file; put the config back in its place", file.display()));
         }
         let loaded = match load(Some(file), &self.environment) {
             Ok(loaded) => loaded,
-            Err(error) => return Seen::Bad(words(file, &error)),
+            Err(error) => return ReadOutcome::Bad(words(file, &error)),
         };
-        if let Some(problems) = loaded.problems(begins::unreadable(&loaded.config, now)) {
-            return Seen::Bad(problems.to_string());
+        if let Some(problems) = loaded.problems(triggers::unreadable(&loaded.config, now)) {
+            return ReadOutcome::Bad(problems.to_string());
         }
         if self.needs_channel && configured_channels(&loaded.config).is_empty() && !loaded.lacks_a_channel() {
             let fix = "expected [telegram], [slack], [discord] or [email]; put one back, or stop Hob";
-            return Seen::Bad(format!("{}: no channel is configured any more, {fix}", file.display()));
+            return ReadOutcome::Bad(format!("{}: no channel is configured any more, {fix}", file.display()));
         }
-        Seen::Good(Box::new(loaded))
+        ReadOutcome::Good(Box::new(loaded))
     }
 }
 
@@ -74,10 +74,10 @@ fn words(file: &Path, error: &LoadError) -> String {
 
 /// May this be half of a file that is being written? What does not fit together, what is only the beginning of what runs,
 /// what ends within a line, and what lacks whole sections that run.
-pub(super) fn is_doubtful(seen: &Seen, running: &Secret) -> bool {
+pub(super) fn is_doubtful(seen: &ReadOutcome, running: &Secret) -> bool {
     match seen {
-        Seen::Bad(_) => true,
-        Seen::Good(loaded) => {
+        ReadOutcome::Bad(_) => true,
+        ReadOutcome::Good(loaded) => {
             let (text, running) = (loaded.source.expose(), running.expose());
             let is_beginning = text.len() < running.len() && running.starts_with(text.trim_end());
             text != running && (is_beginning || !text.ends_with('\n') || lacks_sections(text, running))
@@ -105,7 +105,7 @@ mod tests {
         let running = &format!("[agent]\niterations_max = 10\n[guards]\n{hooks}");
         let doubted = |text: &str| {
             let loaded = of_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
-            is_doubtful(&Seen::Good(Box::new(loaded)), &Secret::new(running.clone()))
+            is_doubtful(&ReadOutcome::Good(Box::new(loaded)), &Secret::new(running.clone()))
         };
         for (text, expected) in [
             ("", true),
@@ -123,9 +123,9 @@ mod tests {
         ] {
             assert_eq!(doubted(text), expected, "{text}");
         }
-        assert!(is_doubtful(&Seen::Bad("x".to_owned()), &Secret::new(running.clone())));
+        assert!(is_doubtful(&ReadOutcome::Bad("x".to_owned()), &Secret::new(running.clone())));
         let unended = Secret::new("[agent]\niterations_max = 1".to_owned());
         let loaded = of_text(Path::new("config.toml"), unended.expose(), &Environment::default()).unwrap();
-        assert!(!is_doubtful(&Seen::Good(Box::new(loaded)), &unended), "it runs like this");
+        assert!(!is_doubtful(&ReadOutcome::Good(Box::new(loaded)), &unended), "it runs like this");
     }
 }

@@ -5,22 +5,22 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::daemon::reload::LOOK_EVERY;
-use hob_config::load::Loaded;
+use hob_config::load::LoadedConfig;
 
 /// Nothing rests longer.
 const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Why a config is not taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Why {
+pub(super) struct RefusalReason {
     /// For people.
     pub(super) words: String,
     /// What is the same each time that it fails like this.
-    kind: Kind,
+    kind: RefusalKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum RefusalKind {
     /// Something cannot be made of it: for the same reason as long as it says so in the same words.
     Made(String),
     /// The model was asked. How it refuses is in words of others: how long to wait, a request's number.
@@ -29,29 +29,29 @@ enum Kind {
     Channel,
 }
 
-impl From<String> for Why {
+impl From<String> for RefusalReason {
     fn from(words: String) -> Self {
-        Self { kind: Kind::Made(words.clone()), words }
+        Self { kind: RefusalKind::Made(words.clone()), words }
     }
 }
 
-impl Why {
+impl RefusalReason {
     /// The model did not answer.
     pub(super) fn model(words: String) -> Self {
-        Self { words, kind: Kind::Model }
+        Self { words, kind: RefusalKind::Model }
     }
 
     /// A platform did not answer.
     pub(super) fn channel(words: String) -> Self {
-        Self { words, kind: Kind::Channel }
+        Self { words, kind: RefusalKind::Channel }
     }
 }
 
 /// What was refused though it can be read.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    loaded: Loaded,
-    why: Why,
+    loaded: LoadedConfig,
+    why: RefusalReason,
     /// How often in a row.
     times: u32,
     /// Then it is tried again, though nothing of it has changed.
@@ -60,14 +60,18 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// This one, after another or none; and whether it says nothing new.
-    pub(super) fn after(former: Option<Self>, (loaded, why): (Loaded, Why), now: Instant) -> (Self, bool) {
+    pub(super) fn after(
+        former: Option<Self>,
+        (loaded, why): (LoadedConfig, RefusalReason),
+        now: Instant,
+    ) -> (Self, bool) {
         let same = former.filter(|former| former.loaded == loaded && former.why.kind == why.kind);
         let times = same.as_ref().map_or(0, |same| same.times).saturating_add(1);
         (Self { loaded, why, times, again_at: now + wait(times) }, same.is_some())
     }
 
     /// Why, if this is still the same, and it is too soon to ask others about it again.
-    pub(super) fn rests(&self, loaded: &Loaded, now: Instant) -> Option<&Why> {
+    pub(super) fn rests(&self, loaded: &LoadedConfig, now: Instant) -> Option<&RefusalReason> {
         (self.loaded == *loaded && now < self.again_at).then_some(&self.why)
     }
 }
@@ -85,16 +89,16 @@ mod tests {
     use hob_config::environment::Environment;
     use hob_config::load::of_text;
 
-    fn loaded(text: &str) -> Loaded {
+    fn loaded(text: &str) -> LoadedConfig {
         of_text(Path::new("config.toml"), text, &Environment::default()).unwrap()
     }
 
     #[test]
     fn k5_the_same_text_refused_for_the_same_kind_of_reason_is_nothing_new() {
         let (one, other) = ("[agent]\niterations_max = 1\n", "[agent]\niterations_max = 2\n");
-        let model = |secs: u32| Why::model(format!("Try again in {secs}s"));
-        let channel = |words: &str| Why::channel(words.to_owned());
-        let made = |words: &str| Why::from(words.to_owned());
+        let model = |secs: u32| RefusalReason::model(format!("Try again in {secs}s"));
+        let channel = |words: &str| RefusalReason::channel(words.to_owned());
+        let made = |words: &str| RefusalReason::from(words.to_owned());
         for (before, after, expected) in [
             ((one, model(1)), (one, model(2)), true),
             ((one, model(1)), (other, model(1)), false),
@@ -118,7 +122,7 @@ mod tests {
         let (text, now) = ("[agent]\niterations_max = 1\n", Instant::now());
         let mut refusal = None;
         for minutes in [6, 12, 24, 48, 60, 60] {
-            let (next, _) = Refusal::after(refusal, (loaded(text), Why::model("no".to_owned())), now);
+            let (next, _) = Refusal::after(refusal, (loaded(text), RefusalReason::model("no".to_owned())), now);
             let end = now + Duration::from_secs(minutes * 60);
             let before = end.checked_sub(Duration::from_millis(1)).unwrap();
             assert_eq!(next.rests(&loaded(text), before).map(|why| why.words.as_str()), Some("no"), "{minutes}");

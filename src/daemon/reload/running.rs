@@ -10,7 +10,7 @@ use hob_core::domain::secret::Secret;
 
 /// A config that runs: what was read, and what it means. A new one takes its place after every reload that was committed.
 #[derive(Debug, Clone)]
-pub struct Running {
+pub struct RunningConfig {
     /// What it means.
     pub config: Arc<Config>,
     /// The file's text as it was when it was read; empty without a file. It may hold keys.
@@ -20,4 +20,4 @@ pub struct Running {
 }
 
 /// Sees which config runs, and hears of the next.
-pub type Current = watch::Receiver<Arc<Running>>;
+pub type CurrentConfig = watch::Receiver<Arc<RunningConfig>>;

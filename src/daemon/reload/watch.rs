@@ -1,6 +1,6 @@
 //! Hears when something happens to the config file: by the folder it lies in, since editors put another file in its place.
 //!
-//! Start at [`Ear::of`]. Whoever misses something looks again from time to time: an ear can fail.
+//! Start at [`ConfigWatcher::of`]. Whoever misses something looks again from time to time: an ear can fail.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,14 +19,14 @@ const SETTLE: Duration = Duration::from_millis(150);
 const SETTLE_MAX: Duration = Duration::from_secs(1);
 
 /// Hears of a file.
-pub(super) struct Ear {
+pub(super) struct ConfigWatcher {
     happened: Arc<Notify>,
     /// Something has happened that nobody has been told of.
     is_pending: bool,
     _watcher: Option<RecommendedWatcher>,
 }
 
-impl Ear {
+impl ConfigWatcher {
     /// Of this one. Where the system lets nobody listen, that is told, and nothing is ever heard.
     pub(super) fn of(file: &Path) -> Self {
         let happened = Arc::new(Notify::new());
@@ -120,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, "a = 1").unwrap();
-        let mut ear = Ear::of(&file);
+        let mut ear = ConfigWatcher::of(&file);
         for text in ["a = 2", "a = 3"] {
             std::fs::write(dir.path().join("new"), text).unwrap();
             std::fs::rename(dir.path().join("new"), &file).unwrap();

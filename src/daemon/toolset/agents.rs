@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::daemon::toolset::{Grounds, own};
+use crate::daemon::toolset::{ToolDependencies, own_programs};
 use hob_config::cli_agents::CliAgentConfig;
 use hob_config::environment::Environment;
 use hob_core::domain::agents::KNOWN;
@@ -15,11 +15,11 @@ use hob_tools::cli_agent::{CliAgent, Program};
 use hob_tools::registry::Registry;
 use hob_tools::spawn_agent::SpawnAgent;
 
-pub(super) fn with(registry: Registry, grounds: &Grounds<'_>) -> Registry {
+pub(super) fn with(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));
     let registry = registry.with(Arc::new(AgentSend::default())).with(Arc::new(AskReader::default()));
     let programs = programs(&grounds.config.cli_agents, grounds.environment);
-    let walls = own::grounds(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
+    let walls = own_programs::grounds(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
     match CliAgent::new(programs, grounds.workspace.clone(), walls) {
         Some(tool) => registry.with(Arc::new(tool)),
         None => registry,
@@ -48,7 +48,7 @@ fn program((name, agent): (&str, CliAgentConfig), environment: &Environment) -> 
     let program = find(Path::new(program), environment)?.into_os_string().into_string().ok()?;
     let command = std::iter::once(program).chain(rest.iter().cloned()).collect();
     let variable = |name: &String| Some((name.clone(), environment.text(name)?.to_owned()));
-    let own = own::of_agent(name, &agent);
+    let own = own_programs::of_agent(name, &agent);
     Some(Program { command, environment: agent.env.iter().filter_map(variable).collect(), own })
 }
 

@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::daemon::toolset::{Grounds, terminal};
+use crate::daemon::toolset::{ToolDependencies, terminal};
 use hob_config::Config;
 use hob_config::destinations::DestinationConfig;
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_tools::files::access::FileAccess;
 use hob_tools::files::delete_file::DeleteFile;
-use hob_tools::files::document::Reader;
+use hob_tools::files::document::DocumentReader;
 use hob_tools::files::edit_file::EditFile;
 use hob_tools::files::keep_file::KeepFile;
 use hob_tools::files::list_files::ListFiles;
 use hob_tools::files::move_file::MoveFile;
 use hob_tools::files::read_file::ReadFile;
-use hob_tools::files::record::Records;
-use hob_tools::files::room::Room;
+use hob_tools::files::record::FileRecords;
 use hob_tools::files::search_files::SearchFiles;
 use hob_tools::files::write_file::WriteFile;
 use hob_tools::messages::addresses::Addresses;
@@ -24,12 +24,12 @@ use hob_tools::messages::send_message::SendMessage;
 use hob_tools::registry::Registry;
 
 /// Adds them.
-pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
+pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
     let own = own(grounds);
-    let room = Room::new(grounds.workspace, own, grounds.config.workspace.trusted);
+    let room = FileAccess::new(grounds.workspace, own, grounds.config.workspace.trusted);
     let room = Arc::new(room.at(terminal::desk(grounds)));
-    let records = Records { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
-    let reader = Reader::new(grounds.sandbox.clone(), grounds.data_dir);
+    let records = FileRecords { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
+    let reader = DocumentReader::new(grounds.sandbox.clone(), grounds.data_dir);
     registry
         .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone(), reader)))
         .with(Arc::new(KeepFile::new(Arc::clone(&room), records.clone())))
@@ -44,7 +44,7 @@ pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
 }
 
 /// What no tool may use, whatever folder the owner allows: Hob's data, and the config wherever it may be.
-fn own(grounds: &Grounds<'_>) -> Vec<PathBuf> {
+fn own(grounds: &ToolDependencies<'_>) -> Vec<PathBuf> {
     let environment = grounds.environment;
     let home = environment.absolute_path("HOME").map(|home| home.join(".config/hob"));
     let here = environment.seen_from_here(Path::new("config.toml"));

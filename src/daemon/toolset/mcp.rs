@@ -9,15 +9,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::daemon::Blueprint;
-use crate::daemon::assembly::Roots;
-use crate::daemon::parts::role;
-use crate::daemon::toolset::{approval, own};
+use crate::daemon::assembly::ProcessServices;
+use crate::daemon::config_mapping::role;
+use crate::daemon::toolset::{approval, own_programs};
 use hob_config::mcp::McpConfig;
 use hob_core::domain::secret::Secret;
-use hob_tools::leftovers::Leftovers;
-use hob_tools::mcp::settings::{Settings, Way};
-use hob_tools::mcp::{Place, Servers};
-use hob_tools::shed::Tools;
+use hob_tools::mcp::settings::{ServerTransport, Settings};
+use hob_tools::mcp::{ServerContext, Servers};
+use hob_tools::process_reaper::ProcessReaper;
+use hob_tools::registry_handle::ToolRegistryHandle;
 
 /// How long a server is kept when nobody calls it.
 const IDLE: Duration = Duration::from_secs(600);
@@ -25,13 +25,13 @@ const IDLE: Duration = Duration::from_secs(600);
 /// All of them; what is known of their tools is on offer from now on, and none is started.
 pub(in crate::daemon) fn servers(
     blueprint: &Blueprint,
-    shed: &Arc<Tools>,
-    (roots, tracker, stop): (&Roots, &TaskTracker, &CancellationToken),
+    shed: &Arc<ToolRegistryHandle>,
+    (roots, tracker, stop): (&ProcessServices, &TaskTracker, &CancellationToken),
 ) -> Servers {
-    let place = Place {
+    let place = ServerContext {
         data_dir: blueprint.data_dir.clone(),
-        leftovers: Leftovers::of(&blueprint.data_dir),
-        walls: own::grounds(&blueprint.config.terminal, &roots.sandbox, &blueprint.data_dir),
+        leftovers: ProcessReaper::of(&blueprint.data_dir),
+        walls: own_programs::grounds(&blueprint.config.terminal, &roots.sandbox, &blueprint.data_dir),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         tracker: tracker.clone(),
@@ -52,11 +52,15 @@ pub(in crate::daemon) fn all(blueprint: &Blueprint) -> Vec<Settings> {
 pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
     let owned =
         |secrets: &BTreeMap<String, Secret>| secrets.iter().map(|(n, value)| (n.clone(), value.clone())).collect();
-    let own = own::of_server(name, config);
+    let own = own_programs::of_server(name, config);
     let home = || own.as_ref().map_or_else(|| data_dir.to_owned(), |own| own.home(data_dir));
     let way = match &config.url {
-        Some(url) => Way::Address { url: url.clone(), bearer: config.bearer.clone(), headers: owned(&config.headers) },
-        None => Way::Program {
+        Some(url) => ServerTransport::Address {
+            url: url.clone(),
+            bearer: config.bearer.clone(),
+            headers: owned(&config.headers),
+        },
+        None => ServerTransport::Program {
             vector: config.command.clone(),
             environment: owned(&config.env),
             dir: config.working_dir.clone().unwrap_or_else(home),

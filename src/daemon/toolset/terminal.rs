@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::daemon::Blueprint;
-use crate::daemon::toolset::{self, Grounds};
+use crate::daemon::toolset::{self, ToolDependencies};
 use hob_config::environment::Environment;
 use hob_config::terminal::{BubblewrapConfig, TerminalConfig};
-use hob_tools::desk::Desk;
+use hob_tools::draft_workspace::DraftWorkspace;
 use hob_tools::registry::Registry;
 use hob_tools::sandbox::Sandbox;
-use hob_tools::sandbox::confined::{Confined, clear};
-use hob_tools::sandbox::probe::Question;
-use hob_tools::sandbox::spec::{Limits, Reach};
+use hob_tools::sandbox::confinement::{Confinement, clear};
+use hob_tools::sandbox::probe::ProbeRequest;
+use hob_tools::sandbox::spec::{Limits, SandboxAccess};
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
@@ -60,10 +60,10 @@ pub async fn look(
     // The process may change its directory, the file stays where it is.
     let config = config_file.and_then(|file| std::path::absolute(file).ok());
     let (program, config) = (Path::new(PROGRAM), config.as_deref());
-    Sandbox::probe(&Question { program, data_dir, config, reach: &reach, namespaces: true, path }).await
+    Sandbox::probe(&ProbeRequest { program, data_dir, config, reach: &reach, namespaces: true, path }).await
 }
 
-fn reach(config: &TerminalConfig, workspace: &Workspace) -> Reach {
+fn reach(config: &TerminalConfig, workspace: &Workspace) -> SandboxAccess {
     let limits = Limits {
         memory_mb: config.memory_mb,
         processes: config.processes_max,
@@ -71,18 +71,18 @@ fn reach(config: &TerminalConfig, workspace: &Workspace) -> Reach {
         ..Limits::default()
     };
     let write = [&workspace.root].into_iter().chain(&workspace.write).cloned().collect();
-    Reach { read: workspace.read.clone(), write, network: config.network, limits }
+    SandboxAccess { read: workspace.read.clone(), write, network: config.network, limits }
 }
 
 /// The walls around programs that work in the workspace.
-pub(super) fn confined(grounds: &Grounds<'_>) -> Confined {
+pub(super) fn confined(grounds: &ToolDependencies<'_>) -> Confinement {
     let reach = reach(&grounds.config.terminal, grounds.workspace);
-    Confined::new(grounds.sandbox.clone(), reach, grounds.data_dir)
+    Confinement::new(grounds.sandbox.clone(), reach, grounds.data_dir)
 }
 
 /// Where tools work on the workspace.
-pub(super) fn desk(grounds: &Grounds<'_>) -> Desk {
-    Desk { confined: confined(grounds), drafts: grounds.drafts.clone() }
+pub(super) fn desk(grounds: &ToolDependencies<'_>) -> DraftWorkspace {
+    DraftWorkspace { confined: confined(grounds), drafts: grounds.drafts.clone() }
 }
 
 /// What reads commands unless the operator says so.
@@ -92,7 +92,7 @@ fn usual_shell() -> PathBuf {
 }
 
 /// With the terminal, if it is wanted.
-pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
+pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
     let config = &grounds.config.terminal;
     if !config.enabled {
         return registry;

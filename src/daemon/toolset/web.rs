@@ -13,23 +13,23 @@ use hob_config::http::{HttpConfig, HttpKind};
 use hob_config::web::{SearchConfig, SearchKind, WebConfig};
 use hob_core::domain::network::NamedPlace;
 use hob_core::domain::secret::Secret;
-use hob_core::policy::net::Allowed;
-use hob_tools::http_request::{HttpRequest, Profile};
-use hob_tools::net::Guard;
+use hob_core::policy::net::AllowedPlaces;
+use hob_tools::http_request::{CredentialProfile, HttpRequest};
+use hob_tools::net::EgressGuard;
 use hob_tools::net::resolve::SystemResolver;
 use hob_tools::registry::Registry;
 use hob_tools::web_fetch::WebFetch;
-use hob_tools::web_search::{Backend, Service, WebSearch};
+use hob_tools::web_search::{Backend, SearchService, WebSearch};
 
 /// The way out to the network, as configured.
-pub(in crate::daemon) fn guard(config: &WebConfig) -> Guard {
-    Guard::new(Allowed::new(places(&config.allow)), Arc::new(SystemResolver))
+pub(in crate::daemon) fn guard(config: &WebConfig) -> EgressGuard {
+    EgressGuard::new(AllowedPlaces::new(places(&config.allow)), Arc::new(SystemResolver))
 }
 
 /// With the web's tools.
 pub(super) fn add(registry: Registry, config: &Config) -> Registry {
     let (guard, chars_max) = (guard(&config.web), config.agent.tool_output_chars_max);
-    let profiles: BTreeMap<String, Profile> =
+    let profiles: BTreeMap<String, CredentialProfile> =
         config.http.iter().filter_map(|(name, of)| Some((name.clone(), profile(of)?))).collect();
     let registry = match service(&config.web.search) {
         Some(service) => registry.with(Arc::new(WebSearch::new(&guard, service))),
@@ -45,7 +45,7 @@ fn places(texts: &[String]) -> Vec<NamedPlace> {
     texts.iter().filter_map(|text| NamedPlace::parse(text).ok()).collect()
 }
 
-fn service(config: &SearchConfig) -> Option<Service> {
+fn service(config: &SearchConfig) -> Option<SearchService> {
     let (backend, own) = match config.kind {
         SearchKind::Duckduckgo => (Backend::DuckDuckGo, Some("https://html.duckduckgo.com")),
         SearchKind::Brave => (Backend::Brave, Some("https://api.search.brave.com")),
@@ -53,11 +53,11 @@ fn service(config: &SearchConfig) -> Option<Service> {
         SearchKind::None => return None,
     };
     let base_url = Url::parse(config.base_url.as_deref().or(own)?).ok()?;
-    Some(Service { backend, base_url, api_key: config.api_key.clone() })
+    Some(SearchService { backend, base_url, api_key: config.api_key.clone() })
 }
 
 /// Credentials, with every spelling of them that an answer could repeat.
-fn profile(config: &HttpConfig) -> Option<Profile> {
+fn profile(config: &HttpConfig) -> Option<CredentialProfile> {
     let secret = config.secret.expose();
     let packed = STANDARD.encode(secret);
     let (name, value, spellings) = match config.kind {
@@ -69,5 +69,5 @@ fn profile(config: &HttpConfig) -> Option<Profile> {
         }
     };
     let secrets = spellings.into_iter().map(|spelling| Secret::new(spelling.to_owned())).collect();
-    Some(Profile { places: places(&config.hosts), name, value: Secret::new(value), secrets })
+    Some(CredentialProfile { places: places(&config.hosts), name, value: Secret::new(value), secrets })
 }

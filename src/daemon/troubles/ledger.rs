@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use hob_core::domain::condition::{Part, Trouble};
+use hob_core::domain::condition::{SystemPart, Trouble};
 
 /// What comes back within that after it was mended is told only when it has lasted as long.
 const FLAPPING: SignedDuration = SignedDuration::from_mins(5);
@@ -14,19 +14,19 @@ const LOOK_EVERY: Duration = Duration::from_secs(3600);
 
 /// Something to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) part: Part,
+pub(super) struct OwnerNotice {
+    pub(super) part: SystemPart,
     pub(super) text: String,
 }
 
 /// What was told of.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    parts: BTreeMap<Part, Known>,
+pub(super) struct NoticeLedger {
+    parts: BTreeMap<SystemPart, PartState>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct PartState {
     /// Its trouble stands.
     stands: bool,
     /// It was told of, and its end was not.
@@ -35,19 +35,22 @@ struct Known {
     hold_until: Option<Timestamp>,
 }
 
-impl Ledger {
+impl NoticeLedger {
     /// With what there is at the start.
-    pub(super) fn at_start(all: &BTreeMap<Part, Trouble>) -> Self {
+    pub(super) fn at_start(all: &BTreeMap<SystemPart, Trouble>) -> Self {
         let mut ledger = Self::default();
         // Only what the process was started with: later ones are told by who reads the file.
-        if !all.contains_key(&Part::Config) {
-            ledger.parts.insert(Part::Config, Known { stands: true, is_told: false, hold_until: Some(Timestamp::MAX) });
+        if !all.contains_key(&SystemPart::Config) {
+            ledger.parts.insert(
+                SystemPart::Config,
+                PartState { stands: true, is_told: false, hold_until: Some(Timestamp::MAX) },
+            );
         }
         ledger
     }
 
     /// What is to be said now, where this is what does not work.
-    pub(super) fn look(&mut self, all: &BTreeMap<Part, Trouble>, now: Timestamp) -> Vec<Said> {
+    pub(super) fn look(&mut self, all: &BTreeMap<SystemPart, Trouble>, now: Timestamp) -> Vec<OwnerNotice> {
         let mut said = Vec::new();
         for (part, trouble) in all {
             let known = self.parts.entry(part.clone()).or_default();
@@ -55,7 +58,10 @@ impl Ledger {
             if !known.is_told && known.hold_until.is_none_or(|until| until <= now) {
                 known.is_told = true;
                 let Trouble { what, fix, .. } = trouble;
-                said.push(Said { part: part.clone(), text: format!("Something does not work. {part}: {what}; {fix}") });
+                said.push(OwnerNotice {
+                    part: part.clone(),
+                    text: format!("Something does not work. {part}: {what}; {fix}"),
+                });
             }
         }
         for (part, known) in &mut self.parts {
@@ -63,12 +69,12 @@ impl Ledger {
                 continue;
             }
             // Whoever reads the config file tells its end, with what has changed.
-            if std::mem::take(&mut known.is_told) && *part != Part::Config {
-                said.push(Said { part: part.clone(), text: format!("It works again: {part}.") });
+            if std::mem::take(&mut known.is_told) && *part != SystemPart::Config {
+                said.push(OwnerNotice { part: part.clone(), text: format!("It works again: {part}.") });
             }
             known.stands = false;
             known.hold_until = now.saturating_add(FLAPPING).ok();
-            if *part == Part::Config {
+            if *part == SystemPart::Config {
                 known.hold_until = Some(Timestamp::MAX);
             }
         }
@@ -76,7 +82,7 @@ impl Ledger {
     }
 
     /// Nobody could be told: whoever has not heard of a trouble need not hear of its end.
-    pub(super) fn unheard(&mut self, part: &Part) {
+    pub(super) fn unheard(&mut self, part: &SystemPart) {
         if let Some(known) = self.parts.get_mut(part) {
             known.is_told = false;
         }
@@ -98,19 +104,19 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn bad(parts: &[Part]) -> BTreeMap<Part, Trouble> {
+    fn bad(parts: &[SystemPart]) -> BTreeMap<SystemPart, Trouble> {
         let trouble = Trouble { since: at(0), what: "9 MB left".to_owned(), fix: "free some".to_owned() };
         parts.iter().map(|part| (part.clone(), trouble.clone())).collect()
     }
 
-    fn texts(said: Vec<Said>) -> Vec<String> {
+    fn texts(said: Vec<OwnerNotice>) -> Vec<String> {
         said.into_iter().map(|said| said.text).collect()
     }
 
     #[test]
     fn n9_a_trouble_and_its_end_are_told_once_and_what_comes_and_goes_is_held() {
-        let mut ledger = Ledger::at_start(&bad(&[]));
-        let disk = [Part::Disk];
+        let mut ledger = NoticeLedger::at_start(&bad(&[]));
+        let disk = [SystemPart::Disk];
         let told = "Something does not work. disk: 9 MB left; free some";
         assert_eq!(texts(ledger.look(&bad(&disk), at(0))), [told]);
         assert!(ledger.look(&bad(&disk), at(1)).is_empty());
@@ -128,21 +134,21 @@ mod tests {
 
     #[test]
     fn n9_of_the_config_only_what_was_there_at_the_start_is_told() {
-        let config = [Part::Config];
-        let mut ledger = Ledger::at_start(&bad(&config));
+        let config = [SystemPart::Config];
+        let mut ledger = NoticeLedger::at_start(&bad(&config));
         assert_eq!(ledger.look(&bad(&config), at(0)).len(), 1);
         assert!(ledger.look(&bad(&[]), at(1)).is_empty(), "whoever reads the file tells its end");
         assert!(ledger.look(&bad(&config), at(5000)).is_empty());
-        let mut ledger = Ledger::at_start(&bad(&[]));
+        let mut ledger = NoticeLedger::at_start(&bad(&[]));
         assert!(ledger.look(&bad(&config), at(0)).is_empty() && ledger.look(&bad(&[]), at(1)).is_empty());
     }
 
     #[test]
     fn n9_the_end_of_what_nobody_has_heard_of_is_not_told() {
-        let mut ledger = Ledger::at_start(&BTreeMap::new());
-        assert_eq!(ledger.look(&bad(&[Part::Disk]), at(0)).len(), 1);
-        ledger.unheard(&Part::Disk);
+        let mut ledger = NoticeLedger::at_start(&BTreeMap::new());
+        assert_eq!(ledger.look(&bad(&[SystemPart::Disk]), at(0)).len(), 1);
+        ledger.unheard(&SystemPart::Disk);
         assert!(ledger.look(&bad(&[]), at(10)).is_empty());
-        assert_eq!(ledger.look(&bad(&[Part::Disk]), at(1_000)).len(), 1, "the next one is told");
+        assert_eq!(ledger.look(&bad(&[SystemPart::Disk]), at(1_000)).len(), 1, "the next one is told");
     }
 }

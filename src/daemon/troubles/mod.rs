@@ -3,8 +3,8 @@
 //! Never: a trouble told through the platform that has it, or told again while it comes and goes.
 //! Start at [`keep_up`]; [`ledger`] decides what is said when, [`signs`] what counts as trouble.
 
+mod detection;
 mod ledger;
-mod signs;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,36 +13,36 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::Blueprint;
-use crate::daemon::switches::Switches;
-use crate::daemon::troubles::ledger::Ledger;
-use crate::daemon::troubles::signs::{Meaning, Outages, model};
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::troubles::detection::{ChannelOutages, SemanticSearchState, model};
+use crate::daemon::troubles::ledger::NoticeLedger;
 use hob_core::domain::clock::Clock;
-use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
 use hob_router::intake::Router;
-use hob_router::owners::Telling;
+use hob_router::owner_notices::OwnerNotice;
 
 /// How often it is looked how channels, models and memory are.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Looks and tells until the stop.
-pub(super) fn keep_up(switches: &Switches, router: &Arc<Router>, blueprint: &Blueprint) {
+pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint: &Blueprint) {
     let conditions = blueprint.conditions.clone();
     let look = look(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
     switches.keep("troubles", look);
     if blueprint.own_channel.is_none() {
-        let tell = Teller { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
+        let tell = OwnerNotifier { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
         switches.keep("telling of troubles", tell.run(switches.drain.clone()));
     }
 }
 
 /// Puts on the board what is found.
 async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clock>), stop: CancellationToken) {
-    let (mut outages, mut meaning) = (Outages::default(), Meaning::default());
+    let (mut outages, mut meaning) = (ChannelOutages::default(), SemanticSearchState::default());
     loop {
         let (now, house) = (clock.now(), Arc::clone(&router.config().house));
         let chain = house.models.chain(None);
-        set(&conditions, Part::Model, model(&chain, &house.models.states()), now);
-        set(&conditions, Part::Embeddings, meaning.look(&house.memory.nearby.standing()), now);
+        set(&conditions, SystemPart::Model, model(&chain, &house.models.states()), now);
+        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.nearby.standing()), now);
         for (part, found) in outages.look(&router.delivery.health(), now) {
             set(&conditions, part, found, now);
         }
@@ -52,7 +52,7 @@ async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clo
     }
 }
 
-fn set(conditions: &Conditions, part: Part, found: Option<(String, String)>, now: Timestamp) {
+fn set(conditions: &Conditions, part: SystemPart, found: Option<(String, String)>, now: Timestamp) {
     match found {
         Some((what, fix)) => {
             let told = part.to_string();
@@ -68,23 +68,23 @@ fn set(conditions: &Conditions, part: Part, found: Option<(String, String)>, now
     }
 }
 
-struct Teller {
+struct OwnerNotifier {
     router: Arc<Router>,
     conditions: Conditions,
     clock: Arc<dyn Clock>,
 }
 
-impl Teller {
+impl OwnerNotifier {
     async fn run(self, stop: CancellationToken) {
         let mut heard = self.conditions.subscribe();
         // What a reload does is told by itself; what Hob was started with is not.
-        let mut ledger = Ledger::at_start(&self.conditions.all());
+        let mut ledger = NoticeLedger::at_start(&self.conditions.all());
         loop {
             let all = heard.borrow_and_update().clone();
             let now = self.clock.now();
             for said in ledger.look(&all, now) {
                 let key = format!("trouble:{}:{}", said.part, now.as_millisecond());
-                match self.router.tell_owners(Telling { key, text: said.text, except: Vec::new() }).await {
+                match self.router.tell_owners(OwnerNotice { key, text: said.text, except: Vec::new() }).await {
                     Ok(0) => ledger.unheard(&said.part),
                     Ok(_) => {}
                     Err(error) => tracing::warn!(%error, "the owners could not be told what does not work"),

@@ -1,6 +1,6 @@
 //! The disk's room: looked at from time to time and whenever a write fails for want of it.
 //!
-//! While it is low, what is large is refused in words by whoever would do it; they look at [`Part::Disk`].
+//! While it is low, what is large is refused in words by whoever would do it; they look at [`SystemPart::Disk`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use hob_core::domain::clock::Clock;
-use hob_core::domain::condition::{Conditions, Part, Trouble};
+use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
 use hob_core::domain::space::Space;
-use hob_core::policy::upkeep::Room;
+use hob_core::policy::upkeep::DiskState;
 use hob_store::contents::Contents;
 use hob_store::{Store, space};
 
@@ -33,7 +33,7 @@ impl Space for SystemSpace {
 }
 
 /// Looks after the disk's room.
-pub struct Watch {
+pub struct DiskMonitor {
     /// Tells of writes that failed.
     pub store: Store,
     /// How much is free.
@@ -50,9 +50,9 @@ pub struct Watch {
     pub low: u64,
 }
 
-impl Watch {
+impl DiskMonitor {
     /// Until the stop, with what was seen last.
-    pub async fn run(self, mut room: Room, stop: CancellationToken) {
+    pub async fn run(self, mut room: DiskState, stop: CancellationToken) {
         loop {
             let full = tokio::select! {
                 () = stop.cancelled() => return,
@@ -60,7 +60,7 @@ impl Watch {
                 () = tokio::time::sleep(LOOK_EVERY) => false,
             };
             if full {
-                room = Room::Low;
+                room = DiskState::Low;
                 self.tell("a write failed for want of room");
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -73,7 +73,7 @@ impl Watch {
 
     /// Looks once, and tells what changed.
     #[must_use]
-    pub fn look(&self, room: Room) -> Room {
+    pub fn look(&self, room: DiskState) -> DiskState {
         let free = match self.space.free(&self.folder) {
             Ok(free) => free,
             Err(error) => {
@@ -83,9 +83,9 @@ impl Watch {
         };
         let next = room.judge(free, self.low);
         match next {
-            Room::Low => self.tell(&format!("less than {} MB are free", self.low >> 20)),
-            Room::Ample if room == Room::Low => self.mend(),
-            Room::Ample => {}
+            DiskState::Low => self.tell(&format!("less than {} MB are free", self.low >> 20)),
+            DiskState::Ample if room == DiskState::Low => self.mend(),
+            DiskState::Ample => {}
         }
         next
     }
@@ -96,14 +96,14 @@ impl Watch {
         let fix = "free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search \
                    by meaning; messages are answered"
             .to_owned();
-        if self.conditions.tell(Part::Disk, Trouble { since: self.clock.now(), what: what.clone(), fix }) {
+        if self.conditions.tell(SystemPart::Disk, Trouble { since: self.clock.now(), what: what.clone(), fix }) {
             tracing::warn!("upkeep.disk_low: {what}");
         }
     }
 
     fn mend(&self) {
         self.contents.allow(u64::MAX);
-        if self.conditions.mend(&Part::Disk).is_some() {
+        if self.conditions.mend(&SystemPart::Disk).is_some() {
             tracing::info!(folder = %self.folder.display(), "upkeep.disk_ample: there is room on the disk again");
         }
     }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::chores::slept;
+use crate::daemon::background::slept;
 use crate::daemon::upkeep::STEP_MAX;
 use hob_core::domain::clock::Clock;
-use hob_core::domain::condition::{Conditions, Part, Trouble};
-use hob_core::policy::upkeep::LogWatch;
+use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
+use hob_core::policy::upkeep::WalMonitor;
 use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::upkeep::log;
-use hob_store::writer::Manner;
+use hob_store::writer::StepMode;
 
 /// How often the log is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -24,17 +24,17 @@ const FOLD_BYTES: u64 = 1 << 20;
 const CUT_BYTES: u64 = 8 << 20;
 
 /// Looks after the log.
-pub(super) struct Keeper {
+pub(super) struct WalKeeper {
     pub(super) store: Store,
     pub(super) file: PathBuf,
     pub(super) conditions: Conditions,
     pub(super) clock: Arc<dyn Clock>,
 }
 
-impl Keeper {
+impl WalKeeper {
     /// Until the stop.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let (mut watch, mut groups) = (LogWatch::default(), self.store.groups());
+        let (mut watch, mut groups) = (WalMonitor::default(), self.store.groups());
         while !slept(LOOK_EVERY, &stop).await {
             let quiet = std::mem::replace(&mut groups, self.store.groups()) == groups;
             match self.look(watch, quiet).await {
@@ -44,7 +44,7 @@ impl Keeper {
         }
     }
 
-    async fn look(&self, watch: LogWatch, quiet: bool) -> Result<LogWatch, StoreError> {
+    async fn look(&self, watch: WalMonitor, quiet: bool) -> Result<WalMonitor, StoreError> {
         let bytes = tokio::fs::metadata(&self.file).await.map_or(0, |file| file.len());
         if bytes < FOLD_BYTES {
             return Ok(self.told(watch, watch.after(0, 0), 0));
@@ -52,24 +52,24 @@ impl Keeper {
         let folded = self.store.fold().await?;
         tracing::debug!(bytes, pages = folded.pages, folded = folded.folded, "upkeep.log");
         if quiet && folded.is_whole() && bytes >= CUT_BYTES {
-            self.store.step(log::cut, Manner::Bare, STEP_MAX).await?;
+            self.store.step(log::cut, StepMode::Bare, STEP_MAX).await?;
         }
         Ok(self.told(watch, watch.after(folded.pages, folded.folded), bytes))
     }
 
     /// Tells what changed; what others tell of the database is theirs to mend.
-    fn told(&self, before: LogWatch, watch: LogWatch, bytes: u64) -> LogWatch {
+    fn told(&self, before: WalMonitor, watch: WalMonitor, bytes: u64) -> WalMonitor {
         if watch.is_stuck() {
             let what =
                 "some program has been reading the database for minutes: its log can only grow meanwhile".to_owned();
             let fix = format!("end whatever else has {} open (`fuser` names it)", self.file.display());
-            if self.conditions.tell(Part::Database, Trouble { since: self.clock.now(), what, fix }) {
+            if self.conditions.tell(SystemPart::Database, Trouble { since: self.clock.now(), what, fix }) {
                 tracing::warn!(
                     bytes,
                     "upkeep.log_stuck: somebody who reads keeps the write-ahead log from being folded"
                 );
             }
-        } else if before.is_stuck() && self.conditions.mend(&Part::Database).is_some() {
+        } else if before.is_stuck() && self.conditions.mend(&SystemPart::Database).is_some() {
             tracing::info!("upkeep.log_free");
         }
         watch

@@ -15,18 +15,18 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::chores::slept;
-use crate::daemon::switches::Switches;
+use crate::daemon::background::slept;
+use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::{Blueprint, DATABASE};
 use hob_config::upkeep::UpkeepConfig;
 use hob_core::domain::clock::Clock;
-use hob_core::domain::upkeep::{LastRound, Round};
-use hob_core::policy::upkeep::Room;
+use hob_core::domain::upkeep::{LastUpkeepRound, UpkeepRound};
+use hob_core::policy::upkeep::DiskState;
 use hob_store::Store;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::unit::UnitOfWork;
-use hob_store::writer::{Manner, Stepped};
+use hob_store::writer::{StepMode, StepOutcome};
 
 /// How long a step may keep others from writing, beside what its commit takes. SQLite gives it up then.
 pub const STEP_MAX: Duration = Duration::from_millis(25);
@@ -43,7 +43,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(600);
 
 /// What is kept, and for how long; none: for ever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Keep {
+pub struct RetentionPeriods {
     /// Journals of runs that are over.
     pub journals: Option<SignedDuration>,
     /// What was delivered.
@@ -56,7 +56,7 @@ pub struct Keep {
     pub signals: Option<SignedDuration>,
 }
 
-impl Keep {
+impl RetentionPeriods {
     /// As the config says.
     #[must_use]
     pub fn of(config: &UpkeepConfig) -> Self {
@@ -73,7 +73,7 @@ impl Keep {
 }
 
 /// Does the steps, each when nobody waits for the writer.
-pub struct Hand {
+pub struct UpkeepWorker {
     store: Store,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
@@ -81,12 +81,12 @@ pub struct Hand {
     patience: Duration,
     /// How many groups of writes there had been after the last step.
     seen: Option<u64>,
-    round: Round,
+    round: UpkeepRound,
 }
 
 /// Upkeep ends early.
 #[derive(Debug, thiserror::Error)]
-pub enum Halt {
+pub enum UpkeepHalt {
     /// Hob stops.
     #[error("Hob stops")]
     Stop,
@@ -95,11 +95,11 @@ pub enum Halt {
     Store(#[from] StoreError),
 }
 
-impl Hand {
+impl UpkeepWorker {
     /// For one round.
     #[must_use]
     pub fn new(store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) -> Self {
-        Self { store, clock, stop, patience: PATIENCE, seen: None, round: Round::default() }
+        Self { store, clock, stop, patience: PATIENCE, seen: None, round: UpkeepRound::default() }
     }
 
     /// One that waits for no quiet: to measure what it costs others.
@@ -112,10 +112,10 @@ impl Hand {
     async fn step<T: Send + 'static>(
         &mut self,
         unit: impl UnitOfWork<T> + 'static,
-    ) -> Result<Option<Stepped<T>>, Halt> {
+    ) -> Result<Option<StepOutcome<T>>, UpkeepHalt> {
         self.until_quiet().await?;
         let began = Instant::now();
-        let done = match self.store.step(unit, Manner::Transaction, STEP_MAX).await {
+        let done = match self.store.step(unit, StepMode::Transaction, STEP_MAX).await {
             Err(StoreError::Overlong) => {
                 tracing::debug!(took = ?began.elapsed(), "upkeep.overlong: a step was given up");
                 None
@@ -131,7 +131,7 @@ impl Hand {
     }
 
     /// Waits until nobody writes, but not for ever.
-    async fn until_quiet(&mut self) -> Result<(), Halt> {
+    async fn until_quiet(&mut self) -> Result<(), UpkeepHalt> {
         let end = Instant::now() + self.patience;
         while Instant::now() < end {
             let groups = self.store.groups();
@@ -144,8 +144,8 @@ impl Hand {
         Ok(())
     }
 
-    async fn rest(&self, wait: Duration) -> Result<(), Halt> {
-        if slept(wait, &self.stop).await { Err(Halt::Stop) } else { Ok(()) }
+    async fn rest(&self, wait: Duration) -> Result<(), UpkeepHalt> {
+        if slept(wait, &self.stop).await { Err(UpkeepHalt::Stop) } else { Ok(()) }
     }
 
     fn gone(&mut self, what: &'static str, count: u64) {
@@ -157,14 +157,14 @@ impl Hand {
 
 /// Keeps the database and the disk in order as long as Hob runs.
 pub(super) fn keep_up(
-    switches: &Switches,
+    switches: &ShutdownStages,
     (store, contents): (&Store, &Contents),
     blueprint: &Blueprint,
-    last: LastRound,
+    last: LastUpkeepRound,
 ) {
     let config = &blueprint.config.upkeep;
     let stop = &switches.drain;
-    let watch = disk::Watch {
+    let watch = disk::DiskMonitor {
         store: store.clone(),
         space: Arc::clone(&blueprint.space),
         conditions: blueprint.conditions.clone(),
@@ -174,9 +174,9 @@ pub(super) fn keep_up(
         low: u64::from(config.disk_low_mb) << 20,
     };
     // Before anything big begins.
-    let room = watch.look(Room::default());
+    let room = watch.look(DiskState::default());
     switches.keep("the disk", watch.run(room, stop.clone()));
-    let keeper = log::Keeper {
+    let keeper = log::WalKeeper {
         store: store.clone(),
         file: blueprint.data_dir.join(format!("{DATABASE}-wal")),
         conditions: blueprint.conditions.clone(),
@@ -185,16 +185,20 @@ pub(super) fn keep_up(
     switches.keep("upkeep", keeper.run(stop.clone()));
     if config.every_minutes > 0 && blueprint.stays {
         let every = SignedDuration::from_mins(i64::from(config.every_minutes));
-        let rounds =
-            rounds((store.clone(), Arc::clone(&blueprint.clock)), (Keep::of(config), every), last, stop.clone());
+        let rounds = rounds(
+            (store.clone(), Arc::clone(&blueprint.clock)),
+            (RetentionPeriods::of(config), every),
+            last,
+            stop.clone(),
+        );
         switches.keep("rounds", rounds);
     }
 }
 
 async fn rounds(
     (store, clock): (Store, Arc<dyn Clock>),
-    (keep, every): (Keep, SignedDuration),
-    last: LastRound,
+    (keep, every): (RetentionPeriods, SignedDuration),
+    last: LastUpkeepRound,
     stop: CancellationToken,
 ) {
     let mut due = later(clock.now(), every.min(FIRST_AFTER));
@@ -207,11 +211,13 @@ async fn rounds(
             }
             continue;
         }
-        let hand = Hand::new(store.clone(), Arc::clone(&clock), stop.clone());
+        let hand = UpkeepWorker::new(store.clone(), Arc::clone(&clock), stop.clone());
         match round::round(hand, &keep).await {
             Ok(round) => last.set(round),
-            Err(Halt::Stop) => return,
-            Err(Halt::Store(error)) => tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again"),
+            Err(UpkeepHalt::Stop) => return,
+            Err(UpkeepHalt::Store(error)) => {
+                tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again")
+            }
         }
         due = later(clock.now(), every);
     }

@@ -3,12 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::daemon::upkeep::{Halt, Hand, Keep};
+use crate::daemon::upkeep::{RetentionPeriods, UpkeepHalt, UpkeepWorker};
 use hob_core::domain::ids::RunId;
-use hob_core::domain::upkeep::Round;
-use hob_core::policy::upkeep::{Stride, surplus};
-use hob_store::upkeep::pages::Index;
-use hob_store::upkeep::rows::Kind;
+use hob_core::domain::upkeep::UpkeepRound;
+use hob_core::policy::upkeep::{StepSize, surplus};
+use hob_store::upkeep::pages::FullTextIndex;
+use hob_store::upkeep::rows::OldRowKind;
 use hob_store::upkeep::{blobs, journals, pages, rows};
 
 /// How many numbers are looked through at once, by those who only read.
@@ -26,15 +26,15 @@ const MERGES_MAX: usize = 500;
 ///
 /// # Errors
 /// When Hob stops, or the database fails; what was done stays done.
-pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
+pub async fn round(mut hand: UpkeepWorker, keep: &RetentionPeriods) -> Result<UpkeepRound, UpkeepHalt> {
     let began = Instant::now();
     let kinds = [
-        (Kind::Outbox, keep.outbox),
-        (Kind::Claims, keep.claims),
-        (Kind::Signals, keep.signals),
-        (Kind::ModelCalls, keep.calls),
-        (Kind::MemoryCalls, keep.calls),
-        (Kind::Journals, keep.journals),
+        (OldRowKind::Outbox, keep.outbox),
+        (OldRowKind::Claims, keep.claims),
+        (OldRowKind::Signals, keep.signals),
+        (OldRowKind::ModelCalls, keep.calls),
+        (OldRowKind::MemoryCalls, keep.calls),
+        (OldRowKind::Journals, keep.journals),
     ];
     for (kind, keep) in kinds {
         if let Some(before) = hand.before(keep) {
@@ -42,7 +42,7 @@ pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
         }
     }
     hand.loose_texts().await?;
-    for index in Index::ALL {
+    for index in FullTextIndex::ALL {
         hand.merge(index).await?;
     }
     let outdated = hand.step(pages::outdated).await?;
@@ -61,18 +61,18 @@ pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
     Ok(round)
 }
 
-impl Hand {
+impl UpkeepWorker {
     /// What is from before is old; none: it is kept for ever.
     fn before(&self, keep: Option<SignedDuration>) -> Option<Timestamp> {
         self.clock.now().saturating_sub(keep?).ok()
     }
 
     /// Looks through the numbers of a kind, and deletes what is old.
-    async fn old(&mut self, kind: Kind, before: Timestamp) -> Result<(), Halt> {
+    async fn old(&mut self, kind: OldRowKind, before: Timestamp) -> Result<(), UpkeepHalt> {
         let Some((lowest, highest)) = self.store.read(async |tx| rows::bounds(tx, kind).await).await? else {
             return Ok(());
         };
-        let (mut after, mut stride) = (lowest - 1, Stride::new(100, ROWS_MAX));
+        let (mut after, mut stride) = (lowest - 1, StepSize::new(100, ROWS_MAX));
         while after < highest {
             let through = highest.min(after.saturating_add(WINDOW));
             let mut old = self.store.read(async |tx| rows::find_old(tx, kind, (after, through), before).await).await?;
@@ -80,7 +80,7 @@ impl Hand {
             while !old.is_empty() {
                 let count = old.len().min(usize::try_from(stride.size()).unwrap_or(1));
                 let ids = old.get(..count).unwrap_or_default().to_vec();
-                let (done, next) = if kind == Kind::Journals {
+                let (done, next) = if kind == OldRowKind::Journals {
                     self.let_go(ids, stride).await?
                 } else {
                     self.drop_rows(kind, ids, before, stride).await?
@@ -100,11 +100,11 @@ impl Hand {
     /// Gives how many are done, and how much to do next; none: nothing can be done.
     async fn drop_rows(
         &mut self,
-        kind: Kind,
+        kind: OldRowKind,
         ids: Vec<i64>,
         before: Timestamp,
-        stride: Stride,
-    ) -> Result<(usize, Option<Stride>), Halt> {
+        stride: StepSize,
+    ) -> Result<(usize, Option<StepSize>), UpkeepHalt> {
         let count = ids.len();
         match self.step(async move |tx| rows::drop_old(tx, kind, &ids, before).await).await? {
             Some(done) => {
@@ -116,23 +116,23 @@ impl Hand {
     }
 
     /// As with rows; the stride counts events.
-    async fn let_go(&mut self, runs: Vec<i64>, stride: Stride) -> Result<(usize, Option<Stride>), Halt> {
+    async fn let_go(&mut self, runs: Vec<i64>, stride: StepSize) -> Result<(usize, Option<StepSize>), UpkeepHalt> {
         let runs: Vec<RunId> = runs.into_iter().map(RunId).collect();
         let (events, now) = (stride.size(), self.clock.now());
         match self.step(async move |tx| journals::let_go(tx, &runs, events, now).await).await? {
             Some(done) => {
-                self.gone(Kind::Journals.name(), done.output.runs as u64);
+                self.gone(OldRowKind::Journals.name(), done.output.runs as u64);
                 Ok((done.output.runs, Some(stride.after(done.held))))
             }
             None => Ok((0, stride.shorter())),
         }
     }
 
-    async fn loose_texts(&mut self) -> Result<(), Halt> {
+    async fn loose_texts(&mut self) -> Result<(), UpkeepHalt> {
         let mut after = String::new();
         loop {
             let page = self.store.read(async |tx| blobs::look_through(tx, &after, WINDOW).await).await?;
-            let mut stride = Stride::new(50, ROWS_MAX);
+            let mut stride = StepSize::new(50, ROWS_MAX);
             let mut loose = page.loose;
             while !loose.is_empty() {
                 let count = loose.len().min(usize::try_from(stride.size()).unwrap_or(1));
@@ -156,8 +156,8 @@ impl Hand {
         }
     }
 
-    async fn merge(&mut self, index: Index) -> Result<(), Halt> {
-        let mut stride = Stride::new(16, MERGE_MAX);
+    async fn merge(&mut self, index: FullTextIndex) -> Result<(), UpkeepHalt> {
+        let mut stride = StepSize::new(16, MERGE_MAX);
         for _ in 0..MERGES_MAX {
             let most = stride.size();
             match self.step(async move |tx| pages::merge(tx, index, most).await).await? {
@@ -172,9 +172,9 @@ impl Hand {
         Ok(())
     }
 
-    async fn give_back(&mut self) -> Result<(), Halt> {
+    async fn give_back(&mut self) -> Result<(), UpkeepHalt> {
         let pages = self.store.read(pages::count).await?;
-        let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(128, PAGES_MAX));
+        let (mut left, mut stride) = (surplus(pages.all, pages.free), StepSize::new(128, PAGES_MAX));
         while left > 0 {
             let most = stride.size().min(left);
             match self.step(async move |tx| pages::give_back(tx, most).await).await? {

@@ -5,24 +5,24 @@ use std::sync::Mutex;
 use tempfile::TempDir;
 
 use super::*;
-use crate::daemon::upkeep::disk::Watch;
-use hob_agent::replay::load::{self, Found};
-use hob_core::domain::condition::{Conditions, Part};
+use crate::daemon::upkeep::disk::DiskMonitor;
+use hob_agent::replay::load::{self, LoadOutcome};
+use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::space::Space;
-use hob_core::policy::upkeep::Room;
+use hob_core::policy::upkeep::DiskState;
 use hob_store::upkeep::journals;
-use hob_store::upkeep::newest;
-use hob_store::upkeep::pages::{self, Pages};
-use hob_store::{Pace, Tx};
+use hob_store::upkeep::latest_message;
+use hob_store::upkeep::pages::{self, PageCounts};
+use hob_store::{SchedulingMode, Tx};
 
 /// The thousandth day.
 const NOW: i64 = 1_000 * DAY;
 const DAY: i64 = 24 * 3600 * 1_000;
 
-struct At;
+struct FixedClock;
 
-impl Clock for At {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millisecond(NOW).unwrap()
     }
@@ -39,15 +39,15 @@ async fn column(tx: &mut Tx, sql: &'static str) -> Result<Vec<String>, StoreErro
     Ok(sqlx::query_scalar(sql).fetch_all(tx).await?)
 }
 
-struct Bench {
+struct Harness {
     store: Store,
     home: TempDir,
 }
 
-impl Bench {
+impl Harness {
     async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let bench = Self { store, home };
         bench
             .sql(
@@ -97,8 +97,8 @@ impl Bench {
         .await;
     }
 
-    async fn round(&self, keep: &Keep) -> Round {
-        let hand = Hand::new(self.store.clone(), Arc::new(At), CancellationToken::new());
+    async fn round(&self, keep: &RetentionPeriods) -> UpkeepRound {
+        let hand = UpkeepWorker::new(self.store.clone(), Arc::new(FixedClock), CancellationToken::new());
         round::round(hand, keep).await.unwrap()
     }
 }
@@ -109,7 +109,7 @@ fn days(count: i64) -> Option<SignedDuration> {
 
 #[tokio::test]
 async fn n12_what_is_old_goes_and_what_is_needed_stays() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     for (id, state, day) in [(1, "completed", 100), (2, "waiting", 100), (3, "failed", 995), (4, "completed", 999)] {
         bench.run(id, state, day).await;
     }
@@ -129,7 +129,8 @@ async fn n12_what_is_old_goes_and_what_is_needed_stays() {
             "a".repeat(64),
         ))
         .await;
-    let keep = Keep { journals: days(30), outbox: days(30), claims: days(30), calls: days(100), signals: days(1) };
+    let keep =
+        RetentionPeriods { journals: days(30), outbox: days(30), claims: days(30), calls: days(100), signals: days(1) };
     let round = bench.round(&keep).await;
     let gone: Vec<(&str, u64)> = round.gone.iter().map(|(what, count)| (*what, *count)).collect();
     // Of the first run alone: the second waits, the others are young.
@@ -157,47 +158,48 @@ async fn n12_what_is_old_goes_and_what_is_needed_stays() {
         bench.texts("SELECT state FROM runs WHERE let_go_at IS NOT NULL AND state_hash IS NULL").await,
         ["completed"]
     );
-    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), Found::LetGo);
-    assert!(matches!(bench.store.read(async |tx| load::load(tx, RunId(4)).await).await.unwrap(), Found::Run(_)));
+    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), LoadOutcome::LetGo);
+    assert!(matches!(bench.store.read(async |tx| load::load(tx, RunId(4)).await).await.unwrap(), LoadOutcome::Run(_)));
     let again = bench.round(&keep).await;
-    assert_eq!((again.gone.len(), again.ended), (0, Some(At.now())));
+    assert_eq!((again.gone.len(), again.ended), (0, Some(FixedClock.now())));
     // Kept for ever is kept.
     bench.run(5, "completed", 1).await;
     bench.run(6, "completed", 999).await;
-    assert_eq!(bench.round(&Keep::default()).await.gone.len(), 0);
+    assert_eq!(bench.round(&RetentionPeriods::default()).await.gone.len(), 0);
     bench.store.close().await;
 }
 
 /// A journal is let go in slices; between two of them it counts as gone.
 #[tokio::test]
 async fn n12_a_long_journal_goes_in_slices() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     bench.run(1, "completed", 1).await;
     bench.run(2, "completed", 1).await;
     let step = async |events| {
-        let unit = async move |tx: &mut Tx| journals::let_go(tx, &[RunId(1), RunId(2)], events, At.now()).await;
+        let unit = async move |tx: &mut Tx| journals::let_go(tx, &[RunId(1), RunId(2)], events, FixedClock.now()).await;
         bench.store.write(unit).await.unwrap()
     };
     let gone = step(2).await;
     assert_eq!((gone.runs, gone.events), (0, 2));
-    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), Found::LetGo);
+    assert_eq!(bench.store.read(async |tx| load::load(tx, RunId(1)).await).await.unwrap(), LoadOutcome::LetGo);
     assert_eq!(
         bench.texts("SELECT run_id || ':' || seq FROM run_events ORDER BY 1").await,
         ["1:1", "2:1", "2:2", "2:3"]
     );
     // As after a crash: the next round finds it and goes on.
-    let keep = Keep { journals: days(30), ..Keep::default() };
+    let keep = RetentionPeriods { journals: days(30), ..RetentionPeriods::default() };
     assert_eq!(bench.round(&keep).await.gone["journals"], 2);
     assert!(bench.texts("SELECT run_id || '' FROM run_events").await.is_empty());
     bench.run(3, "waiting", 1).await;
-    let gone = bench.store.write(async |tx| journals::let_go(tx, &[RunId(3)], 9, At.now()).await).await.unwrap();
+    let gone =
+        bench.store.write(async |tx| journals::let_go(tx, &[RunId(3)], 9, FixedClock.now()).await).await.unwrap();
     assert_eq!(gone.events, 0, "a run that is not over keeps its journal, whoever says so");
     bench.store.close().await;
 }
 
 #[tokio::test]
 async fn n12_free_pages_are_given_back_and_indexes_merged() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
         INSERT INTO blobs (hash, text) SELECT 'b' || i, printf('%.*c', 2000, 'x') FROM n";
     bench.sql(rows).await;
@@ -209,10 +211,10 @@ async fn n12_free_pages_are_given_back_and_indexes_merged() {
             )
             .await;
     }
-    let full: Pages = bench.store.read(pages::count).await.unwrap();
-    let round = bench.round(&Keep::default()).await;
+    let full: PageCounts = bench.store.read(pages::count).await.unwrap();
+    let round = bench.round(&RetentionPeriods::default()).await;
     assert_eq!(round.gone["texts"], 4_000);
-    let after: Pages = bench.store.read(pages::count).await.unwrap();
+    let after: PageCounts = bench.store.read(pages::count).await.unwrap();
     assert!(after.all < full.all / 2 && round.pages_freed > 1_000, "{full:?} {after:?} {round:?}");
     assert_eq!(round.pages, (after.all.unsigned_abs(), after.free.unsigned_abs()));
     assert_eq!(bench.texts("SELECT count(*) || '' FROM facts_fts WHERE facts_fts MATCH 'garden'").await, ["20"]);
@@ -226,7 +228,7 @@ async fn n12_free_pages_are_given_back_and_indexes_merged() {
 async fn n12_an_old_file_is_brought_into_shape() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     // The size of a page, and whether free ones can be given back.
     let form = |path: &Path| {
         let file = std::fs::read(path).unwrap();
@@ -237,10 +239,10 @@ async fn n12_an_old_file_is_brought_into_shape() {
     let old = "PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; PRAGMA page_size = 4096; VACUUM; PRAGMA journal_mode = WAL;";
     sqlx::raw_sql(old).execute(&mut raw).await.unwrap();
     sqlx::raw_sql("BEGIN; SELECT count(*) FROM blobs;").execute(&mut raw).await.unwrap();
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     assert_eq!(form(&path), (4_096, 0), "somebody reads it");
     sqlx::Connection::close(raw).await.unwrap();
-    let store = Store::open(&path, Pace::Threaded).await.unwrap();
+    let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
     let text = "INSERT INTO blobs (hash, text) VALUES ('a', 'b')";
     store.write(async move |tx| run(tx, text).await).await.unwrap();
     assert_eq!(store.read(async |tx| column(tx, "SELECT text FROM blobs").await).await.unwrap(), ["b"]);
@@ -258,8 +260,8 @@ async fn endless(tx: &mut Tx) -> Result<(), StoreError> {
 
 #[tokio::test]
 async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
-    let bench = Bench::new().await;
-    let step = bench.store.step(endless, Manner::Transaction, Duration::from_millis(20));
+    let bench = Harness::new().await;
+    let step = bench.store.step(endless, StepMode::Transaction, Duration::from_millis(20));
     let text = "INSERT INTO blobs (hash, text) VALUES ('mine', 'x')";
     let write = bench.store.write(async move |tx| run(tx, text).await);
     let (given_up, written) = tokio::join!(step, write);
@@ -272,13 +274,13 @@ async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
     bench.sql(slow).await;
     let done = bench
         .store
-        .step(async |tx| pages::give_back(tx, 1).await, Manner::Transaction, Duration::from_secs(5))
+        .step(async |tx| pages::give_back(tx, 1).await, StepMode::Transaction, Duration::from_secs(5))
         .await
         .unwrap();
     assert!((0..=1).contains(&done.output));
     bench.store.close().await;
     let closed =
-        bench.store.step(async |tx| pages::give_back(tx, 1).await, Manner::Transaction, Duration::from_secs(5)).await;
+        bench.store.step(async |tx| pages::give_back(tx, 1).await, StepMode::Transaction, Duration::from_secs(5)).await;
     assert!(matches!(closed, Err(StoreError::Closed)));
 }
 
@@ -286,7 +288,7 @@ async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
 #[tokio::test]
 async fn n12_the_log_is_folded_and_cut() {
     use hob_store::upkeep::log;
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let log = bench.home.path().join("hob.db-wal");
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('a', printf('%.*c', 3000000, 'x'))").await;
     assert!(std::fs::metadata(&log).unwrap().len() > 2_000_000);
@@ -296,20 +298,20 @@ async fn n12_the_log_is_folded_and_cut() {
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('b', printf('%.*c', 3000000, 'x'))").await;
     let folded = bench.store.fold().await.unwrap();
     assert!(!folded.is_whole() && folded.folded > 0, "{folded:?}");
-    let cut = bench.store.step(log::cut, Manner::Bare, STEP_MAX).await.unwrap();
+    let cut = bench.store.step(log::cut, StepMode::Bare, STEP_MAX).await.unwrap();
     assert!(!cut.output && cut.held < Duration::from_secs(2), "it does not wait for a reader: {:?}", cut.held);
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
     sqlx::Connection::close(reader).await.unwrap();
     assert!(bench.store.fold().await.unwrap().is_whole());
-    assert!(bench.store.step(log::cut, Manner::Bare, STEP_MAX).await.unwrap().output);
+    assert!(bench.store.step(log::cut, StepMode::Bare, STEP_MAX).await.unwrap().output);
     assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);
     bench.store.close().await;
 }
 
 /// A disk as a test wants it.
-struct Disk(Mutex<io::Result<u64>>);
+struct FakeDisk(Mutex<io::Result<u64>>);
 
-impl Space for Disk {
+impl Space for FakeDisk {
     fn free(&self, _folder: &Path) -> io::Result<u64> {
         match &*self.0.lock().unwrap() {
             Ok(free) => Ok(*free),
@@ -320,37 +322,37 @@ impl Space for Disk {
 
 #[tokio::test]
 async fn n9_a_low_disk_is_told_big_work_refused_and_it_mends_by_itself() {
-    let bench = Bench::new().await;
-    let (disk, conditions) = (Arc::new(Disk(Mutex::new(Ok(600 << 20)))), Conditions::default());
+    let bench = Harness::new().await;
+    let (disk, conditions) = (Arc::new(FakeDisk(Mutex::new(Ok(600 << 20)))), Conditions::default());
     let contents = Contents::of(bench.home.path());
-    let watch = Watch {
+    let watch = DiskMonitor {
         store: bench.store.clone(),
         space: Arc::clone(&disk) as _,
         conditions: conditions.clone(),
-        clock: Arc::new(At),
+        clock: Arc::new(FixedClock),
         contents: contents.clone(),
         folder: "/d".into(),
         low: 512 << 20,
     };
     let large = vec![0; (1 << 20) + 1];
     let set = |free| *disk.0.lock().unwrap() = free;
-    let mut room = watch.look(Room::default());
-    assert!(room == Room::Ample && !conditions.has(&Part::Disk));
+    let mut room = watch.look(DiskState::default());
+    assert!(room == DiskState::Ample && !conditions.has(&SystemPart::Disk));
     set(Ok(511 << 20));
     room = watch.look(room);
-    insta::assert_snapshot!(conditions.all()[&Part::Disk].to_string(), @"less than 512 MB are free on the disk of /d; free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search by meaning; messages are answered");
+    insta::assert_snapshot!(conditions.all()[&SystemPart::Disk].to_string(), @"less than 512 MB are free on the disk of /d; free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search by meaning; messages are answered");
     assert_eq!(contents.keep_now(&large).unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert!(contents.keep_now(b"small").is_ok());
     // What cannot be looked at is no news.
     set(Err(io::ErrorKind::NotFound.into()));
     room = watch.look(room);
-    assert!(conditions.has(&Part::Disk));
+    assert!(conditions.has(&SystemPart::Disk));
     set(Ok(600 << 20));
     room = watch.look(room);
-    assert!(room == Room::Low, "it does not flicker");
+    assert!(room == DiskState::Low, "it does not flicker");
     set(Ok(700 << 20));
     room = watch.look(room);
-    assert!(room == Room::Ample && !conditions.has(&Part::Disk));
+    assert!(room == DiskState::Ample && !conditions.has(&SystemPart::Disk));
     assert!(contents.keep_now(&large).is_ok());
     bench.store.close().await;
 }
@@ -358,8 +360,9 @@ async fn n9_a_low_disk_is_told_big_work_refused_and_it_mends_by_itself() {
 #[test]
 fn n12_what_is_kept_is_what_the_config_says() {
     let config: UpkeepConfig = toml::from_str("journals_days = 30\noutbox_days = 0").unwrap();
-    let keep = Keep { journals: days(30), outbox: None, claims: days(365), calls: days(400), signals: days(1) };
-    assert_eq!(Keep::of(&config), keep);
+    let keep =
+        RetentionPeriods { journals: days(30), outbox: None, claims: days(365), calls: days(400), signals: days(1) };
+    assert_eq!(RetentionPeriods::of(&config), keep);
     assert_eq!(config.validate(), []);
     let short: UpkeepConfig = toml::from_str("outbox_days = 1\nclaims_days = 13\ncalls_days = 61").unwrap();
     let keys: Vec<String> = short.validate().into_iter().map(|finding| finding.key).collect();
@@ -391,10 +394,10 @@ fn n12_a_clock_far_ahead_of_all_messages_is_not_believed() {
 
 #[tokio::test]
 async fn n12_the_newest_message_is_the_one_that_came_last() {
-    let bench = Bench::new().await;
-    assert_eq!(bench.store.read(newest::message_at).await.unwrap(), None);
+    let bench = Harness::new().await;
+    assert_eq!(bench.store.read(latest_message::message_at).await.unwrap(), None);
     bench.run(1, "completed", 20).await;
     bench.run(2, "completed", 10).await;
-    assert_eq!(bench.store.read(newest::message_at).await.unwrap().unwrap().as_millisecond(), 10 * DAY);
+    assert_eq!(bench.store.read(latest_message::message_at).await.unwrap().unwrap().as_millisecond(), 10 * DAY);
     bench.store.close().await;
 }

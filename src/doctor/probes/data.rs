@@ -7,59 +7,59 @@ use jiff::tz::TimeZone;
 
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
-use crate::doctor::Patient;
-use crate::doctor::rules::data::{self, Backups, Daemon, Scheduled};
+use crate::doctor::DoctorInputs;
+use crate::doctor::rules::data::{self, BackupState, DaemonState, ScheduleState};
 use crate::doctor::rules::finding::{Check, Finding};
 use hob_core::policy::schedule::Rule;
 use hob_store::backup::archives;
+use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
 use hob_store::inspect::inspect;
 use hob_store::lock::holder;
-use hob_store::reader::Reader;
 use hob_store::{Tx, schedules};
-use hob_web::ask::{AskError, ask};
+use hob_web::local_client::{AskError, ask};
 
 /// How long a running Hob may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 /// So many schedules are looked through.
 const SCHEDULES_MAX: i64 = 10_000;
 
-fn home(patient: &Patient) -> Option<&Path> {
+fn home(patient: &DoctorInputs) -> Option<&Path> {
     patient.data_dir.as_deref().ok()
 }
 
-pub(in crate::doctor) async fn database(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn database(patient: &DoctorInputs) -> Vec<Finding> {
     let Some(dir) = home(patient) else { return Vec::new() };
     data::database(&inspect(&dir.join(DATABASE), patient.live).await)
 }
 
-pub(in crate::doctor) async fn daemon(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn daemon(patient: &DoctorInputs) -> Vec<Finding> {
     let Some(dir) = home(patient).map(Path::to_owned) else { return Vec::new() };
     let looked = tokio::task::spawn_blocking(move || look_for_daemon(&dir)).await;
-    data::daemon(&looked.unwrap_or_else(|error| Daemon::Unknown { why: error.to_string() }))
+    data::daemon(&looked.unwrap_or_else(|error| DaemonState::Unknown { why: error.to_string() }))
 }
 
-fn look_for_daemon(dir: &Path) -> Daemon {
+fn look_for_daemon(dir: &Path) -> DaemonState {
     let holder = match holder(dir) {
         Ok(holder) => holder,
-        Err(error) => return Daemon::Unknown { why: error.to_string() },
+        Err(error) => return DaemonState::Unknown { why: error.to_string() },
     };
     match (ask(dir, "/health", ANSWERS_WITHIN), holder) {
-        (Ok(answer), pid) => Daemon::Answers { pid, ready: answer.status == 200 },
-        (Err(AskError::NotRunning | AskError::Place(_)), None) => Daemon::Absent,
-        (Err(AskError::NotRunning), Some(pid)) => Daemon::Silent { pid, why: "there is no socket".to_owned() },
-        (Err(error), Some(pid)) => Daemon::Silent { pid, why: error.to_string() },
-        (Err(error), None) => Daemon::Unknown { why: error.to_string() },
+        (Ok(answer), pid) => DaemonState::Answers { pid, ready: answer.status == 200 },
+        (Err(AskError::NotRunning | AskError::Place(_)), None) => DaemonState::Absent,
+        (Err(AskError::NotRunning), Some(pid)) => DaemonState::Silent { pid, why: "there is no socket".to_owned() },
+        (Err(error), Some(pid)) => DaemonState::Silent { pid, why: error.to_string() },
+        (Err(error), None) => DaemonState::Unknown { why: error.to_string() },
     }
 }
 
-async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<Scheduled>, StoreError> {
+async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<ScheduleState>, StoreError> {
     let rows = schedules::list(tx, None, SCHEDULES_MAX).await?;
     let scheduled = rows.into_iter().map(|row| {
         let rule = serde_json::from_str::<Rule>(&row.rule).err().map(|error| format!("its rule: {error}"));
         let zone = TimeZone::get(&row.zone).err().map(|error| format!("its time zone: {error}"));
         let late = row.next_at.map(|next| u64::try_from(now - next).unwrap_or(0));
-        Scheduled {
+        ScheduleState {
             id: row.id.0,
             state: row.state,
             why: row.why,
@@ -70,7 +70,7 @@ async fn read_schedules(tx: &mut Tx, now: i64) -> Result<Vec<Scheduled>, StoreEr
     Ok(scheduled.collect())
 }
 
-pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn schedules(patient: &DoctorInputs) -> Vec<Finding> {
     let Some(dir) = home(patient) else { return Vec::new() };
     let now = patient.clock.now().as_millisecond();
     let read = async { Reader::open(&dir.join(DATABASE)).await?.read(async |tx| read_schedules(tx, now).await).await };
@@ -82,12 +82,12 @@ pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
     }
 }
 
-pub(in crate::doctor) fn backup(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) fn backup(patient: &DoctorInputs) -> Vec<Finding> {
     let (Some(dir), Some(config)) = (home(patient), patient.config()) else { return Vec::new() };
     let to = folder(dir, config.backup.dir.as_ref());
     let now = patient.clock.now();
     let age = archives::newest_in(&to, dir, now).map(|made| now.duration_since(made));
-    data::backup(&Backups {
+    data::backup(&BackupState {
         folder: &to,
         every_hours: config.backup.every_hours,
         newest: age.map(|age| Duration::from_secs(u64::try_from(age.as_secs()).unwrap_or(0))),

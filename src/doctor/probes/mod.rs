@@ -3,6 +3,6 @@
 //! Never: a judgement. That is the rules'.
 
 pub(super) mod data;
-pub(super) mod house;
-pub(super) mod reach;
+pub(super) mod host;
+pub(super) mod network;
 pub(super) mod tools;

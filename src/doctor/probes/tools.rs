@@ -11,72 +11,76 @@ use tokio_util::task::TaskTracker;
 use crate::daemon::memory::{objection, source};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
-use crate::doctor::Patient;
+use crate::doctor::DoctorInputs;
 use crate::doctor::rules::finding::{Check, Finding};
-use crate::doctor::rules::reach::{self, Embedding};
+use crate::doctor::rules::network::{self, EmbeddingState};
 use hob_config::Config;
-use hob_memory::upkeep::source::Leave;
-use hob_memory::upkeep::{Opener as _, Unprepared};
-use hob_tools::leftovers::Leftovers;
+use hob_memory::upkeep::source::FetchPermission;
+use hob_memory::upkeep::{EmbedderOpener as _, PrepareError};
 use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::settings::Settings;
-use hob_tools::mcp::{Place, probe};
+use hob_tools::mcp::{ServerContext, probe};
+use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::sandbox::Sandbox;
 
 /// How long a server's process is waited for at the end.
 const END: Duration = Duration::from_secs(5);
 
-pub(in crate::doctor) async fn sandbox(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn sandbox(patient: &DoctorInputs) -> Vec<Finding> {
     let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
     if !data_dir.exists() {
         return vec![Finding::note(Check::Sandbox, "tried at the first start, which makes the folder for it")];
     }
     let sandbox = looked(patient, config, data_dir).await;
-    let outside = toolset::own::outside(config);
+    let outside = toolset::own_programs::outside(config);
     let outside = (!outside.is_empty())
         .then(|| Finding::note(Check::Sandbox, format!("outside by the config: {}", outside.join(", "))));
-    std::iter::once(reach::sandbox(sandbox.strength(), config.terminal.enabled)).chain(outside).collect()
+    std::iter::once(network::sandbox(sandbox.strength(), config.terminal.enabled)).chain(outside).collect()
 }
 
-async fn looked(patient: &Patient, config: &Config, data_dir: &Path) -> Sandbox {
+async fn looked(patient: &DoctorInputs, config: &Config, data_dir: &Path) -> Sandbox {
     let workspace = toolset::workspace(config, data_dir);
     let file = patient.loaded.as_ref().and_then(|loaded| loaded.path.as_deref());
     Box::pin(toolset::terminal::look(&config.terminal, &workspace, (data_dir, file, &patient.environment))).await
 }
 
-pub(in crate::doctor) async fn embeddings(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn embeddings(patient: &DoctorInputs) -> Vec<Finding> {
     let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
     let config = &config.memory.embedding;
     let objection = objection(config, &patient.environment);
     // Nothing is fetched by a look.
-    let Some(source) = source(config, data_dir, Leave::No(String::new())) else {
-        return vec![reach::embedding(&Embedding::Off)];
+    let Some(source) = source(config, data_dir, FetchPermission::No(String::new())) else {
+        return vec![network::embedding(&EmbeddingState::Off)];
     };
     let found = match source.prepare(&|_told| {}).await {
-        Err(Unprepared::Forbidden(_)) => Embedding::Unfetched { objection },
-        Err(Unprepared::Failed(error)) => Embedding::Broken { why: error.to_string() },
+        Err(PrepareError::Forbidden(_)) => EmbeddingState::Unfetched { objection },
+        Err(PrepareError::Failed(error)) => EmbeddingState::Broken { why: error.to_string() },
         Ok(()) => match source.open().await {
-            Ok(embedder) => Embedding::Ready { name: embedder.model().name.clone() },
-            Err(error) => Embedding::Broken { why: error.to_string() },
+            Ok(embedder) => EmbeddingState::Ready { name: embedder.model().name.clone() },
+            Err(error) => EmbeddingState::Broken { why: error.to_string() },
         },
     };
-    vec![reach::embedding(&found)]
+    vec![network::embedding(&found)]
 }
 
-pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
+pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
     let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
     let servers: Vec<Settings> = config.mcp.iter().map(|(name, config)| settings(name, config, data_dir)).collect();
     if servers.is_empty() {
         return vec![Finding::ok(Check::Mcp, "no server is configured")];
     }
     if !patient.live {
-        let known = |server: &Settings| reach::mcp_known(&server.name, probe::known(server, data_dir));
+        let known = |server: &Settings| network::mcp_known(&server.name, probe::known(server, data_dir));
         return servers.iter().map(known).collect();
     }
-    let place = Place {
+    let place = ServerContext {
         data_dir: data_dir.clone(),
-        leftovers: Leftovers::of(data_dir),
-        walls: toolset::own::grounds(&config.terminal, &looked(patient, config, data_dir).await.into(), data_dir),
+        leftovers: ProcessReaper::of(data_dir),
+        walls: toolset::own_programs::grounds(
+            &config.terminal,
+            &looked(patient, config, data_dir).await.into(),
+            data_dir,
+        ),
         clock: Arc::clone(&patient.clock),
         rng: Arc::clone(&patient.rng),
         tracker: TaskTracker::new(),
@@ -88,7 +92,7 @@ pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
         async move {
             let seen = Box::pin(probe::look(server, place)).await;
             let seen = seen.map(|seen| (seen.tools.len(), seen.took)).map_err(|error| error.to_string());
-            reach::mcp(&server.name, &seen)
+            network::mcp(&server.name, &seen)
         }
     });
     let found = join_all(looked).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::doctor::rules::finding::{Check, Finding};
 use crate::doctor::rules::{size, span};
 use hob_store::error::StoreError;
-use hob_store::inspect::Inspected;
+use hob_store::inspect::InspectionReport;
 
 /// A log that large is not folded into the database any more: somebody reads without an end.
 const LOG_WARN: u64 = 64 << 20;
@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_secs(3_600);
 
 /// The database, as it was looked at.
 #[must_use]
-pub fn database(inspected: &Result<Inspected, StoreError>) -> Vec<Finding> {
+pub fn database(inspected: &Result<InspectionReport, StoreError>) -> Vec<Finding> {
     let found = match inspected {
         Err(StoreError::Missing(path)) => {
             return vec![Finding::note(
@@ -74,7 +74,7 @@ pub fn database(inspected: &Result<Inspected, StoreError>) -> Vec<Finding> {
 
 /// What is known of the Hob that uses the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Daemon {
+pub enum DaemonState {
     /// Nobody does.
     Absent,
     /// It answers.
@@ -100,29 +100,29 @@ pub enum Daemon {
 
 /// Whether Hob runs.
 #[must_use]
-pub fn daemon(daemon: &Daemon) -> Vec<Finding> {
+pub fn daemon(daemon: &DaemonState) -> Vec<Finding> {
     let process = |pid: &Option<String>| pid.as_ref().map_or_else(String::new, |pid| format!(" (pid {pid})"));
     vec![match daemon {
-        Daemon::Absent => Finding::note(Check::Daemon, "Hob is not running"),
-        Daemon::Answers { pid, ready: true } => {
+        DaemonState::Absent => Finding::note(Check::Daemon, "Hob is not running"),
+        DaemonState::Answers { pid, ready: true } => {
             Finding::ok(Check::Daemon, format!("Hob runs{} and is ready", process(pid)))
         }
-        Daemon::Answers { pid, ready: false } => Finding::warn(
+        DaemonState::Answers { pid, ready: false } => Finding::warn(
             Check::Daemon,
             format!("Hob runs{}, and is not ready", process(pid)),
             "`hob health` says what is missing",
         ),
-        Daemon::Silent { pid, why } => {
+        DaemonState::Silent { pid, why } => {
             let fix = "wait a moment, if it starts or stops just now; else look at its log, and restart it";
             Finding::fail(Check::Daemon, format!("Hob runs (pid {pid}), but cannot be asked: {why}"), fix)
         }
-        Daemon::Unknown { why } => Finding::fail(Check::Daemon, why.clone(), "run as the user that Hob runs as"),
+        DaemonState::Unknown { why } => Finding::fail(Check::Daemon, why.clone(), "run as the user that Hob runs as"),
     }]
 }
 
 /// A schedule, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scheduled {
+pub struct ScheduleState {
     /// Its number.
     pub id: i64,
     /// `active`, `paused` or `done`.
@@ -137,9 +137,9 @@ pub struct Scheduled {
 
 /// What is to be done later.
 #[must_use]
-pub fn schedules(all: &[Scheduled], is_running: bool) -> Vec<Finding> {
+pub fn schedules(all: &[ScheduleState], is_running: bool) -> Vec<Finding> {
     let mut found = Vec::new();
-    for Scheduled { id, state, why, unreadable, late } in all {
+    for ScheduleState { id, state, why, unreadable, late } in all {
         if let Some(unreadable) = unreadable.as_ref().filter(|_| state != "done") {
             let fix = format!("delete it (`/schedules delete {id}`) and set it up again");
             found.push(Finding::fail(Check::Schedules, format!("schedule {id} cannot be read: {unreadable}"), fix));
@@ -160,7 +160,7 @@ pub fn schedules(all: &[Scheduled], is_running: bool) -> Vec<Finding> {
 
 /// What is known of backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backups<'a> {
+pub struct BackupState<'a> {
     /// Where they are.
     pub folder: &'a Path,
     /// Hours between two; 0: Hob makes none by itself.
@@ -175,7 +175,7 @@ pub struct Backups<'a> {
 
 /// Backups.
 #[must_use]
-pub fn backup(facts: &Backups<'_>) -> Vec<Finding> {
+pub fn backup(facts: &BackupState<'_>) -> Vec<Finding> {
     let folder = facts.folder.display();
     let by_itself = "let Hob make them: `every_hours = 24` in [backup]";
     if !facts.is_needed {
@@ -222,18 +222,18 @@ mod tests {
         findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
-    fn whole() -> Inspected {
-        Inspected { schema: 14, known: 14, complaints: Vec::new(), loose: 0, bytes: 3_000_000, log_bytes: 0 }
+    fn whole() -> InspectionReport {
+        InspectionReport { schema: 14, known: 14, complaints: Vec::new(), loose: 0, bytes: 3_000_000, log_bytes: 0 }
     }
 
     #[test]
     fn n12_the_database() {
         let all = [
             Ok(whole()),
-            Ok(Inspected { schema: 13, ..whole() }),
-            Ok(Inspected { schema: 99, ..whole() }),
-            Ok(Inspected { complaints: vec!["page 3: never used".to_owned()], loose: 2, ..whole() }),
-            Ok(Inspected { log_bytes: 70 << 20, ..whole() }),
+            Ok(InspectionReport { schema: 13, ..whole() }),
+            Ok(InspectionReport { schema: 99, ..whole() }),
+            Ok(InspectionReport { complaints: vec!["page 3: never used".to_owned()], loose: 2, ..whole() }),
+            Ok(InspectionReport { log_bytes: 70 << 20, ..whole() }),
             Err(StoreError::Missing("/d/hob.db".to_owned())),
             Err(StoreError::Damaged("file is not a database".to_owned())),
         ];
@@ -254,11 +254,11 @@ mod tests {
     fn n12_whether_it_runs() {
         let pid = || "7".to_owned();
         let all = [
-            Daemon::Absent,
-            Daemon::Answers { pid: Some(pid()), ready: true },
-            Daemon::Answers { pid: None, ready: false },
-            Daemon::Silent { pid: pid(), why: "there is no socket".to_owned() },
-            Daemon::Unknown { why: "hob.lock cannot be read".to_owned() },
+            DaemonState::Absent,
+            DaemonState::Answers { pid: Some(pid()), ready: true },
+            DaemonState::Answers { pid: None, ready: false },
+            DaemonState::Silent { pid: pid(), why: "there is no socket".to_owned() },
+            DaemonState::Unknown { why: "hob.lock cannot be read".to_owned() },
         ];
         insta::assert_snapshot!(all.map(|all| shown(&daemon(&all))).join("\n"), @r"
         note daemon: Hob is not running
@@ -272,16 +272,16 @@ mod tests {
     #[test]
     fn n12_schedules() {
         let schedule =
-            |id, state: &str| Scheduled { id, state: state.to_owned(), why: None, unreadable: None, late: None };
-        let late = Scheduled { late: Some(Duration::from_secs(8_000)), ..schedule(2, "active") };
+            |id, state: &str| ScheduleState { id, state: state.to_owned(), why: None, unreadable: None, late: None };
+        let late = ScheduleState { late: Some(Duration::from_secs(8_000)), ..schedule(2, "active") };
         assert!(shown(&schedules(&[], true)).starts_with("ok   schedules: 0 active"));
         assert!(shown(&schedules(std::slice::from_ref(&late), false)).starts_with("ok "), "nobody runs it");
         let all = [
             schedule(1, "active"),
             late,
-            Scheduled { why: Some("it failed 5 times in a row".to_owned()), ..schedule(3, "paused") },
-            Scheduled { unreadable: Some("zone \"Mars\"".to_owned()), ..schedule(4, "active") },
-            Scheduled { unreadable: Some("its rule".to_owned()), ..schedule(5, "done") },
+            ScheduleState { why: Some("it failed 5 times in a row".to_owned()), ..schedule(3, "paused") },
+            ScheduleState { unreadable: Some("zone \"Mars\"".to_owned()), ..schedule(4, "active") },
+            ScheduleState { unreadable: Some("its rule".to_owned()), ..schedule(5, "done") },
         ];
         insta::assert_snapshot!(shown(&schedules(&all, true)), @r#"
         warn schedules: schedule 2 is late by 2 h; look at the log for what keeps it; restart Hob if nothing does
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn n12_backups() {
-        let facts = |every_hours, days: Option<u64>| Backups {
+        let facts = |every_hours, days: Option<u64>| BackupState {
             folder: Path::new("/b"),
             every_hours,
             newest: days.map(|days| Duration::from_secs(days * 86_400)),
@@ -310,6 +310,6 @@ mod tests {
         ok   backup: the newest is 24 h old
         note backup: they lie on the same disk as the data; `dir` in [backup] puts them elsewhere
         ");
-        assert!(shown(&backup(&Backups { is_needed: false, ..facts(0, None) })).starts_with("note"));
+        assert!(shown(&backup(&BackupState { is_needed: false, ..facts(0, None) })).starts_with("note"));
     }
 }

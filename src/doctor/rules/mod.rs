@@ -4,8 +4,8 @@
 
 pub mod data;
 pub mod finding;
-pub mod house;
-pub mod reach;
+pub mod host;
+pub mod network;
 pub mod service;
 
 use std::time::Duration;

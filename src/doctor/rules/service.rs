@@ -6,7 +6,7 @@ use crate::doctor::rules::finding::{Check, Finding};
 
 /// An installed unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct InstalledUnit {
     /// Its file.
     pub file: PathBuf,
     /// How it is installed anew: `hob service install --user`.
@@ -27,15 +27,15 @@ pub struct Unit {
 
 /// The units.
 #[must_use]
-pub fn service(units: &[Unit]) -> Vec<Finding> {
+pub fn service(units: &[InstalledUnit]) -> Vec<Finding> {
     if units.is_empty() {
         return vec![Finding::note(Check::Service, "Hob is not installed as a service; `hob service install` does it")];
     }
     units.iter().flat_map(unit).collect()
 }
 
-fn unit(unit: &Unit) -> Vec<Finding> {
-    let Unit { file, install, is_ours, starts, binary, is_current, is_watched, lingers } = unit;
+fn unit(unit: &InstalledUnit) -> Vec<Finding> {
+    let InstalledUnit { file, install, is_ours, starts, binary, is_current, is_watched, lingers } = unit;
     let file = file.display();
     let mut found = Vec::new();
     match starts {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn n12_the_unit() {
-        let good = || Unit {
+        let good = || InstalledUnit {
             file: "/u/hob.service".into(),
             install: "hob service install --user",
             is_ours: true,
@@ -84,13 +84,14 @@ mod tests {
             is_watched: true,
             lingers: Some(true),
         };
-        let shown = |units: &[Unit]| service(units).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let shown =
+            |units: &[InstalledUnit]| service(units).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(shown(&[]), @"note service: Hob is not installed as a service; `hob service install` does it");
-        insta::assert_snapshot!(shown(&[good(), Unit { lingers: None, ..good() }]), @r"
+        insta::assert_snapshot!(shown(&[good(), InstalledUnit { lingers: None, ..good() }]), @r"
         ok   service: /u/hob.service starts this binary
         ok   service: /u/hob.service starts this binary
         ");
-        let other = Unit {
+        let other = InstalledUnit {
             starts: Some("/old/hob".into()),
             is_current: false,
             is_watched: false,
@@ -103,7 +104,7 @@ mod tests {
         warn service: /u/hob.service has no WatchdogSec=, so a Hob that hangs is not restarted; add `WatchdogSec=60` with `Type=notify`
         warn service: your services end when you log out; `loginctl enable-linger` lets Hob go on without you
         ");
-        let own = Unit { is_ours: false, is_current: false, starts: None, ..good() };
+        let own = InstalledUnit { is_ours: false, is_current: false, starts: None, ..good() };
         insta::assert_snapshot!(shown(&[own]), @"note service: what /u/hob.service starts cannot be told");
     }
 }

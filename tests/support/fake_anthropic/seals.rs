@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 /// A block of thinking that the server sent, and what it had been asked.
 #[derive(Debug, Clone)]
-pub struct Issued {
+pub struct IssuedThinking {
     block: Value,
     prefix: Value,
 }
 
-impl Issued {
+impl IssuedThinking {
     /// The blocks of an answer to this request.
     pub fn of(blocks: &[Value], body: &Value) -> Vec<Self> {
         let messages = list(&body["messages"]).len();
@@ -18,7 +18,7 @@ impl Issued {
 }
 
 /// Why the thinking in a request is refused, in the words of the API.
-pub fn request(body: &Value, issued: &[Issued]) -> Result<(), String> {
+pub fn request(body: &Value, issued: &[IssuedThinking]) -> Result<(), String> {
     for (at, message) in list(&body["messages"]).iter().enumerate() {
         for (place, block) in list(&message["content"]).iter().enumerate() {
             let kind = block["type"].as_str().unwrap_or_default();

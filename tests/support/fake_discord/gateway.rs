@@ -10,7 +10,7 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::server::Desk;
+use super::server::HandlerContext;
 use super::shapes;
 use super::world::{Session, World};
 use super::{FakeDiscord, Kick, Shared};
@@ -22,7 +22,7 @@ const MESSAGE_CONTENT: u64 = 1 << 15;
 const MAY_READ: u64 = 1 << 18 | 1 << 19;
 
 pub(super) async fn open(
-    State(desk): State<Desk>,
+    State(desk): State<HandlerContext>,
     Query(query): Query<Vec<(String, String)>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -33,7 +33,7 @@ pub(super) async fn open(
     let packed = has("compress", "zlib-stream");
     upgrade.on_upgrade(move |socket| async move {
         let zlib = packed.then(|| ZlibEncoder::new(Vec::new(), flate2::Compression::default()));
-        let mut wire = Wire { socket, zlib, session: None, told: 0, beat_at: Instant::now() };
+        let mut wire = GatewayConnection { socket, zlib, session: None, told: 0, beat_at: Instant::now() };
         desk.shared.with(|world| world.connections += 1);
         if let Some(Some(over)) = desk.down.run_until_cancelled(wire.serve(&desk.shared)).await {
             wire.close(over).await;
@@ -42,7 +42,7 @@ pub(super) async fn open(
 }
 
 /// One connection.
-struct Wire {
+struct GatewayConnection {
     socket: WebSocket,
     zlib: Option<ZlibEncoder<Vec<u8>>>,
     session: Option<String>,
@@ -52,9 +52,9 @@ struct Wire {
 }
 
 /// With which code a connection is closed.
-type Code = u16;
+type CloseCode = u16;
 
-impl Wire {
+impl GatewayConnection {
     async fn send(&mut self, value: &Value) -> Option<()> {
         let text = value.to_string();
         let message = match &mut self.zlib {
@@ -69,7 +69,7 @@ impl Wire {
         self.socket.send(message).await.ok()
     }
 
-    async fn close(mut self, code: Code) {
+    async fn close(mut self, code: CloseCode) {
         let frame = CloseFrame { code, reason: "".into() };
         if self.socket.send(Message::Close(Some(frame))).await.is_err() {
             return;
@@ -79,7 +79,7 @@ impl Wire {
     }
 
     /// Serves until the connection is over; the code to close it with, if any.
-    async fn serve(&mut self, shared: &Shared) -> Option<Code> {
+    async fn serve(&mut self, shared: &Shared) -> Option<CloseCode> {
         let every = shared.peek(|world| world.heartbeat_ms);
         self.send(&json!({ "op": 10, "d": { "heartbeat_interval": every, "_trace": [] }, "s": null, "t": null }))
             .await?;
@@ -107,7 +107,7 @@ impl Wire {
         }
     }
 
-    async fn kicked(&mut self, kick: Kick, shared: &Shared) -> Option<Code> {
+    async fn kicked(&mut self, kick: Kick, shared: &Shared) -> Option<CloseCode> {
         match kick {
             Kick::Drop => None,
             Kick::Close(code) => {
@@ -152,7 +152,7 @@ impl Wire {
     }
 
     /// Takes a frame; whether the connection goes on, or with which code it ends.
-    async fn hear(&mut self, text: &str, shared: &Shared) -> Result<bool, Code> {
+    async fn hear(&mut self, text: &str, shared: &Shared) -> Result<bool, CloseCode> {
         if text.len() > 4_096 {
             return Err(4002);
         }
@@ -185,7 +185,7 @@ impl Wire {
         }
     }
 
-    async fn resume(&mut self, data: &Value, shared: &Shared) -> Result<bool, Code> {
+    async fn resume(&mut self, data: &Value, shared: &Shared) -> Result<bool, CloseCode> {
         let (Some(token), Some(id), Some(seq)) =
             (data["token"].as_str(), data["session_id"].as_str(), data["seq"].as_u64())
         else {
@@ -194,7 +194,7 @@ impl Wire {
         if token != FakeDiscord::TOKEN {
             return Err(4004);
         }
-        enum Goes {
+        enum FrameOutcome {
             On,
             Cut,
             Invalid,
@@ -203,26 +203,26 @@ impl Wire {
         let goes = shared.with(|world| {
             if world.cut_resumes > 0 {
                 world.cut_resumes -= 1;
-                return Goes::Cut;
+                return FrameOutcome::Cut;
             }
             let Some(session) = world.sessions.get_mut(id).filter(|session| !session.gone) else {
-                return Goes::Invalid;
+                return FrameOutcome::Invalid;
             };
             if session.events.last().is_some_and(|(last, ..)| seq > *last) {
-                return Goes::Beyond;
+                return FrameOutcome::Beyond;
             }
             session.push("RESUMED", json!({ "_trace": [] }));
             world.resumed += 1;
-            Goes::On
+            FrameOutcome::On
         });
         match goes {
-            Goes::Cut => Ok(false),
-            Goes::Beyond => Err(4007),
-            Goes::Invalid => {
+            FrameOutcome::Cut => Ok(false),
+            FrameOutcome::Beyond => Err(4007),
+            FrameOutcome::Invalid => {
                 let invalid = json!({ "op": 9, "d": false, "s": null, "t": null });
                 Ok(self.send(&invalid).await.is_some())
             }
-            Goes::On => {
+            FrameOutcome::On => {
                 (self.session, self.told) = (Some(id.to_owned()), seq);
                 Ok(true)
             }
@@ -231,7 +231,7 @@ impl Wire {
 }
 
 /// A new session's id.
-fn identify(world: &mut World, data: &Value) -> Result<String, Code> {
+fn identify(world: &mut World, data: &Value) -> Result<String, CloseCode> {
     let (Some(token), Some(intents)) = (data["token"].as_str(), data["intents"].as_u64()) else { return Err(4002) };
     let properties = ["os", "browser", "device"].iter().all(|key| data["properties"][key].is_string());
     if !properties {

@@ -21,7 +21,7 @@ use super::{FakeDiscord, Fault, Shared, gateway};
 
 /// What the handlers share.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct HandlerContext {
     pub(super) shared: Arc<Shared>,
     /// The server goes away.
     pub(super) down: CancellationToken,
@@ -39,12 +39,12 @@ pub(super) async fn serve(
         .route("/gateway/", any(gateway::open))
         .fallback(answer)
         .layer(DefaultBodyLimit::max(60 << 20))
-        .with_state(Desk { shared, down });
+        .with_state(HandlerContext { shared, down });
     let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     (address, server)
 }
 
-async fn answer(State(desk): State<Desk>, request: Request) -> Response {
+async fn answer(State(desk): State<HandlerContext>, request: Request) -> Response {
     let answer = desk.down.run_until_cancelled(respond(&desk.shared, request)).await;
     answer.unwrap_or_else(cut)
 }

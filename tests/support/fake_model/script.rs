@@ -87,13 +87,13 @@ impl From<Script> for Reply {
 /// A stream, step by step. One that is never finished ends without `[DONE]`.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    steps: Vec<Planned>,
+    steps: Vec<PlannedStep>,
     piece_len: Option<usize>,
     read: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
-enum Planned {
+enum PlannedStep {
     Step(Step),
     Finish(String),
 }
@@ -129,19 +129,19 @@ impl Script {
 
     /// These bytes as they are.
     pub fn raw(mut self, bytes: &[u8]) -> Self {
-        self.steps.push(Planned::Step(Step::Send(Bytes::copy_from_slice(bytes))));
+        self.steps.push(PlannedStep::Step(Step::Send(Bytes::copy_from_slice(bytes))));
         self
     }
 
     /// Waits until the test opens the gate.
     pub fn gate(mut self, gate: &Gate) -> Self {
-        self.steps.push(Planned::Step(Step::Wait(gate.clone())));
+        self.steps.push(PlannedStep::Step(Step::Wait(gate.clone())));
         self
     }
 
     /// Takes its time: to be killed in, never to wait for something.
     pub fn pause(mut self, time: Duration) -> Self {
-        self.steps.push(Planned::Step(Step::Pause(time)));
+        self.steps.push(PlannedStep::Step(Step::Pause(time)));
         self
     }
 
@@ -152,13 +152,13 @@ impl Script {
 
     /// Breaks the connection off.
     pub fn cut(mut self) -> Self {
-        self.steps.push(Planned::Step(Step::Cut));
+        self.steps.push(PlannedStep::Step(Step::Cut));
         self
     }
 
     /// The end: the reason, the usage where it was asked for, `[DONE]`.
     pub fn finish(mut self, reason: &str) -> Self {
-        self.steps.push(Planned::Finish(reason.to_owned()));
+        self.steps.push(PlannedStep::Finish(reason.to_owned()));
         self
     }
 
@@ -200,12 +200,12 @@ impl Script {
     pub(super) fn plan(self, tells_usage: bool) -> Plan {
         let plan = Plan::default().in_pieces(self.piece_len.unwrap_or(usize::MAX));
         self.steps.into_iter().fold(plan, |plan, planned| match planned {
-            Planned::Step(step) => plan.step(step),
-            Planned::Finish(reason) => {
+            PlannedStep::Step(step) => plan.step(step),
+            PlannedStep::Finish(reason) => {
                 let end = Self { read: self.read, ..Self::default() }.end(&reason, tells_usage).steps.into_iter();
                 end.fold(plan, |plan, planned| match planned {
-                    Planned::Step(step) => plan.step(step),
-                    Planned::Finish(_) => unreachable!("an end has none"),
+                    PlannedStep::Step(step) => plan.step(step),
+                    PlannedStep::Finish(_) => unreachable!("an end has none"),
                 })
             }
         })

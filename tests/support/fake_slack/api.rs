@@ -7,18 +7,18 @@ use super::{FakeSlack, blocks};
 
 /// A word of Slack's for no, and what it says besides.
 #[derive(Debug)]
-pub(super) struct No {
+pub(super) struct ApiError {
     pub(super) code: String,
     pub(super) more: Value,
 }
 
-impl No {
+impl ApiError {
     fn new(code: &str) -> Self {
         Self { code: code.to_owned(), more: json!({}) }
     }
 }
 
-type Said = Result<Value, No>;
+type ApiResult = Result<Value, ApiError>;
 
 /// The arguments of a call.
 pub(super) struct Arguments {
@@ -32,8 +32,8 @@ impl Arguments {
         self.fields.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    fn needed(&self, key: &str) -> Result<String, No> {
-        self.text(key).ok_or_else(|| No { code: "invalid_arguments".to_owned(), more: missing(key) })
+    fn needed(&self, key: &str) -> Result<String, ApiError> {
+        self.text(key).ok_or_else(|| ApiError { code: "invalid_arguments".to_owned(), more: missing(key) })
     }
 
     /// Something that is no text; a form has it as JSON in a text.
@@ -85,19 +85,21 @@ const NO_JSON: [&str; 7] = [
 ];
 
 /// Carries a call out.
-pub(super) fn call(world: &mut World, method: &str, token: &str, arguments: &Arguments) -> Said {
-    let Some(needed) = scopes(method) else { return Err(No::new("unknown_method")) };
+pub(super) fn call(world: &mut World, method: &str, token: &str, arguments: &Arguments) -> ApiResult {
+    let Some(needed) = scopes(method) else { return Err(ApiError::new("unknown_method")) };
     match (method == "apps.connections.open", token) {
-        (_, "") => return Err(No::new("not_authed")),
+        (_, "") => return Err(ApiError::new("not_authed")),
         (true, FakeSlack::APP_TOKEN) | (false, FakeSlack::BOT_TOKEN) => {}
-        (true, FakeSlack::BOT_TOKEN) | (false, FakeSlack::APP_TOKEN) => return Err(No::new("not_allowed_token_type")),
-        _ => return Err(No::new("invalid_auth")),
+        (true, FakeSlack::BOT_TOKEN) | (false, FakeSlack::APP_TOKEN) => {
+            return Err(ApiError::new("not_allowed_token_type"));
+        }
+        _ => return Err(ApiError::new("invalid_auth")),
     }
     if !needed.is_empty() && !needed.iter().any(|scope| world.scopes.contains(scope)) {
-        return Err(No { code: "missing_scope".to_owned(), more: json!({"needed": needed[0], "provided": "x"}) });
+        return Err(ApiError { code: "missing_scope".to_owned(), more: json!({"needed": needed[0], "provided": "x"}) });
     }
     if arguments.is_json && NO_JSON.contains(&method) && !arguments.fields.is_empty() {
-        return Err(No { code: "invalid_arguments".to_owned(), more: missing("channel") });
+        return Err(ApiError { code: "invalid_arguments".to_owned(), more: missing("channel") });
     }
     match method {
         "auth.test" => Ok(json!({
@@ -130,40 +132,40 @@ fn open(world: &mut World) -> Value {
     json!({ "url": url })
 }
 
-fn channel<'a>(world: &'a mut World, arguments: &Arguments, key: &str) -> Result<&'a mut Channel, No> {
+fn channel<'a>(world: &'a mut World, arguments: &Arguments, key: &str) -> Result<&'a mut Channel, ApiError> {
     let id = arguments.needed(key)?;
-    world.channels.get_mut(&id).ok_or_else(|| No::new("channel_not_found"))
+    world.channels.get_mut(&id).ok_or_else(|| ApiError::new("channel_not_found"))
 }
 
 /// Text, blocks and metadata of a message that is to be written.
-fn content(arguments: &Arguments) -> Result<(String, Vec<Value>, Option<Value>), No> {
+fn content(arguments: &Arguments) -> Result<(String, Vec<Value>, Option<Value>), ApiError> {
     let text = arguments.text("text").unwrap_or_default();
     let blocks = arguments.value("blocks").unwrap_or_else(|| json!([]));
-    let Value::Array(blocks) = blocks else { return Err(No::new("invalid_blocks_format")) };
+    let Value::Array(blocks) = blocks else { return Err(ApiError::new("invalid_blocks_format")) };
     if text.is_empty() && blocks.is_empty() {
-        return Err(No::new("no_text"));
+        return Err(ApiError::new("no_text"));
     }
     if text.chars().count() > 40_000 {
-        return Err(No::new("msg_too_long"));
+        return Err(ApiError::new("msg_too_long"));
     }
-    blocks::check(&blocks).map_err(|(code, said)| No {
+    blocks::check(&blocks).map_err(|(code, said)| ApiError {
         code: code.to_owned(),
         more: json!({"response_metadata": {"messages": [said]}}),
     })?;
     let metadata = arguments.value("metadata");
     if metadata.as_ref().is_some_and(|data| !data["event_type"].is_string() || !data["event_payload"].is_object()) {
-        return Err(No::new("invalid_metadata_format"));
+        return Err(ApiError::new("invalid_metadata_format"));
     }
     Ok((text, blocks, metadata))
 }
 
-fn post(world: &mut World, arguments: &Arguments) -> Said {
+fn post(world: &mut World, arguments: &Arguments) -> ApiResult {
     let here = channel(world, arguments, "channel")?;
     if !here.member {
-        return Err(No::new("not_in_channel"));
+        return Err(ApiError::new("not_in_channel"));
     }
     if here.archived {
-        return Err(No::new("is_archived"));
+        return Err(ApiError::new("is_archived"));
     }
     let (text, blocks, metadata) = content(arguments)?;
     let id = arguments.needed("channel")?;
@@ -172,12 +174,12 @@ fn post(world: &mut World, arguments: &Arguments) -> Said {
 }
 
 /// The thread that a message is for; what is for an unknown one may stray into the channel.
-fn thread(world: &World, channel: &str, arguments: &Arguments) -> Result<Option<String>, No> {
+fn thread(world: &World, channel: &str, arguments: &Arguments) -> Result<Option<String>, ApiError> {
     let thread = arguments.text("thread_ts");
     match thread.as_ref().is_none_or(|thread| world.channels[channel].messages.contains_key(thread)) {
         true => Ok(thread),
         false if world.strays => Ok(None),
-        false => Err(No::new("thread_not_found")),
+        false => Err(ApiError::new("thread_not_found")),
     }
 }
 
@@ -197,14 +199,14 @@ fn written(world: &mut World, channel: &str, fields: Value) -> Value {
 }
 
 /// One of the app's messages.
-fn own<'a>(world: &'a mut World, arguments: &Arguments, never: &str) -> Result<&'a mut Value, No> {
+fn own<'a>(world: &'a mut World, arguments: &Arguments, never: &str) -> Result<&'a mut Value, ApiError> {
     let ts = arguments.needed("ts")?;
     let message = channel(world, arguments, "channel")?.messages.get_mut(&ts);
-    let message = message.ok_or_else(|| No::new("message_not_found"))?;
-    if message["bot_id"] != FakeSlack::BOT_ID { Err(No::new(never)) } else { Ok(message) }
+    let message = message.ok_or_else(|| ApiError::new("message_not_found"))?;
+    if message["bot_id"] != FakeSlack::BOT_ID { Err(ApiError::new(never)) } else { Ok(message) }
 }
 
-fn update(world: &mut World, arguments: &Arguments) -> Said {
+fn update(world: &mut World, arguments: &Arguments) -> ApiResult {
     let (text, blocks, metadata) = content(arguments)?;
     let keeps_blocks = !arguments.fields.contains_key("blocks");
     let message = own(world, arguments, "cant_update_message")?;
@@ -219,24 +221,24 @@ fn update(world: &mut World, arguments: &Arguments) -> Said {
     Ok(json!({"channel": arguments.fields["channel"], "ts": message["ts"], "text": text, "message": message}))
 }
 
-fn delete(world: &mut World, arguments: &Arguments) -> Said {
+fn delete(world: &mut World, arguments: &Arguments) -> ApiResult {
     let ts = own(world, arguments, "cant_delete_message")?["ts"].as_str().unwrap().to_owned();
     channel(world, arguments, "channel")?.messages.remove(&ts);
     Ok(json!({"channel": arguments.fields["channel"], "ts": ts}))
 }
 
 /// A page of a list, and how to go on.
-fn page(all: Vec<Value>, key: &str, arguments: &Arguments) -> Said {
+fn page(all: Vec<Value>, key: &str, arguments: &Arguments) -> ApiResult {
     let start: usize = match arguments.text("cursor") {
         None => 0,
         Some(cursor) => {
             let number = cursor.strip_prefix("dXNlcjp").and_then(|number| number.parse().ok());
-            number.filter(|number| *number < all.len()).ok_or_else(|| No::new("invalid_cursor"))?
+            number.filter(|number| *number < all.len()).ok_or_else(|| ApiError::new("invalid_cursor"))?
         }
     };
     let limit = arguments.text("limit").map_or(100, |limit| limit.parse().unwrap());
     if !(1..=999).contains(&limit) {
-        return Err(No::new("invalid_limit"));
+        return Err(ApiError::new("invalid_limit"));
     }
     let end = (start + limit).min(all.len());
     let next = if end < all.len() { format!("dXNlcjp{end}") } else { String::new() };
@@ -261,13 +263,13 @@ fn is_within(ts: &str, arguments: &Arguments) -> bool {
     number(ts) > oldest && number(ts) < latest
 }
 
-fn history(world: &mut World, arguments: &Arguments) -> Said {
+fn history(world: &mut World, arguments: &Arguments) -> ApiResult {
     if let Some(code) = world.broken.get(&arguments.needed("channel")?) {
-        return Err(No::new(code));
+        return Err(ApiError::new(code));
     }
     let here = channel(world, arguments, "channel")?;
     if !here.member {
-        return Err(No::new("not_in_channel"));
+        return Err(ApiError::new("not_in_channel"));
     }
     let is_top = |ts: &str, message: &Value| {
         message["thread_ts"].as_str().is_none_or(|thread| thread == ts) || message["subtype"] == "thread_broadcast"
@@ -277,11 +279,11 @@ fn history(world: &mut World, arguments: &Arguments) -> Said {
     page(found, "messages", arguments)
 }
 
-fn replies(world: &mut World, arguments: &Arguments) -> Said {
+fn replies(world: &mut World, arguments: &Arguments) -> ApiResult {
     let thread = arguments.needed("ts")?;
     let here = channel(world, arguments, "channel")?;
     if !here.messages.contains_key(&thread) {
-        return Err(No::new("thread_not_found"));
+        return Err(ApiError::new("thread_not_found"));
     }
     let belongs = |ts: &str, message: &Value| {
         ts == thread || (message["thread_ts"] == thread.as_str() && is_within(ts, arguments))
@@ -304,19 +306,19 @@ fn conversations(world: &mut World, arguments: &Arguments) -> Value {
 }
 
 /// A chat, as the app may know it: others' private ones are not there for it.
-fn info(world: &mut World, arguments: &Arguments) -> Said {
+fn info(world: &mut World, arguments: &Arguments) -> ApiResult {
     let id = arguments.needed("channel")?;
     let here = channel(world, arguments, "channel")?;
     match here.kind {
         Kind::Private if here.member => Ok(json!({"channel": {"id": id, "is_im": true, "user": "U0ADA"}})),
-        Kind::Private => Err(No::new("channel_not_found")),
+        Kind::Private => Err(ApiError::new("channel_not_found")),
         Kind::Channel => Ok(json!({"channel": {"id": id, "is_channel": true, "is_member": here.member}})),
     }
 }
 
-fn person(world: &mut World, arguments: &Arguments) -> Said {
+fn person(world: &mut World, arguments: &Arguments) -> ApiResult {
     let id = arguments.needed("user")?;
-    let name = world.people.get(&id).ok_or_else(|| No::new("user_not_found"))?;
+    let name = world.people.get(&id).ok_or_else(|| ApiError::new("user_not_found"))?;
     let profile = json!({"display_name": name, "real_name": name});
     Ok(
         json!({"user": {"id": id, "name": name.to_lowercase(), "is_bot": id == FakeSlack::BOT_USER, "profile": profile}}),
@@ -326,18 +328,18 @@ fn person(world: &mut World, arguments: &Arguments) -> Said {
 /// The names that the fake knows to be emoji.
 const EMOJI: [&str; 5] = ["eyes", "hourglass_flowing_sand", "question", "white_check_mark", "x"];
 
-fn react(world: &mut World, arguments: &Arguments, adds: bool) -> Said {
+fn react(world: &mut World, arguments: &Arguments, adds: bool) -> ApiResult {
     let (ts, name) = (arguments.needed("timestamp")?, arguments.needed("name")?);
     if !EMOJI.contains(&name.as_str()) {
-        return Err(No::new("invalid_name"));
+        return Err(ApiError::new("invalid_name"));
     }
     let message = channel(world, arguments, "channel")?.messages.get_mut(&ts);
-    let message = message.ok_or_else(|| No::new("message_not_found"))?;
+    let message = message.ok_or_else(|| ApiError::new("message_not_found"))?;
     let mut reactions = message["reactions"].as_array().cloned().unwrap_or_default();
     let there = reactions.iter().position(|reaction| reaction["name"] == name.as_str());
     match (there, adds) {
-        (Some(_), true) => return Err(No::new("already_reacted")),
-        (None, false) => return Err(No::new("no_reaction")),
+        (Some(_), true) => return Err(ApiError::new("already_reacted")),
+        (None, false) => return Err(ApiError::new("no_reaction")),
         (None, true) => reactions.push(json!({"name": name, "users": [FakeSlack::BOT_USER], "count": 1})),
         (Some(index), false) => drop(reactions.remove(index)),
     }
@@ -345,11 +347,11 @@ fn react(world: &mut World, arguments: &Arguments, adds: bool) -> Said {
     Ok(json!({}))
 }
 
-fn status(world: &mut World, arguments: &Arguments) -> Said {
+fn status(world: &mut World, arguments: &Arguments) -> ApiResult {
     let (thread, status) = (arguments.needed("thread_ts")?, arguments.text("status").unwrap_or_default());
     let id = arguments.needed("channel_id")?;
     if !channel(world, arguments, "channel_id")?.messages.contains_key(&thread) {
-        return Err(No::new("thread_not_found"));
+        return Err(ApiError::new("thread_not_found"));
     }
     match status.as_str() {
         "" => world.status.remove(&(id.clone(), thread.clone())),
@@ -359,27 +361,27 @@ fn status(world: &mut World, arguments: &Arguments) -> Said {
     Ok(json!({}))
 }
 
-fn upload_url(world: &mut World, arguments: &Arguments) -> Said {
+fn upload_url(world: &mut World, arguments: &Arguments) -> ApiResult {
     let (name, length) = (arguments.needed("filename")?, arguments.needed("length")?);
-    let length: usize = length.parse().map_err(|_error| No::new("invalid_arguments"))?;
+    let length: usize = length.parse().map_err(|_error| ApiError::new("invalid_arguments"))?;
     if length == 0 {
-        return Err(No::new("invalid_arguments"));
+        return Err(ApiError::new("invalid_arguments"));
     }
     let id = format!("F{:08}", world.number());
     world.files.insert(id.clone(), File { name, bytes: None, length });
     Ok(json!({"upload_url": format!("http://{}/upload/v1/{id}", world.address), "file_id": id}))
 }
 
-fn complete(world: &mut World, arguments: &Arguments) -> Said {
+fn complete(world: &mut World, arguments: &Arguments) -> ApiResult {
     let files = arguments.value("files").unwrap_or_default();
-    let files = files.as_array().filter(|files| !files.is_empty()).ok_or_else(|| No::new("invalid_arguments"))?;
+    let files = files.as_array().filter(|files| !files.is_empty()).ok_or_else(|| ApiError::new("invalid_arguments"))?;
     let id = arguments.needed("channel_id")?;
     channel(world, arguments, "channel_id")?;
     let mut shown = Vec::new();
     for file in files {
         let file = file["id"].as_str().unwrap_or_default();
         if world.files.get(file).is_none_or(|file| file.bytes.is_none()) {
-            return Err(No::new("file_not_found"));
+            return Err(ApiError::new("file_not_found"));
         }
         shown.push(world.file(file));
     }
@@ -393,10 +395,10 @@ fn complete(world: &mut World, arguments: &Arguments) -> Said {
     Ok(json!({ "files": told }))
 }
 
-fn file_info(world: &mut World, arguments: &Arguments) -> Said {
+fn file_info(world: &mut World, arguments: &Arguments) -> ApiResult {
     let id = arguments.needed("file")?;
     if !world.files.contains_key(&id) {
-        return Err(No::new("file_not_found"));
+        return Err(ApiError::new("file_not_found"));
     }
     Ok(json!({ "file": world.file(&id) }))
 }

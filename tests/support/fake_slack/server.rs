@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::super::cut::{CutListener, Wire};
-use super::api::{self, Arguments, No};
+use super::super::cut::{CutConnection, CutListener};
+use super::api::{self, ApiError, Arguments};
 use super::{FakeSlack, Fault, Shared, socket};
 
 /// What the handlers share.
 #[derive(Clone)]
-struct Desk {
+struct HandlerContext {
     shared: Arc<Shared>,
     /// The server goes away.
     down: CancellationToken,
@@ -35,20 +35,26 @@ pub(super) async fn serve(
 ) -> (SocketAddr, tokio::task::JoinHandle<()>) {
     let listener = CutListener(TcpListener::bind(address).await.unwrap());
     let address = listener.0.local_addr().unwrap();
-    let router =
-        Router::new().fallback(answer).layer(DefaultBodyLimit::max(60 << 20)).with_state(Desk { shared, down });
-    let service = router.into_make_service_with_connect_info::<Wire>();
+    let router = Router::new()
+        .fallback(answer)
+        .layer(DefaultBodyLimit::max(60 << 20))
+        .with_state(HandlerContext { shared, down });
+    let service = router.into_make_service_with_connect_info::<CutConnection>();
     let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     (address, server)
 }
 
-async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+async fn answer(
+    State(desk): State<HandlerContext>,
+    ConnectInfo(wire): ConnectInfo<CutConnection>,
+    request: Request,
+) -> Response {
     // axum's connections outlive its listener: what comes in on them once the server is down is cut.
     let answer = desk.down.run_until_cancelled(respond(&desk, &wire, request)).await;
     answer.unwrap_or_else(|| wire.cut())
 }
 
-async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
+async fn respond(desk: &HandlerContext, wire: &CutConnection, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if path == "/link/" {
         return connect(desk, request).await;
@@ -68,7 +74,7 @@ async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
         return StatusCode::NOT_FOUND.into_response();
     };
     let Some((token, arguments)) = read(request).await else {
-        return said(Err(No { code: "invalid_json".to_owned(), more: json!({}) }));
+        return said(Err(ApiError { code: "invalid_json".to_owned(), more: json!({}) }));
     };
     desk.shared.with(|world| world.calls.push((method.clone(), Value::Object(arguments.fields.clone()))));
     let carry_out = || said(desk.shared.with(|world| api::call(world, &method, &token, &arguments)));
@@ -79,11 +85,11 @@ async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
 }
 
 /// What goes wrong with this call.
-fn fault(desk: &Desk, method: &str) -> Option<Fault> {
+fn fault(desk: &HandlerContext, method: &str) -> Option<Fault> {
     desk.shared.with(|world| world.faults.get_mut(method).and_then(std::collections::VecDeque::pop_front))
 }
 
-async fn go_wrong(fault: Fault, wire: &Wire, carry_out: impl Fn() -> Response) -> Response {
+async fn go_wrong(fault: Fault, wire: &CutConnection, carry_out: impl Fn() -> Response) -> Response {
     match fault {
         Fault::Limited(seconds) => {
             let body = json!({"ok": false, "error": "ratelimited"}).to_string();
@@ -91,10 +97,10 @@ async fn go_wrong(fault: Fault, wire: &Wire, carry_out: impl Fn() -> Response) -
                 [(header::CONTENT_TYPE, "application/json".to_owned()), (header::RETRY_AFTER, seconds.to_string())];
             (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
         }
-        Fault::Error(code) => said(Err(No { code, more: json!({}) })),
+        Fault::Error(code) => said(Err(ApiError { code, more: json!({}) })),
         Fault::ErrorAfter(code) => {
             carry_out();
-            said(Err(No { code, more: json!({}) }))
+            said(Err(ApiError { code, more: json!({}) }))
         }
         Fault::Proxy(code) => {
             let status = StatusCode::from_u16(code).unwrap();
@@ -137,13 +143,13 @@ fn pairs(encoded: &[u8]) -> Map<String, Value> {
         .collect()
 }
 
-fn said(said: Result<Value, No>) -> Response {
+fn said(said: Result<Value, ApiError>) -> Response {
     let body = match said {
         Ok(mut body) => {
             body["ok"] = true.into();
             body
         }
-        Err(No { code, mut more }) => {
+        Err(ApiError { code, mut more }) => {
             more["ok"] = false.into();
             more["error"] = code.into();
             more
@@ -152,7 +158,7 @@ fn said(said: Result<Value, No>) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], body.to_string()).into_response()
 }
 
-async fn connect(desk: &Desk, request: Request) -> Response {
+async fn connect(desk: &HandlerContext, request: Request) -> Response {
     let ticket = pairs(request.uri().query().unwrap_or_default().as_bytes());
     let ticket = ticket.get("ticket").and_then(Value::as_str).unwrap_or_default().to_owned();
     // A ticket is good for one connection.
@@ -168,7 +174,7 @@ async fn connect(desk: &Desk, request: Request) -> Response {
 }
 
 /// A file, for whoever has the bot's token; for others Slack has a page to log in.
-fn download(desk: &Desk, rest: &str, token: &str) -> Response {
+fn download(desk: &HandlerContext, rest: &str, token: &str) -> Response {
     let known = format!("Bearer {}", FakeSlack::BOT_TOKEN);
     let may = desk.shared.with(|world| {
         world.calls.push(("download".to_owned(), json!({"path": rest})));
@@ -185,7 +191,7 @@ fn download(desk: &Desk, rest: &str, token: &str) -> Response {
     }
 }
 
-async fn upload(desk: &Desk, id: &str, request: Request) -> Response {
+async fn upload(desk: &HandlerContext, id: &str, request: Request) -> Response {
     let bytes = Bytes::from_request(request, &()).await.unwrap().to_vec();
     let taken = desk.shared.with(|world| {
         world.calls.push(("upload".to_owned(), json!({"id": id})));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::html::{Parsed, parse};
+use super::html::{ParsedHtml, parse};
 use super::request::{Arguments, number, truth};
 use super::server::Refusal;
 use super::world::{ChatKind, Message, Sent, World, user_json};
@@ -63,9 +63,9 @@ pub(super) fn conflict() -> Refusal {
 }
 
 /// A poll that waits; counted, and no longer so however it ends.
-struct Waiting<'a>(&'a Shared);
+struct PollGuard<'a>(&'a Shared);
 
-impl Drop for Waiting<'_> {
+impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
         self.0.with(|world| world.waiting -= 1);
     }
@@ -99,7 +99,7 @@ async fn get_updates(shared: &Shared, arguments: &Arguments) -> Result<Value, Re
         world.newest_poll += 1;
         world.newest_poll
     });
-    let waiting = Waiting(shared);
+    let waiting = PollGuard(shared);
     let come = |world: &mut World| {
         if world.newest_poll != ticket {
             return Some(Err(conflict()));
@@ -134,18 +134,18 @@ pub(super) fn topic_of(world: &World, chat: i64, arguments: &Arguments) -> Resul
 }
 
 /// A text as Telegram stores it: controls become blanks, outer whitespace goes, tags become entities.
-fn parsed(arguments: &Arguments, field: &str) -> Result<Parsed, Refusal> {
+fn parsed(arguments: &Arguments, field: &str) -> Result<ParsedHtml, Refusal> {
     let text = arguments.text(field).unwrap_or_default();
     let text = text.replace(|c: char| c < ' ' && c != '\n', " ");
     match arguments.text("parse_mode").as_deref() {
-        None | Some("") => Ok(Parsed { text: text.trim().to_owned(), entities: Vec::new() }),
+        None | Some("") => Ok(ParsedHtml { text: text.trim().to_owned(), entities: Vec::new() }),
         Some("HTML") => parse(&text),
         Some(_) => Err(Refusal::bad("unsupported parse_mode")),
     }
 }
 
 /// The text of a message, which must have one.
-fn text_of(arguments: &Arguments) -> Result<Parsed, Refusal> {
+fn text_of(arguments: &Arguments) -> Result<ParsedHtml, Refusal> {
     let parsed = parsed(arguments, "text")?;
     if parsed.text.is_empty() {
         return Err(Refusal::bad("message text is empty"));
@@ -185,7 +185,7 @@ fn reply_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i6
 
 fn send_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
     let chat = chat_of(world, arguments)?;
-    let Parsed { text, entities } = text_of(arguments)?;
+    let ParsedHtml { text, entities } = text_of(arguments)?;
     let thread = topic_of(world, chat, arguments)?;
     let reply_to = reply_of(world, chat, arguments)?;
     let keyboard = keyboard_of(arguments)?;
@@ -234,7 +234,7 @@ fn send_file(world: &mut World, arguments: &Arguments, field: &'static str) -> R
     if field == "photo" && !picture {
         return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
     }
-    let Parsed { text, entities } = parsed(arguments, "caption")?;
+    let ParsedHtml { text, entities } = parsed(arguments, "caption")?;
     if text.encode_utf16().count() > CAPTION_MAX {
         return Err(Refusal::bad("message caption is too long"));
     }
@@ -260,7 +260,7 @@ fn edit_message_text(world: &mut World, arguments: &Arguments) -> Result<Value, 
         Some(left) => *left -= 1,
         None => {}
     }
-    let Parsed { text, entities } = text_of(arguments)?;
+    let ParsedHtml { text, entities } = text_of(arguments)?;
     let keyboard = keyboard_of(arguments)?;
     let messages = world.chats.get_mut(&chat).into_iter().flat_map(|chat| &mut chat.messages);
     let mut found = messages.filter(|message| message.id == id);

@@ -14,12 +14,12 @@ const OVERHEAD: usize = 20;
 
 /// A text without its tags, and what the tags say of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parsed {
+pub struct ParsedHtml {
     pub text: String,
     pub entities: Vec<Value>,
 }
 
-struct Open<'a> {
+struct OpenTag<'a> {
     tag: &'a str,
     kind: &'static str,
     begin: usize,
@@ -57,7 +57,7 @@ fn entity(tag: &str, attributes: &str) -> Option<(&'static str, Value)> {
 }
 
 /// Whether an entity may stand in these.
-fn may_nest(kind: &str, within: &[Open<'_>]) -> bool {
+fn may_nest(kind: &str, within: &[OpenTag<'_>]) -> bool {
     let code = |kind: &str| matches!(kind, "code" | "pre");
     let only_pre = within.last().is_some_and(|outer| outer.kind == "pre") && kind == "code";
     let in_code = within.iter().any(|outer| code(outer.kind)) && !only_pre;
@@ -67,9 +67,9 @@ fn may_nest(kind: &str, within: &[Open<'_>]) -> bool {
 }
 
 /// Reads it.
-pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
-    let mut parsed = Parsed::default();
-    let mut open: Vec<Open<'_>> = Vec::new();
+pub(super) fn parse(source: &str) -> Result<ParsedHtml, Refusal> {
+    let mut parsed = ParsedHtml::default();
+    let mut open: Vec<OpenTag<'_>> = Vec::new();
     let mut rest = source;
     while let Some((before, behind)) = rest.split_once('<') {
         parsed.text.push_str(&decoded(before));
@@ -80,7 +80,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
         rest = after;
         let end = parsed.text.encode_utf16().count();
         if let Some(tag) = inside.strip_prefix('/') {
-            let Some(Open { tag: expected, kind, begin, more }) = open.pop() else {
+            let Some(OpenTag { tag: expected, kind, begin, more }) = open.pop() else {
                 return Err(refusal(format!("Unexpected end tag at byte offset {at}")));
             };
             if tag.trim() != expected {
@@ -98,9 +98,9 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
         if !may_nest(kind, &open) {
             return Err(refusal(format!("\"{tag}\" at byte offset {at} is in what cannot hold it")));
         }
-        open.push(Open { tag, kind, begin: end, more });
+        open.push(OpenTag { tag, kind, begin: end, more });
     }
-    if let Some(Open { tag, .. }) = open.last() {
+    if let Some(OpenTag { tag, .. }) = open.last() {
         return Err(refusal(format!("Can't find end tag corresponding to start tag \"{tag}\"")));
     }
     parsed.text.push_str(&decoded(rest));
@@ -108,7 +108,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
 }
 
 /// An entity is over; one that holds nothing is none.
-fn close(parsed: &mut Parsed, kind: &str, begin: usize, end: usize, more: Value) {
+fn close(parsed: &mut ParsedHtml, kind: &str, begin: usize, end: usize, more: Value) {
     let mut entity = json!({"type": kind, "offset": begin, "length": end - begin});
     let inner = parsed.entities.last().filter(|last| kind == "pre" && last["type"] == "code").cloned();
     if let Some(inner) =
@@ -128,7 +128,7 @@ fn close(parsed: &mut Parsed, kind: &str, begin: usize, end: usize, more: Value)
 }
 
 /// Telegram takes white space off the ends.
-fn trimmed(mut parsed: Parsed) -> Parsed {
+fn trimmed(mut parsed: ParsedHtml) -> ParsedHtml {
     let lead = parsed.text.len() - parsed.text.trim_start().len();
     let units = parsed.text[..lead].encode_utf16().count() as u64;
     for entity in &mut parsed.entities {
@@ -139,7 +139,7 @@ fn trimmed(mut parsed: Parsed) -> Parsed {
     parsed
 }
 
-fn weighed(mut parsed: Parsed) -> Result<Parsed, Refusal> {
+fn weighed(mut parsed: ParsedHtml) -> Result<ParsedHtml, Refusal> {
     let weight = |entity: &Value| OVERHEAD + entity["url"].as_str().map_or(0, str::len);
     if parsed.entities.iter().map(weight).sum::<usize>() > ENTITY_BYTES_MAX {
         return Err(Refusal::bad("ENTITIES_TOO_LONG"));

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::super::cut::{CutListener, Wire};
+use super::super::cut::{CutConnection, CutListener};
 use super::request::Arguments;
 use super::{Fault, Shared, api};
 
@@ -50,7 +50,7 @@ impl IntoResponse for Refusal {
 
 /// What the handlers share.
 #[derive(Clone)]
-struct Desk {
+struct HandlerContext {
     shared: Arc<Shared>,
     /// The server goes away.
     down: CancellationToken,
@@ -64,20 +64,26 @@ pub(super) async fn serve(
     let listener = CutListener(TcpListener::bind(address).await.unwrap());
     let address = listener.0.local_addr().unwrap();
     // Files are larger than axum's usual limit.
-    let router =
-        Router::new().fallback(answer).layer(DefaultBodyLimit::max(60 << 20)).with_state(Desk { shared, down });
-    let service = router.into_make_service_with_connect_info::<Wire>();
+    let router = Router::new()
+        .fallback(answer)
+        .layer(DefaultBodyLimit::max(60 << 20))
+        .with_state(HandlerContext { shared, down });
+    let service = router.into_make_service_with_connect_info::<CutConnection>();
     let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     (address, server)
 }
 
-async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+async fn answer(
+    State(desk): State<HandlerContext>,
+    ConnectInfo(wire): ConnectInfo<CutConnection>,
+    request: Request,
+) -> Response {
     // axum's connections outlive its listener: what comes in on them once the server is down is cut.
     let answer = desk.down.run_until_cancelled(respond(&desk.shared, &wire, request)).await;
     answer.unwrap_or_else(|| wire.cut())
 }
 
-async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
+async fn respond(shared: &Shared, wire: &CutConnection, request: Request) -> Response {
     // Some clients write the token's colon so.
     let path = request.uri().path().replace("%3A", ":");
     if let Some(rest) = path.strip_prefix("/file/bot") {
@@ -105,7 +111,7 @@ async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
 }
 
 /// `/file/bot<token>/<path>`: the bytes, with no envelope but for an error.
-async fn download(shared: &Shared, wire: &Wire, rest: &str) -> Response {
+async fn download(shared: &Shared, wire: &CutConnection, rest: &str) -> Response {
     let (token, path) = rest.split_once('/').unwrap_or((rest, ""));
     if shared.with(|world| world.token != token) {
         return Refusal::new(404, "Not Found").into_response();
@@ -140,7 +146,7 @@ fn json_response(body: String) -> Response {
     (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn go_wrong(fault: Fault, wire: &Wire, carried_out: impl Future<Output = Response>) -> Response {
+async fn go_wrong(fault: Fault, wire: &CutConnection, carried_out: impl Future<Output = Response>) -> Response {
     let refusal = match fault {
         Fault::Flood(seconds) => Refusal {
             parameters: Some(json!({ "retry_after": seconds })),

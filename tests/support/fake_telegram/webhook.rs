@@ -73,7 +73,7 @@ pub(super) fn info(world: &World) -> Value {
 type Queue = (&'static str, i64);
 
 /// An update with its number, and the line it is in.
-type Front = (Queue, i64, Value);
+type QueuedUpdate = (Queue, i64, Value);
 
 fn queue_of(update: &Value) -> Queue {
     let id = |path| update.pointer(path).and_then(Value::as_i64);
@@ -84,14 +84,14 @@ fn queue_of(update: &Value) -> Queue {
 }
 
 /// What is posted next: the first update of each queue of which nothing is under way.
-fn due(world: &World, busy: &BTreeSet<Queue>) -> Option<(Webhook, Vec<Front>)> {
+fn due(world: &World, busy: &BTreeSet<Queue>) -> Option<(Webhook, Vec<QueuedUpdate>)> {
     let webhook = world.webhook.clone()?;
     let mut busy = busy.clone();
     let fronts = world.updates.iter().filter_map(|(id, update)| {
         let queue = queue_of(update);
         busy.insert(queue).then(|| (queue, *id, update.clone()))
     });
-    let due: Vec<Front> = fronts.collect();
+    let due: Vec<QueuedUpdate> = fronts.collect();
     (!due.is_empty()).then_some((webhook, due))
 }
 

@@ -147,7 +147,7 @@ pub struct Sent {
 
 /// A file that Telegram keeps.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredFile {
     /// Its content.
     pub bytes: Vec<u8>,
     /// Where it can be fetched.
@@ -210,7 +210,7 @@ pub struct World {
     /// The `allowed_updates` that the bot asked for last.
     pub allowed_updates: Option<Vec<String>>,
     /// Files that people have sent, by id.
-    pub files: BTreeMap<String, Stored>,
+    pub files: BTreeMap<String, StoredFile>,
     /// The addresses that Telegram itself went to, to show what is there.
     pub previews: Vec<String>,
     /// Callback queries: answered or not.
@@ -274,7 +274,7 @@ impl World {
     pub fn upload(&mut self, name: &str, kind: &str, bytes: &[u8]) -> Value {
         let number = self.files.len() + 1;
         let (id, path) = (format!("BQACAgIAAxkBAAI{number}"), format!("documents/file_{number}"));
-        self.files.insert(id.clone(), Stored { bytes: bytes.to_vec(), path, told: false });
+        self.files.insert(id.clone(), StoredFile { bytes: bytes.to_vec(), path, told: false });
         json!({"file_id": id, "file_unique_id": format!("AgAD{number}"), "file_size": bytes.len(),
             "file_name": name, "mime_type": kind})
     }

@@ -9,32 +9,32 @@ use jiff::Timestamp;
 
 use crate::driver::procedures;
 use crate::journal::{self, QueueChange, RunKey};
-use crate::machine::accepted::{Accepted, Order, Steered};
+use crate::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
 use crate::machine::agents::ChildEnd;
-use crate::machine::effect::{Effect, ModelCall, Purpose};
+use crate::machine::effect::{Effect, ModelCall, ModelCallPurpose};
 use crate::machine::event::Event;
 use crate::machine::fingerprint::fingerprint;
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::state::{ActiveState, Phase, State};
 use crate::machine::status::Status;
 use crate::machine::{Step, step};
-use crate::machine::{asking, compaction};
-use crate::projection::agents::{self, Change};
-use crate::projection::write::{Target, ToSay, write};
-use crate::projection::{self, Row, attached};
-use crate::quota::Meter;
+use crate::machine::{answer_rights, compaction};
+use crate::projection::agents::{self, AgentChange};
+use crate::projection::write::{RunRowTarget, WriteOutcome, write};
+use crate::projection::{self, ProjectionRow, question_attachment};
+use crate::quota::QuotaChecker;
 use crate::signal::Signal;
 use crate::write_off::change_queued;
 use hob_core::domain::ids::{CallId, SessionId};
 use hob_core::domain::outgoing::Destination;
-use hob_core::domain::tool_class::Classing;
+use hob_core::domain::tool_class::ServerClassification;
 use hob_core::policy::access::AccessList;
 use hob_memory::forget;
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::message::ToolCall;
-use hob_store::contents::{Contents, Kept};
+use hob_store::contents::{Contents, KeptContent};
 use hob_store::error::StoreError;
-use hob_store::outbox::Waiting;
-use hob_store::runs::{Reached, Waits};
+use hob_store::outbox::PendingChunk;
+use hob_store::runs::{QuestionDeadline, ReachedState};
 use hob_store::{Tx, blobs, millis, runs, signals};
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
@@ -57,7 +57,7 @@ impl<T> Committed<T> {
     clippy::large_enum_variant,
     reason = "there is one for each lane at work: a box would save nothing that counts"
 )]
-pub(super) enum Cause {
+pub(super) enum AdvanceCause {
     /// The world said something.
     Event(Event),
     /// Something that was under way is done: all that there is to say of it, in order.
@@ -67,7 +67,7 @@ pub(super) enum Cause {
 }
 
 /// Moves a run on.
-pub(super) struct Advance {
+pub(super) struct AdvanceTransaction {
     pub(super) key: RunKey,
     /// The conversation that it belongs to.
     pub(super) home: SessionId,
@@ -75,11 +75,11 @@ pub(super) struct Advance {
     pub(super) destination: Destination,
     pub(super) state: Arc<State>,
     pub(super) seq: i64,
-    pub(super) cause: Cause,
+    pub(super) cause: AdvanceCause,
     /// The household's caps on money.
     pub(super) budget_guard: Arc<BudgetGuard>,
     /// The limits of each person.
-    pub(super) meter: Arc<Meter>,
+    pub(super) meter: Arc<QuotaChecker>,
     /// Who is let in.
     pub(super) access: Arc<AccessList>,
     /// Where files are kept.
@@ -94,7 +94,7 @@ pub(super) struct Advance {
 }
 
 /// What came of it.
-pub(super) struct Advanced {
+pub(super) struct AdvanceOutcome {
     pub(super) state: State,
     /// The number of the last event.
     pub(super) seq: i64,
@@ -102,7 +102,7 @@ pub(super) struct Advanced {
     /// Somebody said something that is now remembered.
     pub(super) remembered: bool,
     /// These tools of MCP servers were classed.
-    pub(super) classed: Vec<Classing>,
+    pub(super) classed: Vec<ServerClassification>,
     /// Something is to be said in these sessions besides.
     pub(super) told: Vec<SessionId>,
     /// The lanes of other sessions in which something is due now.
@@ -110,13 +110,13 @@ pub(super) struct Advanced {
     /// Another run waits in the lane.
     pub(super) more: bool,
     /// Files whose records this transaction makes: no sweep takes them before it is committed.
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<KeptContent>,
     /// The words that were taken to be sent.
-    pub(super) words: Option<Waiting>,
+    pub(super) words: Option<PendingChunk>,
 }
 
-impl Advance {
-    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
+impl AdvanceTransaction {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<AdvanceOutcome, StoreError> {
         // Mostly there is nothing: a step that does not look goes nowhere if there is something.
         if !self.is_said_to()
             && let Some(done) = self.move_on(tx, Vec::new()).await?
@@ -130,11 +130,11 @@ impl Advance {
 
     /// Is it moved by what people say, or may it take along what they say?
     fn is_said_to(&self) -> bool {
-        matches!(self.cause, Cause::Signals) || self.state.active().is_some_and(|active| settles(&active.phase))
+        matches!(self.cause, AdvanceCause::Signals) || self.state.active().is_some_and(|active| settles(&active.phase))
     }
 
     /// One step with these signals; none: there are others, or the lease is lost.
-    async fn move_on(&self, tx: &mut Tx, signals: Vec<Event>) -> Result<Option<Advanced>, StoreError> {
+    async fn move_on(&self, tx: &mut Tx, signals: Vec<Event>) -> Result<Option<AdvanceOutcome>, StoreError> {
         let mut events = self.events(tx, signals).await?;
         let (mut moved, unmade) = self.settle_refused(tx, &mut events).await?;
         let mut refused = 0;
@@ -149,13 +149,13 @@ impl Advance {
             moved = self.fold(&[vec![stop], events].concat());
         }
         moved.forget_calls(&unmade);
-        let Moved { state, seq, mut recorded, effects, rows, changes, unheard } = moved;
+        let FoldedStep { state, seq, mut recorded, effects, rows, changes, unheard } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
         let waits = self.waits(&state, &recorded);
         let edition = Some(journal::EDITION.as_str());
-        let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits, edition };
+        let reached = ReachedState { state: status.as_str(), ended_at, hash: Some(&hash.0), waits, edition };
         let Some(advanced) = runs::advance(tx, self.key.run, &self.owner, reached).await? else { return Ok(None) };
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
@@ -165,10 +165,10 @@ impl Advance {
             let before = self.seq - i64::try_from(self.unwritten.len()).unwrap_or(0);
             journal::append_step(tx, self.key.run, before, &recorded, self.at).await?;
         }
-        let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
+        let target = RunRowTarget { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
         // In place before their records: these are few, and small.
-        let kept = attached::keep(&self.contents, &rows);
-        let ToSay { elsewhere: told, taken: words } =
+        let kept = question_attachment::keep(&self.contents, &rows);
+        let WriteOutcome { elsewhere: told, taken: words } =
             write(tx, (&target, &self.access), (&rows, self.takes_words)).await?;
         let mut due = Vec::new();
         for change in &changes {
@@ -177,7 +177,7 @@ impl Advance {
         if state.active().is_none_or(|run| run.cancel.is_none()) {
             agents::tell_unheard(tx, &target, &unheard).await?;
         }
-        if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
+        if rows.iter().any(|row| matches!(row, ProjectionRow::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
         if let Some(run) = state.active().filter(|_| status == Status::Completed) {
@@ -186,32 +186,32 @@ impl Advance {
         if status.is_final() && advanced.forgets {
             forget::after(tx, self.key.run).await?;
         }
-        let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
+        let remembered = rows.iter().any(|row| matches!(row, ProjectionRow::Message { said: Some(_), .. }));
         let classed = rows.iter().filter_map(|row| match row {
-            Row::Classed(classing) => Some(classing.clone()),
+            ProjectionRow::Classed(classing) => Some(classing.clone()),
             _ => None,
         });
         let (classed, more) = (classed.collect(), advanced.more);
-        Ok(Some(Advanced { state, seq, effects, remembered, classed, told, due, more, kept, words }))
+        Ok(Some(AdvanceOutcome { state, seq, effects, remembered, classed, told, due, more, kept, words }))
     }
 }
 
 /// A run after some events, with everything that follows from them.
-struct Moved {
+struct FoldedStep {
     state: State,
     seq: i64,
     recorded: Step,
     effects: Vec<Committed<Effect>>,
-    rows: Vec<Row>,
+    rows: Vec<ProjectionRow>,
     /// What it changes for other runs.
-    changes: Vec<Change>,
+    changes: Vec<AgentChange>,
     /// Agents whose end came when the run was over.
     unheard: Vec<ChildEnd>,
 }
 
-impl Moved {
+impl FoldedStep {
     /// The model call that this step starts, and that is still wanted at its end.
-    fn starts(&self) -> Option<(&Active, &ModelCall)> {
+    fn starts(&self) -> Option<(&ActiveState, &ModelCall)> {
         let run = self.state.active()?;
         let call = run.open_call()?;
         let started = |effect: &Committed<Effect>| matches!(effect.0, Effect::CallModel(_) | Effect::Summarise(_));
@@ -220,7 +220,7 @@ impl Moved {
 
     /// Does this step start a summary?
     fn summarises(&self) -> bool {
-        self.starts().is_some_and(|(_, call)| call.purpose == Purpose::Summary)
+        self.starts().is_some_and(|(_, call)| call.purpose == ModelCallPurpose::Summary)
     }
 
     /// The tool calls that this step starts, and which try that is.
@@ -236,7 +236,7 @@ impl Moved {
         self.effects
             .retain(|Committed(effect)| !matches!(effect, Effect::RunTool { call, .. } if unmade.contains(&call.id)));
         for row in &mut self.rows {
-            if let Row::ToolStarted { call, user, .. } = row
+            if let ProjectionRow::ToolStarted { call, user, .. } = row
                 && unmade.contains(&call.id)
             {
                 *user = None;
@@ -254,9 +254,9 @@ impl Moved {
     }
 }
 
-impl Advance {
+impl AdvanceTransaction {
     /// The events, one after another, until the run is over.
-    fn fold(&self, events: &[Event]) -> Moved {
+    fn fold(&self, events: &[Event]) -> FoldedStep {
         let mut state = State::clone(&self.state);
         let (mut seq, mut recorded, mut effects, mut rows) = (self.seq, Step::default(), Vec::new(), Vec::new());
         let (mut changes, mut unheard) = (Vec::new(), Vec::new());
@@ -273,21 +273,21 @@ impl Advance {
             recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
         }
-        Moved { state, seq, recorded, effects, rows, changes, unheard }
+        FoldedStep { state, seq, recorded, effects, rows, changes, unheard }
     }
 
     /// How long the question that the run waits with stays open (lesson 17).
-    fn waits(&self, state: &State, recorded: &Step) -> Waits {
-        let open = state.active().and_then(|run| Some((run, asking::stays_open_secs(run)?)));
+    fn waits(&self, state: &State, recorded: &Step) -> QuestionDeadline {
+        let open = state.active().and_then(|run| Some((run, answer_rights::stays_open_secs(run)?)));
         let Some((run, secs)) = open else {
-            return Waits::WithoutEnd;
+            return QuestionDeadline::WithoutEnd;
         };
-        let open = asking::standing(run);
+        let open = answer_rights::standing(run);
         if !recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(asked) if Some(asked) == open)) {
-            return Waits::AsBefore;
+            return QuestionDeadline::AsBefore;
         }
         let ms = i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX);
-        Waits::Until(millis(self.at).saturating_add(ms))
+        QuestionDeadline::Until(millis(self.at).saturating_add(ms))
     }
 
     /// The events of this transaction. What people said up to now (`events`) goes before what the world says now: a stop that is
@@ -295,14 +295,14 @@ impl Advance {
     /// those who may join do so before.
     async fn events(&self, tx: &mut Tx, mut events: Vec<Event>) -> Result<Vec<Event>, StoreError> {
         match &self.cause {
-            Cause::Signals => {}
+            AdvanceCause::Signals => {}
             // These open the run, or close it for anything but an answer: nothing can be said to it before.
-            Cause::Event(event @ (Event::Begun(_) | Event::Mismatched(_))) => {
+            AdvanceCause::Event(event @ (Event::Begun(_) | Event::Mismatched(_))) => {
                 events.insert(0, event.clone());
                 return Ok(events);
             }
-            Cause::Event(event) => events.push(event.clone()),
-            Cause::World(all) => events.extend(all.iter().cloned()),
+            AdvanceCause::Event(event) => events.push(event.clone()),
+            AdvanceCause::World(all) => events.extend(all.iter().cloned()),
         }
         let mut all = self.take_joining(tx, &events).await?;
         all.append(&mut events);
@@ -319,7 +319,7 @@ impl Advance {
             step(&mut after, event.clone());
         }
         // Whoever only sums up answers nobody.
-        let asks = |run: &Active| matches!(run.phase, Phase::Calling(_)) && run.input.order != Order::Compact;
+        let asks = |run: &ActiveState| matches!(run.phase, Phase::Calling(_)) && run.input.order != RunKind::Compact;
         settles && after.active().is_some_and(asks)
     }
 
@@ -354,8 +354,8 @@ impl Advance {
             let change = QueueChange::Joined { run: self.key.run };
             let key = RunKey { run, session: self.key.session };
             if let Some(accepted) = change_queued(tx, &key, change, self.at).await? {
-                let Accepted { principal, text, taint, pictures, .. } = accepted;
-                events.push(Event::Steered(Steered { run, principal, text, taint, pictures }));
+                let AcceptedInput { principal, text, taint, pictures, .. } = accepted;
+                events.push(Event::Steered(SteeringMessage { run, principal, text, taint, pictures }));
             }
         }
         Ok(events)
@@ -381,22 +381,22 @@ fn late(event: &Event) -> Option<ChildEnd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::begun::{Begun, PastMessage, PastRole};
     use crate::machine::policy::Policy;
+    use crate::machine::run_start::{PastMessage, PastRole, RunStart};
     use crate::machine::tests::{accepted, begun, stop};
 
     /// A run in a window that is full when it begins: what follows from `events`.
-    fn moved(events: &[Event]) -> Moved {
+    fn moved(events: &[Event]) -> FoldedStep {
         let past = (1..=40).map(|ordinal| PastMessage { ordinal, tokens: 50, role: PastRole::User }).collect();
         let mut policy = Policy::default();
         policy.context.window_tokens = Some(2_400);
-        let mut begun = Begun { past, policy: Some(Box::new(policy)), ..begun() };
+        let mut begun = RunStart { past, policy: Some(Box::new(policy)), ..begun() };
         begun.billing.context_tokens = 2_050;
         let (mut state, mut effects) = (State::Empty, Vec::new());
         for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
             effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
         }
-        Moved {
+        FoldedStep {
             state,
             seq: 0,
             recorded: Step::default(),
@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    fn summaries(moved: &Moved) -> usize {
+    fn summaries(moved: &FoldedStep) -> usize {
         moved.effects.iter().filter(|effect| matches!(effect.0, Effect::Summarise(_))).count()
     }
 
@@ -417,7 +417,7 @@ mod tests {
         assert!(moved(&[]).summarises());
         let after = moved(&[failed]);
         assert_eq!((after.summarises(), summaries(&after)), (false, 1));
-        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(Purpose::Work));
+        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(ModelCallPurpose::Work));
         assert!(moved(&[stop()]).starts().is_none(), "who is stopped asks nobody");
     }
 

@@ -11,23 +11,23 @@ use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::Value;
 
-use crate::driver::heard::{self, Told};
 use crate::driver::perform::tool::arguments;
-use crate::driver::planned;
+use crate::driver::plan_sources;
+use crate::driver::provenance::{self, RunSources};
 use crate::machine::digest::Digest;
-use crate::machine::disclosed;
 use crate::machine::event::Event;
-use crate::machine::state::{Active, State};
-use crate::machine::transcript::Entry;
+use crate::machine::state::{ActiveState, State};
+use crate::machine::tool_disclosure;
+use crate::machine::transcript::TranscriptEntry;
 use crate::ports::Ports;
-use crate::prompt::Material;
+use crate::prompt::PromptInputs;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::plan::Step;
-use hob_core::domain::tools::{Always, Assessment, Grade, PLAN, Risk};
-use hob_core::policy::memory::Place;
+use hob_core::domain::plan::PlannedCall;
+use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, PLAN, Risk};
+use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Completion, Message, ToolCall};
-use hob_tools::said::Said;
+use hob_tools::mention::Mention;
 use hob_tools::{Invocation, Tool, ToolSpec};
 
 /// No tool looks longer at a call.
@@ -39,7 +39,7 @@ const UNKNOWN: &str = "nobody could say in time what it would do";
 
 /// A call of which nothing is known.
 fn unknown(most: Risk) -> Assessment {
-    Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
+    Assessment { risk: most, grade: DangerGrade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
 }
 
 /// By which the very same call is known again: all that its tool gets, whatever the model's order and spaces.
@@ -55,20 +55,20 @@ fn about(spec: &ToolSpec) -> String {
 }
 
 /// A run as it was when its model was asked: all that the model can go by.
-pub(super) struct Look {
+pub(super) struct AssessmentContext {
     pub(super) ports: Arc<Ports>,
     pub(super) state: Arc<State>,
-    pub(super) material: Arc<Material>,
-    pub(super) place: Place,
+    pub(super) material: Arc<PromptInputs>,
+    pub(super) place: SpeakingPlace,
     pub(super) run: RunId,
 }
 
-impl Look {
+impl AssessmentContext {
     /// What is known of the reply's calls, in their order; none: it has no calls.
     pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
         let run = self.state.active()?;
         let calls = completion.calls().enumerate().map(|(index, call)| {
-            let meant = disclosed::meant(call, &run.tools).0;
+            let meant = tool_disclosure::meant(call, &run.tools).0;
             self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
         });
         let calls = join_all(calls).await;
@@ -83,13 +83,13 @@ impl Look {
         }
     }
 
-    async fn of(&self, run: &Active, call: ToolCall) -> Assessment {
+    async fn of(&self, run: &ActiveState, call: ToolCall) -> Assessment {
         let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
         // What cannot be made as it stands is not made, and its model is told why: nobody need be asked.
         let Some((tool, invocation)) = self.invocation(run, &call) else {
             return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
         };
-        let heard = |said: &Said<'_>| self.heard(run, said);
+        let heard = |said: &Mention<'_>| self.heard(run, said);
         let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
         match tokio::time::timeout(ASSESS_MAX, look).await {
             Ok(Ok(known)) => Assessment {
@@ -97,7 +97,7 @@ impl Look {
                 risk: self.at_least(&*tool, known.risk),
                 about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
                 always: match known.always {
-                    Always::SameArguments => Always::Call(digest(&invocation.arguments)),
+                    GrantScope::SameArguments => GrantScope::Call(digest(&invocation.arguments)),
                     said => said,
                 },
                 ..known
@@ -110,11 +110,11 @@ impl Look {
     }
 
     /// Of a call that plans: the calls that it names, with who has said what steers them.
-    fn planned(&self, run: &Active, call: &ToolCall) -> Vec<Step> {
+    fn planned(&self, run: &ActiveState, call: &ToolCall) -> Vec<PlannedCall> {
         if call.name != PLAN {
             return Vec::new();
         }
-        planned::of(&self.ports.tools.now(), (run, &self.material), &call.arguments)
+        plan_sources::of(&self.ports.tools.now(), (run, &self.material), &call.arguments)
     }
 
     /// A tool that is only known to change something is not harmless because it says nothing of a call.
@@ -131,7 +131,7 @@ impl Look {
     }
 
     /// The call as its tool would get it.
-    fn invocation(&self, run: &Active, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
+    fn invocation(&self, run: &ActiveState, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
         let tools = self.ports.tools.now();
         let tool = tools.get(&call.name)?;
         let arguments = arguments(&call.arguments).ok()?;
@@ -157,12 +157,13 @@ impl Look {
     }
 
     /// Whether somebody told the run this.
-    fn heard(&self, run: &Active, said: &Said<'_>) -> bool {
+    fn heard(&self, run: &ActiveState, said: &Mention<'_>) -> bool {
         // What Hob itself put among a person's words, such as what became of a draft, names what the model has made.
-        let by_somebody = |entry: &Entry<'_>| entry.author.is_some() || !matches!(entry.message, Message::User { .. });
+        let by_somebody =
+            |entry: &TranscriptEntry<'_>| entry.author.is_some() || !matches!(entry.message, Message::User { .. });
         let open = run.transcript.entries().filter(by_somebody).map(|entry| entry.message);
         let messages = self.material.past.messages.iter().chain(open);
         let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
-        heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
+        provenance::heard(RunSources { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
     }
 }

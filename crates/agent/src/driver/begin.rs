@@ -1,31 +1,34 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
-use crate::driver::advance::Cause;
-use crate::driver::known::{fitting_skills, look_back};
+use crate::driver::advance::AdvanceCause;
+use crate::driver::recall::{fitting_skills, look_back};
 use crate::driver::{Driver, claim};
 use crate::handover;
-use crate::known::Shown;
-use crate::machine::accepted::Accepted;
-use crate::machine::agents::Agent;
-use crate::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
+use crate::machine::accepted_input::AcceptedInput;
+use crate::machine::agents::AgentTask;
 use crate::machine::compaction::size::WINDOW_UNKNOWN;
 use crate::machine::event::Event;
+use crate::machine::run_start::{
+    Billing, CarriedSummary, ContextBudget, IterationLimits, ModelBill, RequestContext, RulesEdition, RunPersona,
+    RunStart,
+};
 use crate::machine::state::Phase;
 use crate::persona::Persona;
 use crate::ports::Ports;
-use crate::prompt::{Material, Past, system_digest, text_digest};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use crate::prompt::{HistorySlice, PromptInputs, system_digest, text_digest};
+use crate::recalled_context::RenderedContext;
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
-use hob_core::policy::access::Reach;
-use hob_core::policy::routing::{Around, Features, Tiers, route};
+use hob_core::policy::access::ToolAccess;
+use hob_core::policy::routing::{MessageFeatures, RoutingContext, Tiers, route};
 use hob_memory::embedding::Bill;
 use hob_model::discover::preset::assumed_window;
 use hob_model::message::{Message, Picture};
-use hob_model::offered::OfferedTools;
+use hob_model::offered_tools::OfferedTools;
 use hob_model::price;
 use hob_model::tokens::{Calibration, Sample};
-use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
+use hob_store::run_context::StoredRunContext;
 use hob_store::sessions::Session;
 use hob_store::unit::UnitOfWork;
 use hob_store::{files, messages, model_calls, runs};
@@ -39,7 +42,7 @@ const SUMMED_UP_TOKENS: u64 = 20_000;
 const SUMMARY_TOKENS: u64 = 600;
 
 /// What every request of a run begins with, but for the history.
-struct Fixed {
+struct FixedPrompt {
     system: String,
     tools: OfferedTools,
     tail: String,
@@ -47,26 +50,26 @@ struct Fixed {
 
 /// A run that is about to begin.
 #[derive(Clone, Copy)]
-pub(super) struct Beginner<'a> {
+pub(super) struct RunPreparation<'a> {
     pub(super) ports: &'a Ports,
     pub(super) session: &'a Session,
-    pub(super) with: &'a Beginning,
-    pub(super) accepted: &'a Accepted,
+    pub(super) with: &'a StoredRunContext,
+    pub(super) accepted: &'a AcceptedInput,
 }
 
 /// What it begins with.
-pub(super) struct Prepared {
+pub(super) struct PreparedRun {
     /// As it is recorded.
-    pub(super) begun: Begun,
+    pub(super) begun: RunStart,
     /// The texts that the record refers to.
     pub(super) blobs: Vec<(String, String)>,
     /// What its requests are made of.
-    pub(super) material: Arc<Material>,
+    pub(super) material: Arc<PromptInputs>,
 }
 
-impl Beginner<'_> {
+impl RunPreparation<'_> {
     /// Everything that a run begins with.
-    pub(super) async fn prepare(&self) -> Result<Prepared, StoreError> {
+    pub(super) async fn prepare(&self) -> Result<PreparedRun, StoreError> {
         let Self { ports, session, with, accepted } = *self;
         let notebook = handover::for_run(session.id, with.run_journal.as_deref(), accepted);
         // A summary stands for what lies before it, as long as the conversation is the same.
@@ -79,7 +82,7 @@ impl Beginner<'_> {
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
         let from = self.history_from((known, with.pruned), persona).await?;
-        let carried = summary.map(|summary| Carried {
+        let carried = summary.map(|summary| CarriedSummary {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
@@ -87,16 +90,16 @@ impl Beginner<'_> {
         let bill = Bill::Asked { user: accepted.principal.user, persona: name.map(str::to_owned) };
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
-            Some(agent) if agent.reads => Shown::default(),
+            Some(agent) if agent.reads => RenderedContext::default(),
             Some(_) | None => look_back(ports, session.id, (accepted, &bill), (from, through)).await,
         };
-        let Shown { lines, recalled, mut taint } = shown;
+        let RenderedContext { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
-        let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
+        let history = claim::HistoryRange { session: session.id, reader: accepted.principal.user, from, through };
         let role = accepted.principal.role;
-        let reach = Reach { role, modules: personas.modules(persona, role) };
+        let reach = ToolAccess { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         // An agent plans nothing, and where nothing has an effect there is nothing to plan.
         let acts = |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && covers(&reach, tool);
@@ -107,7 +110,7 @@ impl Beginner<'_> {
         let has_skills = tools.get(USE_SKILL).is_some();
         let skills = if has_skills { fitting_skills(ports, accepted, &bill).await } else { Vec::new() };
         let tail = [vec![tail], skills].concat().join("\n");
-        let fixed = Fixed { system: system_of(ports, name, agent), tools: offer.shown.clone(), tail };
+        let fixed = FixedPrompt { system: system_of(ports, name, agent), tools: offer.shown.clone(), tail };
         let (context, blobs, material) = self.context(fixed, history).await?;
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref())).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
@@ -116,8 +119,8 @@ impl Beginner<'_> {
         let billing = Billing { models: self.bills(&asked).await?, context_tokens: material.tokens(), reply_tokens };
         let (past, pins, fixed) = (material.past.sizes.clone(), material.past.pins(), material.fixed());
         // An event says itself which it is; the owner in whose name it is taken up is not its source.
-        let names_itself = |speaker: &Source| speaker.origin == Origin::Event && !accepted.taint.is_clean();
-        let speaker = Source::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
+        let names_itself = |speaker: &OriginSource| speaker.origin == Origin::Event && !accepted.taint.is_clean();
+        let speaker = OriginSource::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
         taint.join(&speaker.filter(|speaker| !names_itself(speaker)).into_iter().collect());
         taint.join(&accepted.taint);
         taint.join(&tools.words_of());
@@ -128,33 +131,34 @@ impl Beginner<'_> {
         taint.join(&seen.map(Picture::source).collect());
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
-        let begun = Begun {
+        let begun = RunStart {
             context,
             limits: self.limits(persona),
             models,
             idempotent_tools: tools.idempotent(),
-            rules: Rules::CURRENT,
+            rules: RulesEdition::CURRENT,
             billing,
             policy: Some(Box::new(persona.policy(&self.ports.limits.policy))),
             tools: tools.facts(),
             granted: with.granted.clone(),
             past,
-            room: Room { fixed, carried, pins, summariser },
-            persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
+            room: ContextBudget { fixed, carried, pins, summariser },
+            persona: name
+                .map(|name| RunPersona { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
             notebook: notebook.as_ref().map(|kept| Box::new(kept.notebook.clone())),
             recalled,
             taint,
             sees,
             at: ports.clock.now(),
         };
-        Ok(Prepared { begun, blobs, material })
+        Ok(PreparedRun { begun, blobs, material })
     }
 
     /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.
-    fn limits(&self, persona: &Persona) -> Limits {
+    fn limits(&self, persona: &Persona) -> IterationLimits {
         let limits = &self.ports.limits;
         let iterations_cap = persona.iterations_cap.unwrap_or(limits.iterations_cap);
-        Limits {
+        IterationLimits {
             iterations: persona.iterations.unwrap_or(limits.iterations).min(iterations_cap),
             iterations_step: limits.iterations_step,
             iterations_cap,
@@ -179,14 +183,15 @@ impl Beginner<'_> {
     /// The fixed part of the run's requests, with the texts that it refers to, and what they are made of.
     async fn context(
         &self,
-        fixed: Fixed,
-        stretch: claim::History,
-    ) -> Result<(Context, Vec<(String, String)>, Arc<Material>), StoreError> {
-        let Fixed { system, tools, tail } = fixed;
+        fixed: FixedPrompt,
+        stretch: claim::HistoryRange,
+    ) -> Result<(RequestContext, Vec<(String, String)>, Arc<PromptInputs>), StoreError> {
+        let FixedPrompt { system, tools, tail } = fixed;
         let (from, through) = (stretch.from, stretch.through);
-        let past = if from > through { Past::default() } else { self.read(async |tx| stretch.load(tx).await).await? };
-        let material = Material { system, tools, tail, past };
-        let context = Context {
+        let past =
+            if from > through { HistorySlice::default() } else { self.read(async |tx| stretch.load(tx).await).await? };
+        let material = PromptInputs { system, tools, tail, past };
+        let context = RequestContext {
             system: system_digest(&material.system),
             tools: text_digest(material.tools.json()),
             tail: text_digest(&material.tail),
@@ -212,10 +217,10 @@ impl Beginner<'_> {
         if choice.is_some() || !tiers.differ() {
             return Ok(chosen);
         }
-        let recent = self.read(async |tx| runs::look::recent(tx, self.session.id).await).await?;
+        let recent = self.read(async |tx| runs::queries::recent(tx, self.session.id).await).await?;
         let attachments = self.read(async |tx| Ok(files::of_message(tx, accepted.inbound).await?.len())).await?;
-        let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
-        let tier = route(&Features::of(&accepted.text, around));
+        let around = RoutingContext { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
+        let tier = route(&MessageFeatures::of(&accepted.text, around));
         tracing::debug!(?tier, "model.routed");
         let first = tiers.model(tier);
         // Who sends a picture is answered by a model that sees, where there is one.
@@ -270,13 +275,14 @@ fn summariser(ports: &Ports, own: &str) -> Option<String> {
     let least = price(own)?;
     // What is there to be chosen by /model alone gets nothing to read unasked.
     let others = ports.models.labels().filter(|(role, label)| *role != "other" && *label != own);
-    let priced = others.filter(|(_, label)| reads(label) >= window).filter_map(|(_, label)| Some((price(label)?, label)));
+    let priced =
+        others.filter(|(_, label)| reads(label) >= window).filter_map(|(_, label)| Some((price(label)?, label)));
     let cheapest = priced.filter(|(price, _)| *price < least).min_by_key(|(price, _)| *price);
     cheapest.map(|(_, label)| label.to_owned())
 }
 
 /// The system prompt of a run as this persona, and perhaps as an agent.
-pub(super) fn system_of(ports: &Ports, persona: Option<&str>, agent: Option<&Agent>) -> String {
+pub(super) fn system_of(ports: &Ports, persona: Option<&str>, agent: Option<&AgentTask>) -> String {
     let system = ports.personas.system(&ports.prompt.base, persona);
     match agent {
         Some(agent) if agent.reads => agent.prompt(),
@@ -287,8 +293,8 @@ pub(super) fn system_of(ports: &Ports, persona: Option<&str>, agent: Option<&Age
 
 impl Driver {
     /// Remembers what a provider counted, now that its answer is stored.
-    pub(super) fn remember_count(&self, cause: &Cause) {
-        let Cause::World(events) = cause else { return };
+    pub(super) fn remember_count(&self, cause: &AdvanceCause) {
+        let AdvanceCause::World(events) = cause else { return };
         let completion = events.iter().find_map(|event| match event {
             Event::ModelAnswered(completion) => Some(completion),
             _ => None,

@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::driver::foreseen::BegunAtOnce;
-use crate::journal::{self, Folded, RunKey};
+use crate::driver::speculation::ImmediateStart;
+use crate::journal::{self, FoldedRun, RunKey};
 use crate::machine::Replay;
-use crate::machine::accepted::Accepted;
-use crate::machine::begun::{Context, PastMessage, PastRole};
+use crate::machine::accepted_input::AcceptedInput;
 use crate::machine::event::Event;
+use crate::machine::run_start::{PastMessage, PastRole, RequestContext};
 use crate::machine::state::State;
-use crate::prompt::{Material, Past, one_line};
+use crate::prompt::{HistorySlice, PromptInputs, one_line};
 use crate::write_off::{fold, load_or_park, park};
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
@@ -18,55 +18,55 @@ use hob_core::policy::access::AccessList;
 use hob_model::message::{Message, UserPart};
 use hob_model::provider::ToolSchema;
 use hob_model::tokens;
-use hob_store::beginnings::Beginning;
 use hob_store::error::StoreError;
+use hob_store::run_context::StoredRunContext;
 use hob_store::runs::Lease;
 use hob_store::sessions::Session;
-use hob_store::{Store, Tx, beginnings, blobs, members, messages, millis, runs, sessions};
+use hob_store::{Store, Tx, blobs, members, messages, millis, run_context, runs, sessions};
 
 /// A claimed run.
-pub struct Claimed {
+pub struct ClaimedRun {
     /// Run and session.
     pub key: RunKey,
     /// Its journal.
-    pub folded: Folded,
+    pub folded: FoldedRun,
     /// Its conversation.
     pub session: Session,
     /// What it begins with; none: it has begun before.
-    pub begins: Option<Begins>,
+    pub begins: Option<RunBeginning>,
 }
 
 /// What a run begins with.
-pub struct Begins {
+pub struct RunBeginning {
     /// What is stored of its conversation.
-    pub(super) with: Beginning,
+    pub(super) with: StoredRunContext,
     /// When it was taken in, in Unix milliseconds.
     pub(super) taken_in_at: i64,
     /// It was taken in a moment ago, and with it was looked whether its sender is let in.
     pub(super) is_new: bool,
     /// It began in the transaction that took it in.
-    pub(super) begun: Option<BegunAtOnce>,
+    pub(super) begun: Option<ImmediateStart>,
 }
 
 /// Claims the session's next run, if there is one to be driven.
-pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Found, StoreError> {
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<ClaimOutcome, StoreError> {
     let Some(claimed) = runs::claim(tx, session, lease).await? else {
-        return Ok(Found::Nothing);
+        return Ok(ClaimOutcome::Nothing);
     };
     let key = RunKey { run: claimed.id, session };
     if claimed.begun {
-        return Ok(Found::Begun(key));
+        return Ok(ClaimOutcome::Begun(key));
     }
     Ok(match load_or_park(tx, &key, lease.now).await? {
-        Some(folded) => Found::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
-        None => Found::Parked,
+        Some(folded) => ClaimOutcome::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
+        None => ClaimOutcome::Parked,
     })
 }
 
 /// What a claim found.
-pub enum Found {
+pub enum ClaimOutcome {
     /// A run to be driven.
-    Run(Box<Claimed>),
+    Run(Box<ClaimedRun>),
     /// A run that has begun, whose journal is still to be loaded.
     Begun(RunKey),
     /// A run whose journal cannot be read: it is put aside, and its sender is told.
@@ -76,50 +76,50 @@ pub enum Found {
 }
 
 /// A run that was claimed as it was taken in: what its journal holds is known.
-pub struct Opened {
+pub struct OpenedRun {
     /// Run and session.
     pub key: RunKey,
     /// Its conversation.
     pub session: Session,
     /// What is stored of it.
-    pub with: Beginning,
+    pub with: StoredRunContext,
     /// With which its journal was opened.
-    pub accepted: Box<Accepted>,
+    pub accepted: Box<AcceptedInput>,
     /// When.
     pub at: Timestamp,
     /// It has begun as well.
-    pub begun: Option<BegunAtOnce>,
+    pub begun: Option<ImmediateStart>,
 }
 
-impl From<Opened> for Claimed {
-    fn from(opened: Opened) -> Self {
-        let Opened { key, session, with, accepted, at, begun } = opened;
-        let mut folded = Folded { replay: Replay::default(), last_at: millis(at) };
+impl From<OpenedRun> for ClaimedRun {
+    fn from(opened: OpenedRun) -> Self {
+        let OpenedRun { key, session, with, accepted, at, begun } = opened;
+        let mut folded = FoldedRun { replay: Replay::default(), last_at: millis(at) };
         folded.replay.feed(&Event::Accepted(*accepted));
-        let begins = Some(Begins { with, taken_in_at: millis(at), is_new: true, begun });
+        let begins = Some(RunBeginning { with, taken_in_at: millis(at), is_new: true, begun });
         Self { key, folded, session, begins }
     }
 }
 
 /// Claims a run and loads it. The journal of one that has begun may be long: it is folded when nobody waits for the writer, and
 /// whoever has claimed it is the only one to write it.
-pub async fn take_over(store: &Store, session: SessionId, lease: Lease) -> Result<Found, StoreError> {
+pub async fn take_over(store: &Store, session: SessionId, lease: Lease) -> Result<ClaimOutcome, StoreError> {
     let now = lease.now;
     let key = match store.write(async move |tx| claim(tx, session, &lease).await).await? {
-        Found::Begun(key) => key,
+        ClaimOutcome::Begun(key) => key,
         found => return Ok(found),
     };
     Ok(match store.read(async |tx| load(tx, &key).await).await? {
-        Ok(claimed) => Found::Run(Box::new(claimed)),
+        Ok(claimed) => ClaimOutcome::Run(Box::new(claimed)),
         Err(why) => {
             store.write(async move |tx| park(tx, &key, &why, now).await).await?;
-            Found::Parked
+            ClaimOutcome::Parked
         }
     })
 }
 
 /// Loads a run that was claimed just now; or why it cannot be read.
-async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<Claimed, String>, StoreError> {
+async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<ClaimedRun, String>, StoreError> {
     match fold(tx, key.run).await? {
         Ok(folded) => with_session(tx, key.clone(), (folded, 0)).await.map(Ok),
         Err(why) => Ok(Err(why)),
@@ -127,13 +127,17 @@ async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<Claimed, String>, Stor
 }
 
 /// Loads a run that this process has claimed already.
-pub async fn reload(tx: &mut Tx, key: &RunKey) -> Result<Claimed, StoreError> {
+pub async fn reload(tx: &mut Tx, key: &RunKey) -> Result<ClaimedRun, StoreError> {
     let folded = journal::load(tx, key.run).await?;
     let at = folded.last_at;
     with_session(tx, key.clone(), (folded, at)).await
 }
 
-async fn with_session(tx: &mut Tx, key: RunKey, (folded, taken_in_at): (Folded, i64)) -> Result<Claimed, StoreError> {
+async fn with_session(
+    tx: &mut Tx,
+    key: RunKey,
+    (folded, taken_in_at): (FoldedRun, i64),
+) -> Result<ClaimedRun, StoreError> {
     let missing = || StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),
@@ -141,17 +145,17 @@ async fn with_session(tx: &mut Tx, key: RunKey, (folded, taken_in_at): (Folded, 
     };
     let State::Queued(accepted) = &folded.replay.state else {
         let session = sessions::lookup(tx, key.session).await?.ok_or_else(missing)?;
-        return Ok(Claimed { key, folded, session, begins: None });
+        return Ok(ClaimedRun { key, folded, session, begins: None });
     };
     let (user, home) = (accepted.principal.user, accepted.home(key.session));
-    let (session, with) = beginnings::find(tx, key.session, home, user).await?.ok_or_else(missing)?;
-    let begins = Some(Begins { with, taken_in_at, is_new: false, begun: None });
-    Ok(Claimed { key, folded, session, begins })
+    let (session, with) = run_context::find(tx, key.session, home, user).await?.ok_or_else(missing)?;
+    let begins = Some(RunBeginning { with, taken_in_at, is_new: false, begun: None });
+    Ok(ClaimedRun { key, folded, session, begins })
 }
 
 /// A stretch of a conversation's history, as one person may see it.
 #[derive(Clone)]
-pub(super) struct History {
+pub(super) struct HistoryRange {
     pub(super) session: SessionId,
     /// Whose run it is for.
     pub(super) reader: UserId,
@@ -159,9 +163,9 @@ pub(super) struct History {
     pub(super) through: i64,
 }
 
-impl History {
-    pub(super) async fn load(&self, tx: &mut Tx) -> Result<Past, StoreError> {
-        let mut past = Past::default();
+impl HistoryRange {
+    pub(super) async fn load(&self, tx: &mut Tx) -> Result<HistorySlice, StoreError> {
+        let mut past = HistorySlice::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
             let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
@@ -215,27 +219,27 @@ impl History {
 
 /// The recorded parts of a run's requests: exactly what it began with.
 #[derive(Clone)]
-pub(crate) struct LoadMaterial {
+pub(crate) struct LoadPromptInputs {
     pub(crate) session: SessionId,
     pub(crate) reader: UserId,
-    pub(crate) context: Context,
+    pub(crate) context: RequestContext,
 }
 
-impl LoadMaterial {
-    pub(crate) async fn load(&self, tx: &mut Tx) -> Result<Material, StoreError> {
+impl LoadPromptInputs {
+    pub(crate) async fn load(&self, tx: &mut Tx) -> Result<PromptInputs, StoreError> {
         let tools = blobs::get(tx, &self.context.tools.0).await?;
         let tools: Vec<ToolSchema> = serde_json::from_str(&tools).map_err(|error| StoreError::Inconsistent {
             table: "blobs",
             id: self.context.tools.to_string(),
             what: error.to_string(),
         })?;
-        let history = History {
+        let history = HistoryRange {
             session: self.session,
             reader: self.reader,
             from: self.context.history_from,
             through: self.context.history_through,
         };
-        Ok(Material {
+        Ok(PromptInputs {
             system: blobs::get(tx, &self.context.system.0).await?,
             tools: tools.into(),
             tail: blobs::get(tx, &self.context.tail.0).await?,

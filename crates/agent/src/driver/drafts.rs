@@ -9,31 +9,31 @@ use tokio::sync::Mutex;
 
 use crate::driver::Driver;
 use crate::machine::state::State;
-use hob_core::domain::draft::{Draft, DraftUse};
+use hob_core::domain::draft::{DraftUse, WorkspaceDraft};
 use hob_core::domain::ids::RunId;
-use hob_tools::changes::{ChangesError, Drafts, Which};
+use hob_tools::changes::{ChangesError, DraftId, Drafts};
 use hob_tools::{Invocation, Outcome};
 
 /// For the model, below a result: what it changed.
 const NOT_YET: &str = "(These changes are not in the workspace yet; a person will be asked.)";
 
 /// Whoever holds it works in the run's draft.
-pub(in crate::driver) type Turn = Arc<Mutex<()>>;
+pub(in crate::driver) type DraftLock = Arc<Mutex<()>>;
 
 /// Where a call works.
-pub(in crate::driver) struct InDraft {
+pub(in crate::driver) struct DraftContext {
     pub(in crate::driver) place: DraftUse,
     /// What the draft held when the call was started, by its digest.
     pub(in crate::driver) known: Option<String>,
-    pub(in crate::driver) turn: Turn,
+    pub(in crate::driver) turn: DraftLock,
 }
 
 /// Does a call's work, alone in its draft, and looks at what that holds then.
 pub(in crate::driver) async fn within(
     drafts: &Drafts,
     invocation: &Invocation,
-    (place, working): (&InDraft, impl Future<Output = Outcome>),
-) -> (Outcome, Option<Draft>) {
+    (place, working): (&DraftContext, impl Future<Output = Outcome>),
+) -> (Outcome, Option<WorkspaceDraft>) {
     let DraftUse::Open(number) = place.place else {
         return (working.await, None);
     };
@@ -48,16 +48,16 @@ pub(in crate::driver) async fn within(
         Err(why) => {
             tracing::warn!(run = %invocation.run, %why, "what a run has changed cannot be looked at: it cannot be kept");
             let (digest, shown, runs_later) = (String::new(), String::new(), Vec::new());
-            let none = Draft { number, digest, changes: 0, shown, whole: None, runs_later };
+            let none = WorkspaceDraft { number, digest, changes: 0, shown, whole: None, runs_later };
             (outcome.with(&format!("(What was changed cannot be kept: {why}.)")), Some(none))
         }
     }
 }
 
 /// What a draft holds; none: there is none that is open.
-async fn look(drafts: Drafts, run: RunId, number: u32) -> Result<Option<Draft>, ChangesError> {
-    let looked = tokio::task::spawn_blocking(move || -> Result<Option<Draft>, ChangesError> {
-        let draft = drafts.find(run, &Which::Shared(number))?.filter(|draft| draft.is_open());
+async fn look(drafts: Drafts, run: RunId, number: u32) -> Result<Option<WorkspaceDraft>, ChangesError> {
+    let looked = tokio::task::spawn_blocking(move || -> Result<Option<WorkspaceDraft>, ChangesError> {
+        let draft = drafts.find(run, &DraftId::Shared(number))?.filter(|draft| draft.is_open());
         draft.map(|draft| draft.look().map(|set| set.summary(number))).transpose()
     });
     looked.await.unwrap_or(Err(ChangesError::Gone))
@@ -70,14 +70,14 @@ impl Driver {
         let settled = if State::status(&self.state).is_final() { run.drafts + 1 } else { run.drafts };
         let (drafts, key) = (self.ports.toolbox.drafts.clone(), self.key.run);
         let gone: Vec<u32> =
-            (self.dropped..settled).filter(|number| drafts.is_there(key, &Which::Shared(*number))).collect();
+            (self.dropped..settled).filter(|number| drafts.is_there(key, &DraftId::Shared(*number))).collect();
         self.dropped = settled;
         if gone.is_empty() {
             return;
         }
         let done = tokio::task::spawn_blocking(move || {
             for number in gone {
-                if let Err(error) = drafts.discard(key, &Which::Shared(number)) {
+                if let Err(error) = drafts.discard(key, &DraftId::Shared(number)) {
                     tracing::warn!(run = %key, number, %error, "a draft of the workspace could not be thrown away");
                 }
             }

@@ -8,18 +8,18 @@ mod assess;
 mod begin;
 mod claim;
 mod drafts;
-mod first;
-mod foreseen;
-mod gate;
-mod heard;
-mod known;
-mod metered;
+mod first_step;
+mod metrics;
+mod offered_tools;
 mod perform;
 mod pictures;
-mod planned;
+mod plan_sources;
+mod presence;
 mod procedures;
-mod redacted;
-mod signs;
+mod provenance;
+mod recall;
+mod redaction;
+mod speculation;
 mod telemetry;
 
 use std::sync::Arc;
@@ -29,30 +29,30 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::advance::{Advance, Advanced, Cause, Committed};
-use crate::driver::assess::Look;
-pub(crate) use crate::driver::claim::LoadMaterial;
-pub use crate::driver::claim::{Claimed, Found, Opened, claim, reload, take_over};
-use crate::driver::drafts::{InDraft, Turn};
-pub use crate::driver::foreseen::Foreseen;
-use crate::driver::metered::Stages;
-use crate::driver::perform::Work;
-use crate::driver::signs::LastSign;
+use crate::driver::advance::{AdvanceCause, AdvanceOutcome, AdvanceTransaction, Committed};
+use crate::driver::assess::AssessmentContext;
+pub(crate) use crate::driver::claim::LoadPromptInputs;
+pub use crate::driver::claim::{ClaimOutcome, ClaimedRun, OpenedRun, claim, reload, take_over};
+use crate::driver::drafts::{DraftContext, DraftLock};
+use crate::driver::metrics::StageTimers;
+use crate::driver::perform::PendingWork;
+use crate::driver::presence::FinalProgress;
+pub use crate::driver::speculation::SpeculativeRun;
 use crate::journal::RunKey;
 use crate::machine::draft;
 use crate::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::machine::event::Event;
 use crate::machine::question::Question;
 use crate::machine::reading;
-use crate::machine::state::{Active, State};
+use crate::machine::state::{ActiveState, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
-use crate::ports::{Ports, Reserved};
-use crate::prompt::Material;
+use crate::ports::{OutboxReservation, Ports};
+use crate::prompt::PromptInputs;
 use crate::signal::Signal;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Destination;
-use hob_core::policy::memory::Place;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::ToolCall;
 use hob_store::error::StoreError;
 use hob_store::unit::UnitOfWork;
@@ -64,7 +64,7 @@ const COMMIT_RETRY_MAX: Duration = Duration::from_secs(30);
 
 /// How a drive came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DriveOutcome {
     /// The run is over.
     Ended {
         /// Another one waits in the lane.
@@ -79,7 +79,7 @@ pub enum Outcome {
 }
 
 /// Words from outside that a drive listens to.
-pub struct Line {
+pub struct RunControl {
     /// There are signals for the run, or messages that may join it.
     pub signal: Arc<Notify>,
     /// The daemon will not wait any longer.
@@ -93,9 +93,9 @@ pub struct Line {
     clippy::large_enum_variant,
     reason = "there is one for each lane at work: a box would save nothing that counts"
 )]
-enum Next {
+enum NextStep {
     /// It commits this.
-    Cause(Cause),
+    Cause(AdvanceCause),
     /// Something is committed; this follows from it.
     Done(Vec<Committed<Effect>>),
 }
@@ -103,22 +103,22 @@ enum Next {
 /// One run, driven by this process.
 pub struct Driver {
     ports: Arc<Ports>,
-    line: Line,
+    line: RunControl,
     key: RunKey,
     destination: Destination,
     /// The conversation that it belongs to; an agent's is the one that it works for.
     home: SessionId,
     state: Arc<State>,
     seq: i64,
-    material: Option<Arc<Material>>,
-    work: Work,
+    material: Option<Arc<PromptInputs>>,
+    work: PendingWork,
     more: bool,
     /// Its conversation's outbox, with the words to begin with: they go out when this is dropped.
-    outbox: Option<Box<dyn Reserved>>,
+    outbox: Option<Box<dyn OutboxReservation>>,
     blobs: Vec<(String, String)>,
-    stages: Stages,
+    stages: StageTimers,
     /// One call at a time in the run's draft.
-    turn: Turn,
+    turn: DraftLock,
     /// The run's drafts below this number are thrown away, where they were not kept.
     dropped: u32,
 }
@@ -126,13 +126,13 @@ pub struct Driver {
 impl Driver {
     /// A drive of a run that this process has claimed.
     #[must_use]
-    pub fn new(ports: Arc<Ports>, line: Line, claimed: &Claimed) -> Option<Self> {
+    pub fn new(ports: Arc<Ports>, line: RunControl, claimed: &ClaimedRun) -> Option<Self> {
         let accepted = match &claimed.folded.replay.state {
             State::Queued(accepted) => accepted,
             State::Active(active) => &active.input,
             State::Empty | State::Closed(_) => return None,
         };
-        let stages = Stages::of(&ports.meters, accepted);
+        let stages = StageTimers::of(&ports.meters, accepted);
         Some(Self {
             ports,
             line,
@@ -142,29 +142,29 @@ impl Driver {
             state: Arc::new(claimed.folded.replay.state.clone()),
             seq: claimed.folded.replay.seq,
             material: None,
-            work: Work::default(),
+            work: PendingWork::default(),
             more: false,
             outbox: None,
             blobs: Vec::new(),
             stages,
-            turn: Turn::default(),
+            turn: DraftLock::default(),
             dropped: 0,
         })
     }
 
     /// Takes the run from where its journal stands to its end, to a question, or to the daemon's stop. After an error the
     /// journal stands where the last commit left it.
-    pub async fn drive(mut self, claimed: Claimed) -> Result<Outcome, StoreError> {
-        let mut last = LastSign::of(&self);
+    pub async fn drive(mut self, claimed: ClaimedRun) -> Result<DriveOutcome, StoreError> {
+        let mut last = FinalProgress::of(&self);
         let mut hard = Some(Instant::now() + self.ports.limits.hard);
         let mut soft = Some(Instant::now() + self.ports.limits.soft);
         let mut next = self.first(claimed).await?;
         loop {
             let effects = match next {
-                Next::Done(effects) => effects,
-                Next::Cause(cause) => match self.commit(cause).await? {
+                NextStep::Done(effects) => effects,
+                NextStep::Cause(cause) => match self.commit(cause).await? {
                     Some(effects) => effects,
-                    None => return Ok(Outcome::LeaseLost),
+                    None => return Ok(DriveOutcome::LeaseLost),
                 },
             };
             last.look(&self.state, &effects);
@@ -175,42 +175,42 @@ impl Driver {
             self.outbox = None;
             match self.state.status() {
                 Status::Running => last.works(),
-                Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
+                Status::Waiting | Status::Queued => return Ok(DriveOutcome::Waiting),
                 Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
                     self.ports.meters.runs.of(&[self.state.status().as_str()]).inc();
-                    return Ok(Outcome::Ended { more: self.more });
+                    return Ok(DriveOutcome::Ended { more: self.more });
                 }
             }
-            next = Next::Cause(tokio::select! {
+            next = NextStep::Cause(tokio::select! {
                 biased;
                 () = self.line.cut.cancelled() => return self.suspend().await,
-                () = self.line.signal.notified() => Cause::Signals,
-                events = self.work.next() => Cause::World(events),
+                () = self.line.signal.notified() => AdvanceCause::Signals,
+                events = self.work.next() => AdvanceCause::World(events),
                 () = reached(hard) => {
                     hard = None;
-                    Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
+                    AdvanceCause::Event(Event::CancelRequested(CancelReason::HardLimit))
                 }
                 () = reached(soft) => {
                     soft = None;
-                    Cause::Event(Event::SoftLimit)
+                    AdvanceCause::Event(Event::SoftLimit)
                 }
             });
         }
     }
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
-    async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
+    async fn commit(&mut self, cause: AdvanceCause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
         let cause = match cause {
-            Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
-            Cause::World(events) => {
-                Cause::World(events.into_iter().map(|event| redacted::event(&self.ports.redactor, event)).collect())
-            }
-            Cause::Signals => Cause::Signals,
+            AdvanceCause::Event(event) => AdvanceCause::Event(redaction::event(&self.ports.redactor, event)),
+            AdvanceCause::World(events) => AdvanceCause::World(
+                events.into_iter().map(|event| redaction::event(&self.ports.redactor, event)).collect(),
+            ),
+            AdvanceCause::Signals => AdvanceCause::Signals,
         };
         let mut wait = COMMIT_RETRY;
         let mut outbox = self.ports.watcher.reserve(self.home);
         loop {
-            let advance = Arc::new(Advance {
+            let advance = Arc::new(AdvanceTransaction {
                 key: self.key.clone(),
                 home: self.home,
                 owner: self.ports.owner.clone(),
@@ -252,8 +252,8 @@ impl Driver {
     }
 
     /// What a commit came to is where the run stands now. Gives what follows from it.
-    fn reached(&mut self, advanced: Advanced) -> Vec<Committed<Effect>> {
-        let Advanced { state, seq, effects, remembered, classed, told, due, more, kept, words: _ } = advanced;
+    fn reached(&mut self, advanced: AdvanceOutcome) -> Vec<Committed<Effect>> {
+        let AdvanceOutcome { state, seq, effects, remembered, classed, told, due, more, kept, words: _ } = advanced;
         drop(kept);
         telemetry::tainted(self.key.run, &self.state, &state);
         told.into_iter().for_each(|session| self.ports.watcher.said(session));
@@ -339,16 +339,16 @@ impl Driver {
         let request = self.with_pictures(request, &call).await?;
         let mute = active.input.agent.is_some();
         let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
-        let stage = perform::Stage { ports, destination: &self.destination, run, mute, stages };
+        let stage = perform::ReplyTarget { ports, destination: &self.destination, run, mute, stages };
         let look = self.look_with(state, material);
         self.work.call_model(&stage, call, request, look);
         Ok(())
     }
 
     /// What tools go by that look at calls.
-    fn look_with(&self, state: Arc<State>, material: Arc<Material>) -> Look {
-        let place = Place::of(self.home, &self.destination.conversation);
-        Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run }
+    fn look_with(&self, state: Arc<State>, material: Arc<PromptInputs>) -> AssessmentContext {
+        let place = SpeakingPlace::of(self.home, &self.destination.conversation);
+        AssessmentContext { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run }
     }
 
     /// Has a call's tool look at it as things stand now.
@@ -376,19 +376,19 @@ impl Driver {
     }
 
     /// What the run's requests are made of, loaded once.
-    async fn material_of(&mut self, active: &Active) -> Result<Arc<Material>, StoreError> {
+    async fn material_of(&mut self, active: &ActiveState) -> Result<Arc<PromptInputs>, StoreError> {
         if let Some(material) = &self.material {
             return Ok(Arc::clone(material));
         }
         let (reader, context) = (active.input.principal.user, active.context.clone());
-        let load = LoadMaterial { session: self.key.session, reader, context };
+        let load = LoadPromptInputs { session: self.key.session, reader, context };
         let material = Arc::new(self.read(async |tx| load.load(tx).await).await?);
         self.material = Some(Arc::clone(&material));
         Ok(material)
     }
 
     /// The most tokens of a reply, where the persona sets it: never more than the model can write.
-    fn reply_limit(&self, active: &Active, call: &ModelCall) -> Option<u64> {
+    fn reply_limit(&self, active: &ActiveState, call: &ModelCall) -> Option<u64> {
         let wished = active.persona.as_ref()?.max_output_tokens?;
         Some(self.ports.table.facts(&call.label).max_output_tokens.map_or(wished, |most| wished.min(most)))
     }
@@ -399,12 +399,12 @@ impl Driver {
         };
         let principal = active.input.principal.clone();
         let session = active.input.session_key();
-        let place = Place::of(self.home, &self.destination.conversation);
+        let place = SpeakingPlace::of(self.home, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
         let tools = self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone();
         let run = self.key.run;
         let is_read = reading::is_read(active, &call.id);
-        let draft = InDraft {
+        let draft = DraftContext {
             place: draft::place_of(active, &call.id),
             known: active.draft.as_ref().map(|draft| draft.digest.clone()),
             turn: Arc::clone(&self.turn),
@@ -428,22 +428,22 @@ impl Driver {
     }
 
     /// The daemon stops: what is under way is cut, and the journal says that it was on purpose.
-    async fn suspend(mut self) -> Result<Outcome, StoreError> {
-        self.work = Work::default();
-        match self.commit(Cause::Event(Event::Suspended)).await? {
-            Some(_) => Ok(Outcome::Suspended),
-            None => Ok(Outcome::LeaseLost),
+    async fn suspend(mut self) -> Result<DriveOutcome, StoreError> {
+        self.work = PendingWork::default();
+        match self.commit(AdvanceCause::Event(Event::Suspended)).await? {
+            Some(_) => Ok(DriveOutcome::Suspended),
+            None => Ok(DriveOutcome::LeaseLost),
         }
     }
 }
 
 /// Ends a run whose driver panicked. Its journal stands where the last commit left it.
-pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: String) -> Result<(), StoreError> {
+pub async fn bury(ports: Arc<Ports>, line: RunControl, claimed: ClaimedRun, message: String) -> Result<(), StoreError> {
     let Some(mut driver) = Driver::new(ports, line, &claimed) else {
         return Ok(());
     };
-    let mut last = LastSign::of(&driver);
-    if let Some(effects) = driver.commit(Cause::Event(Event::Panicked { message })).await? {
+    let mut last = FinalProgress::of(&driver);
+    if let Some(effects) = driver.commit(AdvanceCause::Event(Event::Panicked { message })).await? {
         last.look(&driver.state, &effects);
         for effect in effects {
             if let Effect::End(end) = effect.into_inner() {

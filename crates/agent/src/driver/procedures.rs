@@ -1,8 +1,8 @@
 //! What a run did that ended well, noted; and what was repeated often, offered as a draft of a skill (row K4).
 
-use crate::machine::accepted::Order;
-use crate::machine::state::Active;
-use crate::projection::write::{Target, Words, say};
+use crate::machine::accepted_input::RunKind;
+use crate::machine::state::ActiveState;
+use crate::projection::write::{OutgoingText, RunRowTarget, say};
 use hob_core::domain::principal::{Role, Trust};
 use hob_skill::draft::{self, REPEATED};
 use hob_skill::library::since;
@@ -12,9 +12,9 @@ use hob_store::{Tx, skills};
 /// Notes what a run did that is completed; where it is the fifth alike, its person is asked, once, whether to keep it.
 ///
 /// What was done on the word of somebody who is not known, or after reading what nobody vouches for, teaches nothing.
-pub(super) async fn learn(tx: &mut Tx, target: &Target<'_>, run: &Active) -> Result<(), StoreError> {
+pub(super) async fn learn(tx: &mut Tx, target: &RunRowTarget<'_>, run: &ActiveState) -> Result<(), StoreError> {
     let principal = &run.input.principal;
-    let teaches = run.input.order == Order::Answer && principal.trust == Trust::Trusted && run.taint.is_clean();
+    let teaches = run.input.order == RunKind::Answer && principal.trust == Trust::Trusted && run.taint.is_clean();
     // Who calls tools answers twice at least.
     if !teaches || run.cycles < 2 {
         return Ok(());
@@ -30,5 +30,5 @@ pub(super) async fn learn(tx: &mut Tx, target: &Target<'_>, run: &Active) -> Res
         return Ok(());
     }
     let text = draft::offer(&steps, principal.role >= Role::Admin);
-    say(tx, target, &format!("note:{}:skill", target.key.run), Words::note(&text)).await
+    say(tx, target, &format!("note:{}:skill", target.key.run), OutgoingText::note(&text)).await
 }

@@ -1,6 +1,6 @@
 //! What the log says of a run's decisions: their names (row B13), and never what anybody wrote.
 
-use crate::machine::event::{End, Event};
+use crate::machine::event::{Event, RunEnd};
 use crate::machine::question::Question;
 use crate::machine::state::State;
 use hob_core::domain::ids::RunId;
@@ -44,20 +44,20 @@ pub(super) fn asked(run: RunId, question: &Question) {
 }
 
 /// A run is over.
-pub(super) fn ended(run: RunId, end: &End) {
+pub(super) fn ended(run: RunId, end: &RunEnd) {
     let name = name_of(end);
     tracing::info!(%run, event = name, ?end, "{name}");
 }
 
 /// The published name of how a run ended.
-fn name_of(end: &End) -> &'static str {
+fn name_of(end: &RunEnd) -> &'static str {
     match end {
-        End::Completed => "agent_run.completed",
-        End::Cancelled | End::GivenUp => "agent_run.cancelled",
-        End::Failed { .. } => "agent_run.failed",
+        RunEnd::Completed => "agent_run.completed",
+        RunEnd::Cancelled | RunEnd::GivenUp => "agent_run.cancelled",
+        RunEnd::Failed { .. } => "agent_run.failed",
         // These never began.
-        End::Withdrawn => "agent_run.withdrawn",
-        End::Joined => "agent_run.joined",
+        RunEnd::Withdrawn => "agent_run.withdrawn",
+        RunEnd::Joined => "agent_run.joined",
     }
 }
 
@@ -68,8 +68,8 @@ mod tests {
 
     use super::*;
     use crate::machine::note::{
-        Circle, Compaction, CompactionMeans, Detection, Escalation, EscalationStep, Phantom, Recovery, RecoveryStep,
-        Terminated, ToolRetry, Verdict,
+        Compaction, CompactionMeans, DeclaredEnd, Detection, Escalation, EscalationStep, GuardVerdict, LoopKind,
+        Recovery, RecoveryStep, ToolRetry, UnfoundedClaim,
     };
     use hob_core::domain::ids::CallId;
 
@@ -91,13 +91,13 @@ mod tests {
         vec![
             Event::ToolRetried(ToolRetry { call: CallId("1.0".to_owned()), attempt: 2, delay_ms: 500 }),
             Event::LoopDetected(Detection {
-                circle: Circle::Identical,
+                circle: LoopKind::Identical,
                 tool: Some("PRIVATE".to_owned()),
                 seen: 3,
-                verdict: Verdict::Warn,
+                verdict: GuardVerdict::Warn,
             }),
             Event::Escalated(Escalation { step: EscalationStep::Nudge, forced: None }),
-            Event::PhantomCaught(Phantom { text: "PRIVATE".to_owned() }),
+            Event::PhantomCaught(UnfoundedClaim { text: "PRIVATE".to_owned() }),
             Event::Compacted(Compaction {
                 means: CompactionMeans::Summary,
                 messages: 3,
@@ -107,7 +107,7 @@ mod tests {
             }),
             Event::RecoveryFired(Recovery { step: RecoveryStep::Compact, number: 1 }),
             Event::SoftExhausted,
-            Event::Terminated(Terminated { condition: Some(0), ceiling: None }),
+            Event::Terminated(DeclaredEnd { condition: Some(0), ceiling: None }),
         ]
     }
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn b13_a_runs_end_has_its_published_name() {
-        let names = [End::Completed, End::Cancelled, End::GivenUp, End::Failed { why: "panic".to_owned() }];
+        let names = [RunEnd::Completed, RunEnd::Cancelled, RunEnd::GivenUp, RunEnd::Failed { why: "panic".to_owned() }];
         let expected = ["agent_run.completed", "agent_run.cancelled", "agent_run.cancelled", "agent_run.failed"];
         assert_eq!(names.each_ref().map(name_of), expected);
     }

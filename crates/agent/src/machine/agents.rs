@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::batch::Progress;
+use crate::machine::batch::CallProgress;
+use crate::machine::detached_agents::ReportTarget;
 use crate::machine::effect::Effect;
-use crate::machine::event::End;
+use crate::machine::event::RunEnd;
 use crate::machine::human::unpause;
 use crate::machine::ledger::Ledger;
-use crate::machine::long_agents::Heard;
+use crate::machine::outbound_allowance::OutboundAllowance;
 use crate::machine::question::Question;
-use crate::machine::reach::Looks;
-use crate::machine::state::{Active, Phase};
-use crate::machine::{approval, reach, reading, tools};
+use crate::machine::state::{ActiveState, Phase};
+use crate::machine::{approval, outbound_allowance, reading, tools};
 use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use hob_core::domain::money::Money;
@@ -31,7 +31,7 @@ const SHOWN_CHARS_MAX: usize = 80;
 
 /// That a run works for another, and what it got from there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agent {
+pub struct AgentTask {
     /// The run that waits for it.
     pub parent: RunId,
     /// The call there that its end settles.
@@ -55,11 +55,11 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads: bool,
     /// How often it may look outside unasked, once it has read what nobody vouches for.
-    #[serde(default, skip_serializing_if = "Looks::is_usual")]
-    pub looks: Looks,
+    #[serde(default, skip_serializing_if = "OutboundAllowance::is_usual")]
+    pub looks: OutboundAllowance,
 }
 
-impl Agent {
+impl AgentTask {
     /// What its system prompt has besides the household's.
     #[must_use]
     pub fn prompt(&self) -> String {
@@ -100,7 +100,7 @@ pub struct ChildEnd {
     /// The agent's run.
     pub run: RunId,
     /// How.
-    pub end: End,
+    pub end: RunEnd,
     /// Its last words.
     pub text: String,
     /// What it changed, and what not, by its record.
@@ -121,12 +121,12 @@ impl ChildEnd {
     #[must_use]
     pub fn report(&self) -> String {
         let head = match &self.end {
-            End::Completed => {
+            RunEnd::Completed => {
                 "[An agent's report. It is a claim: check what matters before you tell it as done.]".to_owned()
             }
-            End::Cancelled | End::GivenUp => "[The agent was stopped before it was done.]".to_owned(),
-            End::Withdrawn | End::Joined => "[The agent was called off before it began.]".to_owned(),
-            End::Failed { why } => format!("[The agent failed: {why}.]"),
+            RunEnd::Cancelled | RunEnd::GivenUp => "[The agent was stopped before it was done.]".to_owned(),
+            RunEnd::Withdrawn | RunEnd::Joined => "[The agent was called off before it began.]".to_owned(),
+            RunEnd::Failed { why } => format!("[The agent failed: {why}.]"),
         };
         let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
         let record = self.ledger.listed().unwrap_or_else(|| "- nothing that changes anything".to_owned());
@@ -146,7 +146,7 @@ impl ChildEnd {
 }
 
 /// Why a run may have no further agent; none: it may.
-pub(super) fn refusal(run: &Active, open: usize) -> Option<String> {
+pub(super) fn refusal(run: &ActiveState, open: usize) -> Option<String> {
     let depth = run.input.agent.as_ref().map_or(0, |agent| agent.depth);
     if depth >= DEPTH_MAX {
         return Some(format!("You are at depth {depth} of {DEPTH_MAX}: do it yourself."));
@@ -156,13 +156,13 @@ pub(super) fn refusal(run: &Active, open: usize) -> Option<String> {
 }
 
 /// A call hands a task on: it stays open until the agent is done.
-pub(super) fn on_spawn(run: &mut Active, id: &CallId) {
+pub(super) fn on_spawn(run: &mut ActiveState, id: &CallId) {
     let Phase::Acting(batch) = &run.phase else { return };
     let refusal = refusal(run, batch.children());
     let Phase::Acting(batch) = &mut run.phase else { return };
     match (refusal, batch.find(id)) {
         (Some(why), _) => batch.deny(id, why),
-        (None, Some(open)) => open.progress = Progress::Child,
+        (None, Some(open)) => open.progress = CallProgress::Child,
         (None, None) => {}
     }
 }
@@ -174,20 +174,20 @@ pub(super) fn wait() -> Vec<Effect> {
 
 /// What an agent read and did was read and done in the run that it worked for. Its report, the result of `call`, was written by
 /// whoever read all this.
-fn join(run: &mut Active, end: &ChildEnd, call: Option<&ToolCall>) {
+fn join(run: &mut ActiveState, end: &ChildEnd, call: Option<&ToolCall>) {
     end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), call));
     run.ledger.join(&end.ledger);
     run.agents_cost = run.agents_cost.plus(end.cost);
-    reach::add(run, &end.reached);
+    outbound_allowance::add(run, &end.reached);
 }
 
 /// An agent is done.
-pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
+pub(super) fn on_ended(run: &mut ActiveState, end: &ChildEnd) -> Vec<Effect> {
     let ignored = Effect::Ignored { why: "no agent is waited for there" };
-    let is_error = end.end != End::Completed;
+    let is_error = end.end != RunEnd::Completed;
     let awaited = match run.long_agents.end(end, is_error) {
-        Heard::By(call) => call,
-        Heard::Later => {
+        ReportTarget::By(call) => call,
+        ReportTarget::Later => {
             join(run, end, None);
             return Vec::new();
         }
@@ -195,7 +195,8 @@ pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     let Some(batch) = run.phase.batch_mut() else {
         return vec![ignored];
     };
-    let Some(call) = batch.get(&awaited).filter(|open| open.progress == Progress::Child).map(|open| open.call.clone())
+    let Some(call) =
+        batch.get(&awaited).filter(|open| open.progress == CallProgress::Child).map(|open| open.call.clone())
     else {
         return vec![ignored];
     };

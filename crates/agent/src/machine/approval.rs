@@ -23,16 +23,16 @@ pub mod scope;
 pub mod several;
 pub mod words;
 
-use crate::machine::batch::{Batch, OpenCall, Progress};
+use crate::machine::batch::{Batch, CallProgress, OpenCall};
 use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, deny_call, unpause};
-use crate::machine::question::{Concern, Question};
-use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::question::{CallConcern, Question};
+use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{draft, plan, tools};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::origin::Source;
-use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES};
+use hob_core::domain::origin::OriginSource;
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, KEEP_CHANGES};
 use hob_model::message::ToolCall;
 
 /// What is to be done about a call now.
@@ -45,7 +45,7 @@ enum Verdict {
         /// Whether "always" can be said.
         grantable: bool,
         /// What they are to know.
-        concern: Box<Concern>,
+        concern: Box<CallConcern>,
     },
     /// It may not be made, whoever says so.
     Refused(Vec<String>),
@@ -53,32 +53,32 @@ enum Verdict {
 
 /// Must a person approve this call of the open batch now?
 #[must_use]
-pub fn is_due(run: &Active, call: &CallId) -> bool {
+pub fn is_due(run: &ActiveState, call: &CallId) -> bool {
     open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
 }
 
 /// May only an owner say that this call of the open batch be made?
 #[must_use]
-pub fn is_for_owners(run: &Active, call: &CallId) -> bool {
+pub fn is_for_owners(run: &ActiveState, call: &CallId) -> bool {
     let verdict = open_call(run, call).map(|open| verdict(run, open));
     matches!(verdict, Some(Verdict::Asked { concern, .. }) if concern.owners)
 }
 
-fn open_call<'a>(run: &'a Active, call: &CallId) -> Option<&'a OpenCall> {
+fn open_call<'a>(run: &'a ActiveState, call: &CallId) -> Option<&'a OpenCall> {
     match &run.phase {
-        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => batch.get(call),
+        Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => batch.get(call),
         Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
-fn verdict(run: &Active, open: &OpenCall) -> Verdict {
+fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     let call = &open.call;
     // What is not on offer is not made by anybody.
     let Some(facts) = run.tools.get(&call.name) else {
         return Verdict::Free;
     };
     let mut known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
-    if known.grade == Grade::Refused {
+    if known.grade == DangerGrade::Refused {
         return Verdict::Refused(known.reasons);
     }
     if call.name == KEEP_CHANGES {
@@ -88,7 +88,7 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     if facts.approval == Approval::Free && gated.is_none() && draft::is_contained(run, &known) {
         return Verdict::Free;
     }
-    let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= Grade::High;
+    let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= DangerGrade::High;
     // Somebody who counts has said what steers it, before the run read what others wrote.
     let is_vouched = plan::is_vouched(run, open);
     let is_driven = !known.risk.is_read() && !run.taint.is_clean() && !is_vouched;
@@ -96,7 +96,7 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
     let scope = scope::of(call, &known);
     let allowed = excused || scope.as_ref().is_some_and(|scope| run.granted.contains(scope));
-    let asked = facts.approval == Approval::Ask || (known.grade == Grade::Medium && !plan::is_own(run, open));
+    let asked = facts.approval == Approval::Ask || (known.grade == DangerGrade::Medium && !plan::is_own(run, open));
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
     }
@@ -104,9 +104,9 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     if let Some(why) = gated {
         known.reasons.insert(0, why);
     }
-    let sources: Vec<Source> = run.taint.sources().filter(|_| is_driven).cloned().collect();
-    let owners =
-        is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    let sources: Vec<OriginSource> = run.taint.sources().filter(|_| is_driven).cloned().collect();
+    let owners = is_driven
+        && OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
     let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
     let Assessment { risk, grade, reasons, about, classing, .. } = known;
@@ -115,16 +115,27 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     // What a persona wants asked is asked whatever its class.
     let classing = classing.filter(|_| !is_gated);
     let draft = None;
-    let concern =
-        Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft, classing, doubts });
+    let concern = Box::new(CallConcern {
+        risk,
+        grade,
+        reasons,
+        sources,
+        about,
+        scope,
+        this_run,
+        owners,
+        draft,
+        classing,
+        doubts,
+    });
     Verdict::Asked { grantable, concern }
 }
 
 /// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
-pub(super) fn hold(run: &mut Active) {
+pub(super) fn hold(run: &mut ActiveState) {
     draft::aim(run);
     let Some(batch) = batch(run) else { return };
-    let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued && is_known(run, open));
+    let waiting = batch.calls.iter().filter(|open| open.progress == CallProgress::Queued && is_known(run, open));
     let verdicts: Vec<(CallId, Verdict)> =
         waiting.map(|open| (open.call.id.clone(), verdict(run, open))).filter(|(_, is)| *is != Verdict::Free).collect();
     let Some(batch) = open_batch(&mut run.phase) else { return };
@@ -134,7 +145,7 @@ pub(super) fn hold(run: &mut Active) {
             Verdict::Refused(reasons) => batch.deny(&call, words::refused(&reasons)),
             Verdict::Asked { .. } => {
                 if let Some(open) = batch.find(&call) {
-                    open.progress = Progress::Held;
+                    open.progress = CallProgress::Held;
                     open.approved = None;
                 }
             }
@@ -143,13 +154,13 @@ pub(super) fn hold(run: &mut Active) {
 }
 
 /// Is it known what the call would do now? Where that depends on how things stand, only once its turn has come.
-fn is_known(run: &Active, open: &OpenCall) -> bool {
+fn is_known(run: &ActiveState, open: &OpenCall) -> bool {
     open.looked || !run.tools.get(&open.call.name).is_some_and(|facts| facts.by_state)
 }
 
 /// A call's tool has looked at it, as it is about to start: it is started, unless a person has to be asked. What they have said
 /// yes to stands as long as it is what would happen.
-pub(super) fn on_looked(run: &mut Active, call: &CallId, known: &Assessment) -> Vec<Effect> {
+pub(super) fn on_looked(run: &mut ActiveState, call: &CallId, known: &Assessment) -> Vec<Effect> {
     let is_by_state = |tool: &str| run.tools.get(tool).is_some_and(|facts| facts.by_state);
     let open = match &mut run.phase {
         // What is said of a call before its turn is not how things stand then.
@@ -169,7 +180,7 @@ pub(super) fn on_looked(run: &mut Active, call: &CallId, known: &Assessment) -> 
 
 /// Something was read that nobody vouches for: as the result of `call`, or said. What was allowed until then is over,
 /// unless these are words that the run has read from there before, as the result of that same tool.
-pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: Option<&ToolCall>) {
+pub(super) fn on_read(run: &mut ActiveState, (source, words): (&OriginSource, &str), call: Option<&ToolCall>) {
     if source.origin.is_trusted() {
         return;
     }
@@ -184,28 +195,28 @@ pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: 
     hold(run);
 }
 
-fn batch(run: &Active) -> Option<&Batch> {
+fn batch(run: &ActiveState) -> Option<&Batch> {
     match &run.phase {
-        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => Some(batch),
         Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
 fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
     match phase {
-        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => Some(batch),
         Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
 /// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
-pub(super) fn question(run: &Active) -> Option<Question> {
+pub(super) fn question(run: &ActiveState) -> Option<Question> {
     let open = batch(run)?.held()?;
     Some(several::question(run, open))
 }
 
 /// The question about one call.
-fn held_question(run: &Active, open: &OpenCall) -> Question {
+fn held_question(run: &ActiveState, open: &OpenCall) -> Question {
     let (grantable, concern) = match verdict(run, open) {
         Verdict::Asked { grantable, concern } => (grantable, concern),
         Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
@@ -215,7 +226,7 @@ fn held_question(run: &Active, open: &OpenCall) -> Question {
 }
 
 /// A person said something to a question for approval.
-pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
+pub(super) fn on_answered(run: &mut ActiveState, question: &Question, text: &str) -> Vec<Effect> {
     let Question::Approval { call, name, concern, beside, .. } = question else {
         return vec![Effect::Ignored { why: "no approval was asked for" }];
     };
@@ -250,16 +261,16 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
 }
 
 /// One word lets one call go; one that covers more also those that wait for nothing else.
-fn release(run: &mut Active, call: &CallId, name: &str) {
+fn release(run: &mut ActiveState, call: &CallId, name: &str) {
     let Some(batch) = batch(run) else { return };
     let is_free = |open: &&OpenCall| verdict(run, open) == Verdict::Free;
     let by_state = run.tools.get(name).is_some_and(|facts| facts.by_state);
-    let held = batch.calls.iter().filter(|open| open.progress == Progress::Held);
+    let held = batch.calls.iter().filter(|open| open.progress == CallProgress::Held);
     let free: Vec<CallId> =
         held.filter(|open| open.call.id == *call || is_free(open)).map(|open| open.call.id.clone()).collect();
     for call in free {
         if let Some(open) = open_batch(&mut run.phase).and_then(|batch| batch.find(&call)) {
-            open.progress = Progress::Queued;
+            open.progress = CallProgress::Queued;
             if by_state {
                 (open.looked, open.approved) = (false, open.assessed.clone());
             }
@@ -269,7 +280,7 @@ fn release(run: &mut Active, call: &CallId, name: &str) {
 
 /// The call that an expiry of question `number` settles, if it does (lesson 17).
 #[must_use]
-pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
+pub fn expiring(run: &ActiveState, number: u32) -> Option<&Question> {
     match &run.phase {
         Phase::Waiting { question: question @ Question::Approval { .. }, .. } if run.questions == number => {
             Some(question)
@@ -279,7 +290,7 @@ pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
 }
 
 /// Nobody approved in time: the call is not made.
-pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
+pub(super) fn on_expired(run: &mut ActiveState, number: u32) -> Vec<Effect> {
     let Some(question) = expiring(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
@@ -293,7 +304,7 @@ pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
 }
 
 /// What was allowed for good is taken back: at once, also for what waits for its turn.
-pub(super) fn on_revoked(run: &mut Active, tool: &str) -> Vec<Effect> {
+pub(super) fn on_revoked(run: &mut ActiveState, tool: &str) -> Vec<Effect> {
     if !run.granted.remove(tool) {
         return vec![Effect::Ignored { why: "that was not granted to this run" }];
     }

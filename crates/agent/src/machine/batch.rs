@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::machine::reading::Reading;
-use crate::machine::{disclosed, draft, texts};
+use crate::machine::{draft, texts, tool_disclosure};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::{Assessment, ToolFacts};
 use hob_model::message::{Message, Pictures, ReplyPart, ToolCall, ToolResult, reply_calls};
@@ -25,11 +25,11 @@ pub struct OpenCall {
     /// What was asked for.
     pub call: ToolCall,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: CallProgress,
     /// The code that its command ended with, if it is a command and has ended.
     pub exit_code: Option<i32>,
     /// What became of it, as far as it is settled.
-    pub fate: Fate,
+    pub fate: CallFate,
     /// What its tool said of it beforehand; none: nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<Assessment>,
@@ -56,7 +56,7 @@ pub struct OpenCall {
 /// What became of a call, for the record (row E10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum CallFate {
     /// Nothing yet: nobody knows whether it took effect, if it was started.
     #[default]
     Open,
@@ -83,15 +83,15 @@ impl OpenCall {
     /// A guard keeps it from being run.
     pub fn block(&mut self, text: String) {
         let (call, name) = (self.call.id.clone(), self.call.name.clone());
-        self.progress = Progress::Finished(ToolResult { call, name, text, is_error: true });
-        self.fate = Fate::Blocked;
+        self.progress = CallProgress::Finished(ToolResult { call, name, text, is_error: true });
+        self.fate = CallFate::Blocked;
     }
 }
 
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
-pub enum Progress {
+pub enum CallProgress {
     /// Not started: it waits for its turn.
     Queued,
     /// Not started: a person has to approve it (row D6).
@@ -124,9 +124,9 @@ impl Batch {
         let mut assessed = assessed.into_iter();
         let open = |call: &ToolCall| OpenCall {
             call: call.clone(),
-            progress: Progress::Queued,
+            progress: CallProgress::Queued,
             exit_code: None,
-            fate: Fate::Open,
+            fate: CallFate::Open,
             assessed: assessed.next(),
             added: false,
             looked: false,
@@ -143,7 +143,7 @@ impl Batch {
     #[must_use]
     pub fn meaning(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
         for open in &mut self.calls {
-            let (meant, asked) = disclosed::meant(&open.call, tools);
+            let (meant, asked) = tool_disclosure::meant(&open.call, tools);
             open.call = meant;
             open.reading = asked.map(|(question, form)| Box::new(Reading { question, form, from: None }));
         }
@@ -154,11 +154,11 @@ impl Batch {
     /// in their order; what waits there for a person's word keeps those behind it waiting.
     pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
         let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
-        let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, Progress::Finished(_)));
+        let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, CallProgress::Finished(_)));
         let due = unsettled.take(if one_by_one { 1 } else { usize::MAX });
-        let starting = due.filter(|open| open.progress == Progress::Queued);
+        let starting = due.filter(|open| open.progress == CallProgress::Queued);
         let start = |open: &mut OpenCall| {
-            open.progress = Progress::Started { attempt: 1 };
+            open.progress = CallProgress::Started { attempt: 1 };
             open.call.clone()
         };
         starting.map(start).collect()
@@ -167,53 +167,53 @@ impl Batch {
     /// The call whose turn it is, if its tool has to look at it before it starts.
     #[must_use]
     pub fn unlooked(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
-        let first = self.calls.iter().find(|open| !matches!(open.progress, Progress::Finished(_)))?;
-        let is_due = first.progress == Progress::Queued && !first.looked && is_by_state(&first.call.name);
+        let first = self.calls.iter().find(|open| !matches!(open.progress, CallProgress::Finished(_)))?;
+        let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
         is_due.then_some(&first.call)
     }
 
     /// What was looked at is to be looked at again: time has passed.
     pub fn look_again(&mut self) {
-        self.calls.iter_mut().filter(|open| open.progress == Progress::Queued).for_each(|open| open.looked = false);
+        self.calls.iter_mut().filter(|open| open.progress == CallProgress::Queued).for_each(|open| open.looked = false);
     }
 
     /// The calls that run.
     pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
         self.calls.iter().filter_map(|open| match &open.progress {
-            Progress::Started { attempt } => Some((&open.call, *attempt)),
-            Progress::Queued
-            | Progress::Held
-            | Progress::Doubtful { .. }
-            | Progress::Asks { .. }
-            | Progress::Child
-            | Progress::Finished(_) => None,
+            CallProgress::Started { attempt } => Some((&open.call, *attempt)),
+            CallProgress::Queued
+            | CallProgress::Held
+            | CallProgress::Doubtful { .. }
+            | CallProgress::Asks { .. }
+            | CallProgress::Child
+            | CallProgress::Finished(_) => None,
         })
     }
 
     /// On how many calls agents are at work.
     #[must_use]
     pub fn children(&self) -> usize {
-        self.calls.iter().filter(|open| open.progress == Progress::Child).count()
+        self.calls.iter().filter(|open| open.progress == CallProgress::Child).count()
     }
 
     /// The first call of which nobody knows whether it took effect, and which try that was.
     #[must_use]
     pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
         self.calls.iter().find_map(|open| match open.progress {
-            Progress::Doubtful { attempt } => Some((&open.call, attempt)),
-            Progress::Queued
-            | Progress::Held
-            | Progress::Started { .. }
-            | Progress::Asks { .. }
-            | Progress::Child
-            | Progress::Finished(_) => None,
+            CallProgress::Doubtful { attempt } => Some((&open.call, attempt)),
+            CallProgress::Queued
+            | CallProgress::Held
+            | CallProgress::Started { .. }
+            | CallProgress::Asks { .. }
+            | CallProgress::Child
+            | CallProgress::Finished(_) => None,
         })
     }
 
     /// The first call that a person has to approve.
     #[must_use]
     pub fn held(&self) -> Option<&OpenCall> {
-        self.calls.iter().find(|open| open.progress == Progress::Held)
+        self.calls.iter().find(|open| open.progress == CallProgress::Held)
     }
 
     /// The call with this id, to be looked at.
@@ -225,20 +225,20 @@ impl Batch {
     /// Is every call settled?
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.calls.iter().all(|open| matches!(open.progress, Progress::Finished(_)))
+        self.calls.iter().all(|open| matches!(open.progress, CallProgress::Finished(_)))
     }
 
     /// The first call that asks a person.
     #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
         self.calls.iter().find_map(|open| match &open.progress {
-            Progress::Asks { question } => Some((&open.call, question.as_str())),
-            Progress::Queued
-            | Progress::Held
-            | Progress::Started { .. }
-            | Progress::Doubtful { .. }
-            | Progress::Child
-            | Progress::Finished(_) => None,
+            CallProgress::Asks { question } => Some((&open.call, question.as_str())),
+            CallProgress::Queued
+            | CallProgress::Held
+            | CallProgress::Started { .. }
+            | CallProgress::Doubtful { .. }
+            | CallProgress::Child
+            | CallProgress::Finished(_) => None,
         })
     }
 
@@ -251,8 +251,8 @@ impl Batch {
     pub fn finish(&mut self, id: &CallId, text: String, is_error: bool) {
         if let Some(open) = self.find(id) {
             let (call, name) = (open.call.id.clone(), open.call.name.clone());
-            open.progress = Progress::Finished(ToolResult { call, name, text, is_error });
-            open.fate = if is_error { Fate::Failed } else { Fate::Done };
+            open.progress = CallProgress::Finished(ToolResult { call, name, text, is_error });
+            open.fate = if is_error { CallFate::Failed } else { CallFate::Done };
         }
     }
 
@@ -266,23 +266,23 @@ impl Batch {
     /// Settles a call that was not let through (rows D6, E7, E15).
     pub fn deny(&mut self, id: &CallId, reason: String) {
         self.finish(id, reason, true);
-        self.judge(id, Fate::Denied);
+        self.judge(id, CallFate::Denied);
     }
 
     /// Settles a call that was stopped on its way: nobody knows whether it took effect.
     pub fn interrupt(&mut self, id: &CallId, text: String) {
         self.finish(id, text, true);
-        self.judge(id, Fate::Open);
+        self.judge(id, CallFate::Open);
     }
 
     /// Adds a paragraph of Hob's to what the model reads of a settled call.
     pub fn add_below(&mut self, id: &CallId, words: &str) {
-        if let Some(OpenCall { progress: Progress::Finished(result), .. }) = self.find(id) {
+        if let Some(OpenCall { progress: CallProgress::Finished(result), .. }) = self.find(id) {
             result.text.extend(["\n\n", words]);
         }
     }
 
-    fn judge(&mut self, id: &CallId, fate: Fate) {
+    fn judge(&mut self, id: &CallId, fate: CallFate) {
         if let Some(open) = self.find(id) {
             open.fate = fate;
         }
@@ -291,11 +291,11 @@ impl Batch {
     /// Row E9: what failed or was denied says what not to do now.
     pub fn guide(&mut self) {
         for open in &mut self.calls {
-            let Progress::Finished(result) = &mut open.progress else { continue };
+            let CallProgress::Finished(result) = &mut open.progress else { continue };
             let guidance = match open.fate {
-                Fate::Failed => texts::AFTER_FAILURE,
-                Fate::Denied => texts::AFTER_DENIAL,
-                Fate::Open | Fate::Done | Fate::Blocked => continue,
+                CallFate::Failed => texts::AFTER_FAILURE,
+                CallFate::Denied => texts::AFTER_DENIAL,
+                CallFate::Open | CallFate::Done | CallFate::Blocked => continue,
             };
             result.text.push_str("\n\n");
             result.text.push_str(guidance);
@@ -318,23 +318,24 @@ impl Batch {
         messages.extend(written.into_iter().zip(meant).map(|(name, open)| {
             let call = open.call.id;
             Message::Tool(match open.progress {
-                Progress::Finished(result) => ToolResult { name, ..result },
-                Progress::Queued | Progress::Held => {
+                CallProgress::Finished(result) => ToolResult { name, ..result },
+                CallProgress::Queued | CallProgress::Held => {
                     ToolResult { call, name, text: texts::NOT_STARTED.to_owned(), is_error: true }
                 }
-                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
-                    ToolResult { call, name, text: unsettled.to_owned(), is_error: true }
-                }
+                CallProgress::Started { .. }
+                | CallProgress::Doubtful { .. }
+                | CallProgress::Asks { .. }
+                | CallProgress::Child => ToolResult { call, name, text: unsettled.to_owned(), is_error: true },
             })
         }));
         messages.extend(added.into_iter().map(|open| match open.progress {
-            Progress::Finished(result) => Message::user(draft::note(&result.text)),
-            Progress::Queued
-            | Progress::Held
-            | Progress::Started { .. }
-            | Progress::Doubtful { .. }
-            | Progress::Asks { .. }
-            | Progress::Child => Message::user(draft::UNSETTLED),
+            CallProgress::Finished(result) => Message::user(draft::note(&result.text)),
+            CallProgress::Queued
+            | CallProgress::Held
+            | CallProgress::Started { .. }
+            | CallProgress::Doubtful { .. }
+            | CallProgress::Asks { .. }
+            | CallProgress::Child => Message::user(draft::UNSETTLED),
         }));
         // After all results: nothing may stand between them.
         messages.extend(seen);

@@ -1,19 +1,19 @@
 //! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
 
-use crate::machine::accepted::Steered;
-use crate::machine::batch::{OpenCall, Progress};
+use crate::machine::accepted_input::SteeringMessage;
+use crate::machine::batch::{CallProgress, OpenCall};
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Reply};
-use crate::machine::state::{Active, Phase};
+use crate::machine::event::{RunEnd, RunReply};
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::machine::{approval, ending, texts};
-use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::origin::{OriginSource, Taint};
 use hob_model::message::Picture;
 
 /// A message joins at the next boundary.
-pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
+pub(super) fn on_steered(run: &mut ActiveState, steered: &SteeringMessage) -> Vec<Effect> {
     run.steering.push(steered.clone());
-    if let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel) {
+    if let Some(source) = OriginSource::of_speaker(&steered.principal, run.input.destination.conversation.channel) {
         approval::on_read(run, (&source, &steered.text), None);
     }
     let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();
@@ -25,7 +25,7 @@ pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
 
 /// The run must end: a model call is dropped at once, a question is void, and running tools are stopped and awaited. Those
 /// that have an effect are only awaited, unless it is to be at once.
-pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+pub(super) fn on_cancel(run: &mut ActiveState, reason: CancelReason) -> Vec<Effect> {
     if run.cancel.is_some_and(|former| former.is_at_once() || !reason.is_at_once()) {
         return vec![Effect::Ignored { why: "the run is being cancelled already" }];
     }
@@ -44,7 +44,7 @@ pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     }
 }
 
-impl Active {
+impl ActiveState {
     /// The tools that are at work now and have an effect: they are not cut in two unless it is to be at once.
     #[must_use]
     pub fn effects_under_way(&self) -> Vec<&str> {
@@ -55,11 +55,11 @@ impl Active {
 }
 
 fn is_running(open: &OpenCall) -> bool {
-    matches!(open.progress, Progress::Started { .. })
+    matches!(open.progress, CallProgress::Started { .. })
 }
 
 /// Would anything be half done if this call were cut off? What stays in a draft is dropped with it.
-fn has_effect(run: &Active, open: &OpenCall) -> bool {
+fn has_effect(run: &ActiveState, open: &OpenCall) -> bool {
     match &open.assessed {
         Some(known) => !known.risk.is_read() && !known.contained,
         None => run.tools.get(&open.call.name).is_some_and(|facts| !facts.most().is_read()),
@@ -67,29 +67,29 @@ fn has_effect(run: &Active, open: &OpenCall) -> bool {
 }
 
 /// The next model call is the last one: it sums up.
-pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
+pub(super) fn on_soft_limit(run: &mut ActiveState) -> Vec<Effect> {
     run.soft_limit = true;
     Vec::new()
 }
 
 /// The next model call is not made: what was done is told instead.
-pub(super) fn on_budget(run: &mut Active, stop: &BudgetStop) -> Vec<Effect> {
+pub(super) fn on_budget(run: &mut ActiveState, stop: &BudgetStop) -> Vec<Effect> {
     run.budget = Some(stop.clone());
     Vec::new()
 }
 
 /// The same, because of the one who asks.
-pub(super) fn on_quota(run: &mut Active, stop: &QuotaStop) -> Vec<Effect> {
+pub(super) fn on_quota(run: &mut ActiveState, stop: &QuotaStop) -> Vec<Effect> {
     run.quota = Some(stop.clone());
     Vec::new()
 }
 
 /// The code that drove this run panicked: it is told and over, and no other run is touched.
-pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
+pub(super) fn on_panic(run: &mut ActiveState, message: &str) -> Vec<Effect> {
     run.lose_call();
     ending::close(run, texts::INTERRUPTED);
     vec![
-        Effect::Reply(Reply::Notice { text: run.notebook.below(&texts::panicked(message)) }),
-        Effect::End(End::Failed { why: "panic".to_owned() }),
+        Effect::Reply(RunReply::Notice { text: run.notebook.below(&texts::panicked(message)) }),
+        Effect::End(RunEnd::Failed { why: "panic".to_owned() }),
     ]
 }

@@ -15,16 +15,16 @@
 
 use serde_json::json;
 
-use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
+use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
 use crate::machine::effect::Effect;
-use crate::machine::event::Reply;
-use crate::machine::question::Concern;
-use crate::machine::state::{Active, Phase};
+use crate::machine::event::RunReply;
+use crate::machine::question::CallConcern;
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::{approval, model, tools};
-use hob_core::domain::draft::{Draft, DraftUse};
+use hob_core::domain::draft::{DraftUse, WorkspaceDraft};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::origin::Source;
-use hob_core::domain::tools::{Assessment, Grade, KEEP_CHANGES, Risk};
+use hob_core::domain::origin::OriginSource;
+use hob_core::domain::tools::{Assessment, DangerGrade, KEEP_CHANGES, Risk};
 use hob_model::message::{Completion, Pictures, ToolCall};
 
 /// For the model: why a call of this was settled without a person's word.
@@ -39,18 +39,18 @@ pub const NOT_KEPT: &str = "What I had changed in the workspace was not kept.";
 pub const UNSETTLED: &str = "[What was changed in the draft of the workspace was not kept.]";
 
 /// Can this run's draft be settled at all? Without the tool nothing is contained.
-fn is_settleable(run: &Active) -> bool {
+fn is_settleable(run: &ActiveState) -> bool {
     run.tools.contains_key(KEEP_CHANGES)
 }
 
 /// Can what this call changes be judged afterwards?
-pub(super) fn is_contained(run: &Active, known: &Assessment) -> bool {
+pub(super) fn is_contained(run: &ActiveState, known: &Assessment) -> bool {
     known.contained && is_settleable(run)
 }
 
 /// Where a call of the open batch works.
 #[must_use]
-pub fn place_of(run: &Active, call: &CallId) -> DraftUse {
+pub fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
     let Phase::Acting(batch) = &run.phase else { return DraftUse::AtOnce };
     let Some(open) = batch.get(call) else { return DraftUse::AtOnce };
     if open.call.name == KEEP_CHANGES {
@@ -59,20 +59,20 @@ pub fn place_of(run: &Active, call: &CallId) -> DraftUse {
     let known = open.assessed.as_ref().filter(|known| is_contained(run, known));
     let is_judged = run.draft.is_some() || !run.taint.is_clean();
     known
-        .filter(|known| is_judged || known.grade > Grade::Safe)
+        .filter(|known| is_judged || known.grade > DangerGrade::Safe)
         .map_or(DraftUse::AtOnce, |_| DraftUse::Open(run.drafts))
 }
 
 /// What a person is to know before the draft is kept; none: there is nothing to be kept.
-pub(super) fn concern(run: &Active) -> Option<Box<Concern>> {
+pub(super) fn concern(run: &ActiveState) -> Option<Box<CallConcern>> {
     let draft = run.draft.clone()?;
-    let owners = Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    let owners = OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let sources = run.taint.sources().cloned().collect();
-    Some(Box::new(Concern { risk: Risk::Write, sources, owners, draft: Some(draft), ..Concern::default() }))
+    Some(Box::new(CallConcern { risk: Risk::Write, sources, owners, draft: Some(draft), ..CallConcern::default() }))
 }
 
 /// The draft was looked at after `call`; `seen` is what it holds, if anybody looked.
-pub(super) fn on_look(run: &mut Active, call: &ToolCall, seen: Option<&Draft>) {
+pub(super) fn on_look(run: &mut ActiveState, call: &ToolCall, seen: Option<&WorkspaceDraft>) {
     let holds = seen.filter(|seen| seen.changes > 0 && seen.number == run.drafts);
     if call.name == KEEP_CHANGES && holds.is_none() {
         settled(run);
@@ -86,37 +86,37 @@ pub(super) fn on_look(run: &mut Active, call: &ToolCall, seen: Option<&Draft>) {
 }
 
 /// The draft was kept or thrown away: what is changed next goes into another one.
-pub(super) fn settled(run: &mut Active) {
+pub(super) fn settled(run: &mut ActiveState) {
     if run.draft.take().is_some() {
         run.drafts += 1;
     }
 }
 
 /// Each call that keeps the draft keeps exactly what there is now.
-pub(super) fn aim(run: &mut Active) {
+pub(super) fn aim(run: &mut ActiveState) {
     let digest = run.draft.as_ref().map(|draft| draft.digest.clone());
     let Some(batch) = run.phase.batch_mut() else { return };
     for open in &mut batch.calls {
-        let waits = matches!(open.progress, Progress::Queued | Progress::Held);
+        let waits = matches!(open.progress, CallProgress::Queued | CallProgress::Held);
         if waits && open.call.name == KEEP_CHANGES {
             open.call.arguments = json!({ "digest": digest }).to_string();
             if digest.is_none() {
                 // With nothing to be kept there is nothing to be asked.
-                open.progress = Progress::Queued;
+                open.progress = CallProgress::Queued;
             }
         }
     }
 }
 
 /// The call that settles the draft, which no model has written.
-fn added(run: &Active, index: usize) -> OpenCall {
+fn added(run: &ActiveState, index: usize) -> OpenCall {
     let call =
         ToolCall { id: CallId::new(run.cycles, index), name: KEEP_CHANGES.to_owned(), arguments: "{}".to_owned() };
     OpenCall {
         call,
-        progress: Progress::Queued,
+        progress: CallProgress::Queued,
         exit_code: None,
-        fate: Fate::Open,
+        fate: CallFate::Open,
         assessed: None,
         added: true,
         looked: false,
@@ -127,12 +127,12 @@ fn added(run: &Active, index: usize) -> OpenCall {
     }
 }
 
-fn is_due(run: &Active) -> bool {
+fn is_due(run: &ActiveState) -> bool {
     run.draft.is_some() && is_settleable(run)
 }
 
 /// The model has said its last word: where the draft holds a change, a person is asked first.
-pub(super) fn before_last_word(run: &mut Active, completion: &Completion) -> Option<Vec<Effect>> {
+pub(super) fn before_last_word(run: &mut ActiveState, completion: &Completion) -> Option<Vec<Effect>> {
     if !is_due(run) {
         return None;
     }
@@ -145,7 +145,7 @@ pub(super) fn before_last_word(run: &mut Active, completion: &Completion) -> Opt
 }
 
 /// A declared loop has come to its end: likewise. Whether something was added to its batch.
-pub(super) fn before_end(run: &mut Active) -> bool {
+pub(super) fn before_end(run: &mut ActiveState) -> bool {
     if !is_due(run) {
         return false;
     }
@@ -159,11 +159,11 @@ pub(super) fn before_end(run: &mut Active) -> bool {
 }
 
 /// A reply's calls are about to be made: one that works on the workspace itself must find there what the run believes is there.
-pub(super) fn before_batch(run: &mut Active) {
+pub(super) fn before_batch(run: &mut ActiveState) {
     let Phase::Acting(batch) = &run.phase else { return };
     let works_there = |open: &OpenCall| {
         let facts = run.tools.get(&open.call.name).is_some_and(|facts| facts.workspace);
-        facts && !open.assessed.as_ref().is_some_and(|known| known.contained || known.grade == Grade::Refused)
+        facts && !open.assessed.as_ref().is_some_and(|known| known.contained || known.grade == DangerGrade::Refused)
     };
     let Some(at) = batch.calls.iter().position(works_there) else { return };
     // What goes before it in the same reply may open a draft.
@@ -179,12 +179,12 @@ pub(super) fn before_batch(run: &mut Active) {
 }
 
 /// Whoever is told that the run is over is told as well that a draft was dropped.
-pub(super) fn tell(run: &Active, mut effects: Vec<Effect>) -> Vec<Effect> {
+pub(super) fn tell(run: &ActiveState, mut effects: Vec<Effect>) -> Vec<Effect> {
     if run.draft.is_none() {
         return effects;
     }
     for effect in &mut effects {
-        if let Effect::Reply(Reply::Notice { text } | Reply::Answer { text }) = effect {
+        if let Effect::Reply(RunReply::Notice { text } | RunReply::Answer { text }) = effect {
             text.push_str("\n\n");
             text.push_str(NOT_KEPT);
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::digest::Digest;
-use crate::machine::event::{End, Event, Reply};
+use crate::machine::event::{Event, RunEnd, RunReply};
 use crate::machine::question::Question;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
@@ -13,7 +13,7 @@ use hob_model::provider::ToolChoice;
 /// Why the model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
+pub enum ModelCallPurpose {
     /// To go on with the task, with tools.
     Work,
     /// To tell what was done: the time is up (row B6). No tools.
@@ -28,7 +28,7 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelCall {
     /// Why.
-    pub purpose: Purpose,
+    pub purpose: ModelCallPurpose,
     /// Which tools it may or must call (row B3).
     pub choice: ToolChoice,
     /// It looks at a reply again that the person has not been told yet (row E10).
@@ -45,7 +45,7 @@ pub struct ModelCall {
     /// Failures of this same request so far, by the model asked now.
     pub failures: u32,
     /// How this request fared with the models before.
-    pub chain: Chain,
+    pub chain: FallbackChain,
     /// Everything that determines the request, by hash.
     pub digest: Digest,
     /// The tokens it will read, as counted here.
@@ -69,7 +69,7 @@ pub struct SummaryCall {
 
 /// How far one request has come on its way through the run's models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Chain {
+pub struct FallbackChain {
     /// Models given up for it.
     pub passed: usize,
     /// Whether one of them was not really asked: it rests (row E2).
@@ -104,9 +104,9 @@ pub enum Effect {
     /// Wait for a person.
     AskHuman(Question),
     /// Tell the person.
-    Reply(Reply),
+    Reply(RunReply),
     /// Be over.
-    End(End),
+    End(RunEnd),
     /// Nothing to be done: what the machine saw or decided goes on record (row B13).
     Note(Box<Event>),
     /// The event came when it could mean nothing; it changed nothing.

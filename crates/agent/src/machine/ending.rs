@@ -1,16 +1,16 @@
 //! Starting the next model call, replying and ending.
 
-use crate::machine::accepted::Order;
-use crate::machine::effect::{Effect, ModelCall, Purpose};
-use crate::machine::event::{End, Event, Reply};
-use crate::machine::state::{Active, Phase};
+use crate::machine::accepted_input::RunKind;
+use crate::machine::effect::{Effect, ModelCall, ModelCallPurpose};
+use crate::machine::event::{Event, RunEnd, RunReply};
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::stop::CancelReason;
-use crate::machine::{compaction, declared, model, pause, texts, tools};
+use crate::machine::{compaction, declared_loop, model, pause, texts, tools};
 use hob_model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
-pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
-    if let Some(end) = declared::ceiling(run) {
+pub(super) fn go_on(run: &mut ActiveState) -> Vec<Effect> {
+    if let Some(end) = declared_loop::ceiling(run) {
         return end;
     }
     join_steering(run);
@@ -18,7 +18,7 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
 }
 
 /// Asks a model; where a budget or a quota is in the way, the run is handed back with what was done (rows N10, E15).
-pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
+pub(super) fn ask(run: &mut ActiveState, call: ModelCall) -> Vec<Effect> {
     if (run.budget.is_some() || run.quota.is_some())
         && let Some(told) = model::unlooked(run)
     {
@@ -28,28 +28,31 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
         close(run, texts::INTERRUPTED);
         let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
         let text = run.notebook.below(&texts::with_record(told, run.ledger.shortfall()));
-        return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
+        return vec![
+            Effect::Reply(RunReply::Notice { text }),
+            Effect::End(RunEnd::Failed { why: "budget".to_owned() }),
+        ];
     }
     if let Some(stop) = run.quota.take() {
         close(run, texts::INTERRUPTED);
         let text = texts::quota_reached(&stop, &run.unfinished.text, run.transcript.messages());
         let text = run.notebook.below(&texts::with_record(text, run.ledger.shortfall()));
-        return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "quota".to_owned() })];
+        return vec![Effect::Reply(RunReply::Notice { text }), Effect::End(RunEnd::Failed { why: "quota".to_owned() })];
     }
     run.model = call.model;
     run.phase = Phase::Calling(call.clone());
     if let Some(by) = run.pause {
         return pause::stand_still(by);
     }
-    let last_turn = (call.purpose != Purpose::Work).then_some(call.purpose);
-    let noted = last_turn == Some(Purpose::WrapUpTime) && last_turn != run.last_turn;
+    let last_turn = (call.purpose != ModelCallPurpose::Work).then_some(call.purpose);
+    let noted = last_turn == Some(ModelCallPurpose::WrapUpTime) && last_turn != run.last_turn;
     run.last_turn = last_turn;
     let noted = noted.then(|| Effect::Note(Box::new(Event::SoftExhausted)));
     noted.into_iter().chain([Effect::CallModel(call)]).collect()
 }
 
 /// What joined on the way goes into the history, in the order in which it came.
-fn join_steering(run: &mut Active) {
+fn join_steering(run: &mut ActiveState) {
     if run.steering.is_empty() && !run.long_agents.has_news() {
         return;
     }
@@ -70,14 +73,14 @@ fn join_steering(run: &mut Active) {
 }
 
 /// Nothing is asked any more: the open batch is closed, and what had joined is not forgotten. The end must follow.
-pub(super) fn close(run: &mut Active, unsettled: &str) {
+pub(super) fn close(run: &mut ActiveState, unsettled: &str) {
     tools::close_batch(run, unsettled);
     join_steering(run);
     run.phase = Phase::Replied;
 }
 
 /// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
-pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+pub(super) fn cancelled(run: &mut ActiveState, reason: CancelReason) -> Vec<Effect> {
     if reason == CancelReason::HardLimit
         && let Some(told) = model::unlooked(run)
     {
@@ -94,45 +97,45 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
         | CancelReason::Reset { .. } => vec![end],
         CancelReason::HardLimit => {
             let told = texts::with_record(texts::HARD_LIMIT.to_owned(), run.ledger.shortfall());
-            vec![Effect::Reply(Reply::Notice { text: run.notebook.below(&told) }), end]
+            vec![Effect::Reply(RunReply::Notice { text: run.notebook.below(&told) }), end]
         }
     }
 }
 
 /// The end of a run that has nothing left to do.
-pub(super) fn end_of(run: &Active) -> End {
+pub(super) fn end_of(run: &ActiveState) -> RunEnd {
     match run.cancel {
         Some(
             CancelReason::Stopped { .. }
             | CancelReason::StoppedNow { .. }
             | CancelReason::Interrupted { .. }
             | CancelReason::Reset { .. },
-        ) => End::Cancelled,
-        Some(CancelReason::HardLimit) => End::Failed { why: "hard_limit".to_owned() },
-        None => End::Completed,
+        ) => RunEnd::Cancelled,
+        Some(CancelReason::HardLimit) => RunEnd::Failed { why: "hard_limit".to_owned() },
+        None => RunEnd::Completed,
     }
 }
 
 /// An effect was recorded as started: only replies leave a trace in the state.
-pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
+pub(super) fn on_started(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
     // Words about the conversation are no part of it.
     if let Event::Replied(_) = event
-        && run.input.order == Order::Compact
+        && run.input.order == RunKind::Compact
     {
         run.phase = Phase::Replied;
         return Vec::new();
     }
     if let Event::Replied(reply) = event {
-        run.told += u32::from(*reply != Reply::Silence);
+        run.told += u32::from(*reply != RunReply::Silence);
         let text = match reply {
             // What was continued is in the history already.
-            Reply::Answer { text } => {
+            RunReply::Answer { text } => {
                 let known = run.unfinished.text.trim_start();
                 let rest = text.strip_prefix(known).or_else(|| text.strip_prefix(known.trim_end()));
                 rest.unwrap_or(text).to_owned()
             }
-            Reply::Notice { text } => text.clone(),
-            Reply::Silence => texts::SILENCE.to_owned(),
+            RunReply::Notice { text } => text.clone(),
+            RunReply::Silence => texts::SILENCE.to_owned(),
         };
         let mut parts = std::mem::take(&mut run.sealed);
         parts.push(ReplyPart::Text { text });
@@ -143,7 +146,7 @@ pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
 }
 
 /// The run is over.
-pub(super) fn on_ended(run: &mut Active, end: &End) -> Vec<Effect> {
+pub(super) fn on_ended(run: &mut ActiveState, end: &RunEnd) -> Vec<Effect> {
     run.phase = Phase::Done(end.clone());
     Vec::new()
 }

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::accepted::{Accepted, Steered};
+use crate::machine::accepted_input::{AcceptedInput, SteeringMessage};
 use crate::machine::agents::ChildEnd;
-use crate::machine::begun::Begun;
 use crate::machine::digest::Digest;
-use crate::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
+use crate::machine::note::{Compaction, DeclaredEnd, Detection, Escalation, Recovery, ToolRetry, UnfoundedClaim};
 use crate::machine::question::{Answer, Question};
+use crate::machine::run_start::RunStart;
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use hob_core::domain::agents::Mission;
-use hob_core::domain::draft::Draft;
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::{CallId, RunId, UserId};
 use hob_core::domain::notebook::NotebookChange;
-use hob_core::domain::origin::Source;
-use hob_core::domain::outgoing::Delivery;
+use hob_core::domain::origin::OriginSource;
+use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::tools::Assessment;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Pictures, Usage};
@@ -25,7 +25,7 @@ use hob_model::message::{Completion, Pictures, Usage};
 pub enum Event {
     /// A message was accepted and waits in its lane.
     #[serde(rename = "input.accepted")]
-    Accepted(Accepted),
+    Accepted(AcceptedInput),
     /// The waiting message was edited on its platform.
     #[serde(rename = "input.edited")]
     Edited {
@@ -43,10 +43,10 @@ pub enum Event {
     },
     /// The run got the lane.
     #[serde(rename = "run.begun")]
-    Begun(Box<Begun>),
+    Begun(Box<RunStart>),
     /// A message that came meanwhile joins this run at its next safe boundary.
     #[serde(rename = "input.steered")]
-    Steered(Steered),
+    Steered(SteeringMessage),
     /// A model call is about to be made.
     #[serde(rename = "model.asked")]
     ModelAsked {
@@ -106,10 +106,10 @@ pub enum Event {
         outcome: ToolOutcome,
         /// Where its words come from, if nobody vouches for them (row N6).
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        source: Option<Source>,
+        source: Option<OriginSource>,
         /// What the run's draft of the workspace held when somebody looked after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        draft: Option<Box<Draft>>,
+        draft: Option<Box<WorkspaceDraft>>,
     },
     /// An agent is done.
     #[serde(rename = "child.ended")]
@@ -193,7 +193,7 @@ pub enum Event {
     Escalated(Escalation),
     /// A deed was claimed that no tool did.
     #[serde(rename = "agent.phantom.caught")]
-    PhantomCaught(Phantom),
+    PhantomCaught(UnfoundedClaim),
     /// The older part of the context was put away.
     #[serde(rename = "agent.compaction.run")]
     Compacted(Compaction),
@@ -205,7 +205,7 @@ pub enum Event {
     SoftExhausted,
     /// A declared loop came to its declared end.
     #[serde(rename = "agent.loop.terminated")]
-    Terminated(Terminated),
+    Terminated(DeclaredEnd),
     /// The next model call does not fit a budget (row N10).
     #[serde(rename = "limit.budget")]
     BudgetReached(BudgetStop),
@@ -232,10 +232,10 @@ pub enum Event {
     },
     /// Hob's words to the person, about to be delivered.
     #[serde(rename = "reply.made")]
-    Replied(Reply),
+    Replied(RunReply),
     /// The run is over.
     #[serde(rename = "run.ended")]
-    Ended(End),
+    Ended(RunEnd),
 }
 
 impl Event {
@@ -376,7 +376,7 @@ pub enum ToolOutcome {
     /// It wants something delivered: that is queued with this very record, once.
     Deliver {
         /// What, and where to.
-        delivery: Delivery,
+        delivery: DeliveryRequest,
     },
     /// It hands a task on to an agent.
     Spawn {
@@ -409,7 +409,7 @@ pub struct JournalMismatch {
 /// Hob's words at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Reply {
+pub enum RunReply {
     /// The model's answer.
     Answer {
         /// The words.
@@ -427,7 +427,7 @@ pub enum Reply {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum End {
+pub enum RunEnd {
     /// Answered, or deliberately silent.
     Completed,
     /// Somebody ended it.

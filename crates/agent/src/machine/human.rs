@@ -1,33 +1,33 @@
 //! Waiting for a person, and what their answer does (rows B10, B11, B15).
 
-use crate::machine::batch::Progress;
+use crate::machine::batch::CallProgress;
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Reply};
+use crate::machine::event::{RunEnd, RunReply};
 use crate::machine::question::{Answer, Question};
-use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{approval, compaction, ending, guards, pause, resume, texts, tools};
 use hob_core::domain::ids::CallId;
 use hob_model::message::Message;
 
 /// The run waits from here on.
-pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
+pub(super) fn on_asked(run: &mut ActiveState, question: &Question) -> Vec<Effect> {
     run.told += u32::from(!matches!(question, Question::Paused { .. } | Question::Agents));
     let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
     if !again {
         run.questions += 1;
     }
     let paused = match std::mem::replace(&mut run.phase, Phase::Replied) {
-        Phase::Calling(call) => Paused::Call(call),
-        Phase::Acting(batch) => Paused::Batch(batch),
+        Phase::Calling(call) => ResumePoint::Call(call),
+        Phase::Acting(batch) => ResumePoint::Batch(batch),
         Phase::Waiting { paused, .. } => paused,
-        Phase::Replied | Phase::Done(_) => Paused::Nothing,
+        Phase::Replied | Phase::Done(_) => ResumePoint::Nothing,
     };
     run.phase = Phase::Waiting { question: question.clone(), paused };
     Vec::new()
 }
 
 /// A person answered the open question.
-pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
+pub(super) fn on_answered(run: &mut ActiveState, answer: &Answer) -> Vec<Effect> {
     let Phase::Waiting { question, .. } = &run.phase else {
         return vec![Effect::Ignored { why: "nothing was asked" }];
     };
@@ -77,7 +77,7 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
 }
 
 /// A person says what became of a call that nobody knows of; anything else asks again.
-fn on_unsafe(run: &mut Active, call: &CallId, question: &Question, decision: Option<Decision>) -> Vec<Effect> {
+fn on_unsafe(run: &mut ActiveState, call: &CallId, question: &Question, decision: Option<Decision>) -> Vec<Effect> {
     if decision == Some(Decision::Happened) {
         unpause(run);
         return settle_call(run, call, texts::HAPPENED.to_owned(), false);
@@ -238,17 +238,17 @@ fn named(text: &str, labels: &[&str]) -> Option<usize> {
 }
 
 /// Back to what was open when the question came up.
-pub(super) fn unpause(run: &mut Active) {
+pub(super) fn unpause(run: &mut ActiveState) {
     run.phase = match std::mem::replace(&mut run.phase, Phase::Replied) {
-        Phase::Waiting { paused: Paused::Call(call), .. } => Phase::Calling(call),
-        Phase::Waiting { paused: Paused::Batch(batch), .. } => Phase::Acting(batch),
-        Phase::Waiting { paused: Paused::Nothing, .. } => Phase::Replied,
+        Phase::Waiting { paused: ResumePoint::Call(call), .. } => Phase::Calling(call),
+        Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => Phase::Acting(batch),
+        Phase::Waiting { paused: ResumePoint::Nothing, .. } => Phase::Replied,
         other @ (Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) => other,
     };
 }
 
 /// Row B3: a person says how a run goes on that went in circles.
-fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
+fn on_direction(run: &mut ActiveState, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
     if decision == Some(Decision::GiveUp) {
         return give_up(run);
     }
@@ -262,7 +262,7 @@ fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -
     ending::go_on(run)
 }
 
-fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
+fn settle_call(run: &mut ActiveState, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase {
         batch.finish(call, text, is_error);
     }
@@ -270,7 +270,7 @@ fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) ->
 }
 
 /// A call that a person did not let through (row D6).
-pub(super) fn deny_call(run: &mut Active, call: &CallId, reason: String) -> Vec<Effect> {
+pub(super) fn deny_call(run: &mut ActiveState, call: &CallId, reason: String) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase {
         batch.deny(call, reason);
     }
@@ -278,7 +278,7 @@ pub(super) fn deny_call(run: &mut Active, call: &CallId, reason: String) -> Vec<
 }
 
 /// The person wants the call made again.
-fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
+fn run_again(run: &mut ActiveState, id: &CallId) -> Vec<Effect> {
     unpause(run);
     if let Some(by) = run.pause {
         // Nothing is started now: it is asked about again when the run goes on.
@@ -286,16 +286,16 @@ fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
     }
     if let Phase::Acting(batch) = &mut run.phase
         && let Some(open) = batch.find(id)
-        && let Progress::Doubtful { attempt } = open.progress
+        && let CallProgress::Doubtful { attempt } = open.progress
     {
         let attempt = attempt + 1;
-        open.progress = Progress::Started { attempt };
+        open.progress = CallProgress::Started { attempt };
         return vec![Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 }];
     }
     tools::settle(run)
 }
 
-fn give_up(run: &mut Active) -> Vec<Effect> {
+fn give_up(run: &mut ActiveState) -> Vec<Effect> {
     ending::close(run, texts::GIVEN_UP_CALL);
-    vec![Effect::Reply(Reply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(End::GivenUp)]
+    vec![Effect::Reply(RunReply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(RunEnd::GivenUp)]
 }

@@ -1,10 +1,10 @@
 //! Before the lane: accepted, edited, taken back, joined, begun.
 
-use crate::machine::accepted::Order;
-use crate::machine::begun::Begun;
+use crate::machine::accepted_input::RunKind;
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Event, Reply};
-use crate::machine::state::{Active, State};
+use crate::machine::event::{Event, RunEnd, RunReply};
+use crate::machine::run_start::RunStart;
+use crate::machine::state::{ActiveState, State};
 use crate::machine::{compaction, ending, texts};
 
 /// An event of a run that has not begun.
@@ -19,19 +19,19 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         (State::Queued(accepted), Event::Begun(begun)) => {
-            let mut active = Active::begin(accepted.clone(), Begun::clone(begun));
+            let mut active = ActiveState::begin(accepted.clone(), RunStart::clone(begun));
             let effects = compaction::summary::no_room(&mut active).unwrap_or_else(|| ending::go_on(&mut active));
             *state = State::Active(Box::new(active));
             effects
         }
-        (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
-        (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
+        (State::Queued(_), Event::Withdrawn) => vec![Effect::End(RunEnd::Withdrawn)],
+        (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(RunEnd::Joined)],
         // Nobody has asked for anything, so nobody is told, time and again, that there is no money, or no token, for it.
-        (State::Queued(accepted), Event::BudgetReached(_)) if accepted.order == Order::Heartbeat => {
-            vec![Effect::End(End::Failed { why: "budget".to_owned() })]
+        (State::Queued(accepted), Event::BudgetReached(_)) if accepted.order == RunKind::Heartbeat => {
+            vec![Effect::End(RunEnd::Failed { why: "budget".to_owned() })]
         }
-        (State::Queued(accepted), Event::QuotaReached(_)) if accepted.order == Order::Heartbeat => {
-            vec![Effect::End(End::Failed { why: "quota".to_owned() })]
+        (State::Queued(accepted), Event::QuotaReached(_)) if accepted.order == RunKind::Heartbeat => {
+            vec![Effect::End(RunEnd::Failed { why: "quota".to_owned() })]
         }
         (State::Queued(_), Event::BudgetReached(stop)) => failed(texts::budget_before(stop), "budget"),
         (State::Queued(_), Event::QuotaReached(stop)) => failed(texts::quota_before(stop), "quota"),
@@ -50,5 +50,5 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
 }
 
 fn failed(text: String, why: &str) -> Vec<Effect> {
-    vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: why.to_owned() })]
+    vec![Effect::Reply(RunReply::Notice { text }), Effect::End(RunEnd::Failed { why: why.to_owned() })]
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::batch::{Batch, Fate, Progress};
+use crate::machine::batch::{Batch, CallFate, CallProgress};
 use crate::machine::digest::Digest;
-use crate::machine::guards::watch;
+use crate::machine::guards::circle_detector;
 
 /// How much of a reason is told.
 const REASON_CHARS_MAX: usize = 80;
@@ -12,16 +12,16 @@ const REASON_CHARS_MAX: usize = 80;
 /// The calls of a run that could change something, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    deeds: Vec<Deed>,
+    deeds: Vec<ActionRecord>,
 }
 
 /// A call of a tool that changes something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Deed {
+struct ActionRecord {
     tool: String,
     /// Tool and arguments.
     key: Digest,
-    fate: Fate,
+    fate: CallFate,
     why: String,
 }
 
@@ -31,15 +31,16 @@ impl Ledger {
     pub fn enter(&mut self, batch: &Batch, changes: impl Fn(&str) -> bool) {
         for open in batch.calls.iter().filter(|open| changes(&open.call.name)) {
             let why = match &open.progress {
-                Progress::Queued | Progress::Held => continue,
-                Progress::Finished(_) if open.fate == Fate::Blocked => continue,
-                Progress::Finished(result) => reason(&result.text),
-                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
-                    String::new()
-                }
+                CallProgress::Queued | CallProgress::Held => continue,
+                CallProgress::Finished(_) if open.fate == CallFate::Blocked => continue,
+                CallProgress::Finished(result) => reason(&result.text),
+                CallProgress::Started { .. }
+                | CallProgress::Doubtful { .. }
+                | CallProgress::Asks { .. }
+                | CallProgress::Child => String::new(),
             };
-            let (tool, key) = (open.call.name.clone(), watch::key(&open.call.name, &open.call.arguments));
-            self.deeds.push(Deed { tool, key, fate: open.fate, why });
+            let (tool, key) = (open.call.name.clone(), circle_detector::key(&open.call.name, &open.call.arguments));
+            self.deeds.push(ActionRecord { tool, key, fate: open.fate, why });
         }
     }
 
@@ -57,20 +58,20 @@ impl Ledger {
     /// Was anything changed?
     #[must_use]
     pub fn has_done(&self) -> bool {
-        self.deeds.iter().any(|deed| deed.fate == Fate::Done)
+        self.deeds.iter().any(|deed| deed.fate == CallFate::Done)
     }
 
     /// Was nothing done, nothing tried in vain, and all that was wanted denied?
     #[must_use]
     pub fn is_only_denied(&self) -> bool {
-        self.deeds.iter().all(|deed| deed.fate == Fate::Denied)
+        self.deeds.iter().all(|deed| deed.fate == CallFate::Denied)
     }
 
     /// What was not done, or perhaps not, by tool; none: nothing is missing. A call that was made again with success is
     /// made good.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
-        let missing = |tool: &&str| self.of(tool).any(|(_, deed)| deed.fate != Fate::Done);
+        let missing = |tool: &&str| self.of(tool).any(|(_, deed)| deed.fate != CallFate::Done);
         let told: Vec<String> = self.tools().into_iter().filter(missing).map(|tool| self.line(tool)).collect();
         (!told.is_empty()).then(|| format!("(By my record, not all of it was done. {}.)", told.join("; ")))
     }
@@ -103,23 +104,25 @@ impl Ledger {
     }
 
     /// The deeds of a tool that count: not those that were made good later, nor the same failure twice.
-    fn of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = (usize, &'a Deed)> {
+    fn of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = (usize, &'a ActionRecord)> {
         self.deeds.iter().enumerate().filter(move |(at, deed)| {
             let later = &self.deeds[at + 1..];
             let again = later.iter().any(|later| later.key == deed.key);
-            deed.tool == tool && (deed.fate == Fate::Done || !again)
+            deed.tool == tool && (deed.fate == CallFate::Done || !again)
         })
     }
 
     fn line(&self, tool: &str) -> String {
-        let count = |fate: Fate| self.of(tool).filter(|(_, deed)| deed.fate == fate).count();
+        let count = |fate: CallFate| self.of(tool).filter(|(_, deed)| deed.fate == fate).count();
         let all = self.of(tool).count();
-        let why = |fate: Fate| {
+        let why = |fate: CallFate| {
             let last = self.of(tool).filter(|(_, deed)| deed.fate == fate).last();
             last.map(|(_, deed)| deed.why.as_str()).filter(|why| !why.is_empty()).map(|why| format!(" ({why})"))
         };
-        let mut parts = vec![format!("{} of {all} done", count(Fate::Done))];
-        for (fate, name) in [(Fate::Failed, "failed"), (Fate::Denied, "not allowed"), (Fate::Open, "perhaps done")] {
+        let mut parts = vec![format!("{} of {all} done", count(CallFate::Done))];
+        for (fate, name) in
+            [(CallFate::Failed, "failed"), (CallFate::Denied, "not allowed"), (CallFate::Open, "perhaps done")]
+        {
             if count(fate) > 0 {
                 parts.push(format!("{} {name}{}", count(fate), why(fate).unwrap_or_default()));
             }

@@ -5,42 +5,42 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
-pub mod accepted;
+pub mod accepted_input;
 pub mod agents;
+pub mod answer_rights;
 pub mod approval;
-pub mod asking;
 pub mod batch;
-pub mod begun;
+pub mod claims;
 pub mod compaction;
+pub mod detached_agents;
 pub mod digest;
-pub mod disclosed;
 pub mod draft;
 pub mod effect;
 pub mod event;
 pub mod fingerprint;
 pub mod guards;
 pub mod ledger;
-pub mod long_agents;
 pub mod note;
 pub mod notebook;
 pub mod plan;
 pub mod policy;
 pub mod question;
+pub mod run_start;
 pub mod state;
 pub mod status;
 pub mod stop;
+pub mod tool_disclosure;
 pub mod transcript;
-pub mod truth;
 
-mod around;
 mod control;
-pub mod declared;
+pub mod declared_loop;
 mod ending;
 pub mod human;
 mod input;
+mod message_context;
 mod model;
+pub mod outbound_allowance;
 mod pause;
-pub mod reach;
 pub mod reading;
 mod resume;
 pub mod texts;
@@ -54,8 +54,8 @@ pub(crate) mod tests;
 use std::collections::VecDeque;
 
 use crate::machine::effect::Effect;
-use crate::machine::event::{Event, JournalMismatch, Reply};
-use crate::machine::state::{Active, State};
+use crate::machine::event::{Event, JournalMismatch, RunReply};
+use crate::machine::state::{ActiveState, State};
 
 /// Takes one event in and says what is to be done now. Dispatch only: the files decide.
 pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
@@ -70,7 +70,7 @@ pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
     }
 }
 
-fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
+fn on_active(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
     let was_suspended = run.suspended;
     // Words from outside may come before a process takes the run up again: they make no crash of a good stop.
     let taken_up = matches!(event, Event::Resumed { .. } | Event::Mismatched(_));
@@ -118,7 +118,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::SummaryMade { text, usage } => compaction::summary::on_made(run, text, *usage),
         Event::SummaryFailed { why, late } => compaction::summary::on_failed(run, why, *late),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
-        Event::Expired { question } => asking::on_expired(run, *question),
+        Event::Expired { question } => answer_rights::on_expired(run, *question),
         Event::GrantRevoked { tool } => approval::on_revoked(run, tool),
         Event::PauseRequested { by } => pause::on_requested(run, *by),
         Event::PauseLifted { .. } => pause::on_lifted(run),
@@ -230,10 +230,12 @@ fn same_start(expected: &Event, actual: &Event) -> bool {
     {
         return m == n && (a == b || a.scheme() != b.scheme());
     }
-    if let (Event::Replied(Reply::Notice { .. }), Event::Replied(Reply::Notice { .. })) = (expected, actual) {
+    if let (Event::Replied(RunReply::Notice { .. }), Event::Replied(RunReply::Notice { .. })) = (expected, actual) {
         return true;
     }
-    if let (Event::Replied(Reply::Answer { text: a }), Event::Replied(Reply::Answer { text: b })) = (expected, actual) {
+    if let (Event::Replied(RunReply::Answer { text: a }), Event::Replied(RunReply::Answer { text: b })) =
+        (expected, actual)
+    {
         return texts::without_record(a) == texts::without_record(b);
     }
     expected == actual

@@ -17,14 +17,14 @@
 use std::ops::RangeInclusive;
 
 use crate::machine::batch::Batch;
-use crate::machine::effect::{Chain, Effect, ModelCall, Purpose};
+use crate::machine::claims::{self, ClaimCheck};
+use crate::machine::effect::{Effect, FallbackChain, ModelCall, ModelCallPurpose};
 use crate::machine::ending;
-use crate::machine::event::{End, Event, Reply};
-use crate::machine::note::Phantom;
-use crate::machine::state::{Active, Failure, Phase, Unfinished};
-use crate::machine::texts::Cut;
-use crate::machine::truth::{self, Check};
-use crate::machine::{approval, compaction, declared, draft, guards, plan, reach, texts, tools};
+use crate::machine::event::{Event, RunEnd, RunReply};
+use crate::machine::note::UnfoundedClaim;
+use crate::machine::state::{ActiveState, ModelFailure, PartialReply, Phase};
+use crate::machine::texts::AnswerEnding;
+use crate::machine::{approval, compaction, declared_loop, draft, guards, outbound_allowance, plan, texts, tools};
 use hob_core::domain::ids::CallId;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ReplyPart, StopReason};
@@ -43,18 +43,18 @@ const CONTINUATIONS_MAX: u32 = 5;
 const OVERLAP_CHARS: RangeInclusive<usize> = 20..=400;
 
 /// A whole reply came.
-pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+pub(super) fn on_answered(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
     let Phase::Calling(call) = &run.phase else {
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
     let purpose = call.purpose;
-    if purpose == Purpose::Summary {
+    if purpose == ModelCallPurpose::Summary {
         return vec![Effect::Ignored { why: "a summary was asked for" }];
     }
     let billed = run.billed(call, completion);
     run.cost = run.cost.plus(run.price(call.model, &billed).unwrap_or_default());
     run.usage.add(billed);
-    let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
+    let wants_tools = purpose == ModelCallPurpose::Work && completion.calls().next().is_some();
     let text = completion.text();
     // A model that has nothing to add to what was cut off has said it all.
     let nothing = text.trim().is_empty() && run.unfinished.text.trim().is_empty();
@@ -78,33 +78,33 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return effects;
     }
     match run.truth.settle() {
-        Some(first) if truth::keeps(&text) => conclude(run, &first, Look::Kept),
+        Some(first) if claims::keeps(&text) => conclude(run, &first, ReplyCheck::Kept),
         // What is written anew stands for all that was said before.
         Some(_) => {
-            run.unfinished = Unfinished::default();
-            conclude(run, completion, Look::Fresh)
+            run.unfinished = PartialReply::default();
+            conclude(run, completion, ReplyCheck::Fresh)
         }
-        None => conclude(run, completion, Look::Fresh),
+        None => conclude(run, completion, ReplyCheck::Fresh),
     }
 }
 
 /// Whether a reply has been looked at once more, and may stand (row E10).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum ReplyCheck {
     Fresh,
     Kept,
 }
 
 /// A reply without calls: it goes on, or is looked at again, or is the last word.
-fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect> {
+fn conclude(run: &mut ActiveState, completion: &Completion, look: ReplyCheck) -> Vec<Effect> {
     let text = completion.text();
     let mut effects: Vec<Effect> = match look {
-        Look::Fresh => guards::on_words(run, &text).into_iter().collect(),
-        Look::Kept => Vec::new(),
+        ReplyCheck::Fresh => guards::on_words(run, &text).into_iter().collect(),
+        ReplyCheck::Kept => Vec::new(),
     };
     let circling = !effects.is_empty();
     let whole = joined(&run.unfinished.text, &text);
-    if !circling && let Some(next) = declared::on_reply(run, completion, &whole) {
+    if !circling && let Some(next) = declared_loop::on_reply(run, completion, &whole) {
         return next;
     }
     if !run.steering.is_empty() || run.long_agents.has_news() {
@@ -122,41 +122,46 @@ fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect
         effects.extend(settling);
         return effects;
     }
-    if !silent && !cut_off && truth::must_look(run, &whole) {
+    if !silent && !cut_off && claims::must_look(run, &whole) {
         let said = Completion { parts: spoken(completion), ..completion.clone() };
-        effects.push(Effect::Note(Box::new(Event::PhantomCaught(Phantom { text: whole }))));
-        run.truth = Check::Open(Box::new(said));
-        effects.extend(ending::ask(run, run.call_for(Purpose::Work)));
+        effects.push(Effect::Note(Box::new(Event::PhantomCaught(UnfoundedClaim { text: whole }))));
+        run.truth = ClaimCheck::Open(Box::new(said));
+        effects.extend(ending::ask(run, run.call_for(ModelCallPurpose::Work)));
         return effects;
     }
-    let cut = if cut_off && circling { Cut::Circling } else { Cut::of(cut_off) };
+    let cut = if cut_off && circling { AnswerEnding::Circling } else { AnswerEnding::of(cut_off) };
     effects.extend(last_word(run, completion, (whole.trim(), cut), look));
     effects
 }
 
 /// The reply is told: `text` is all of it.
-fn last_word(run: &mut Active, completion: &Completion, (text, cut): (&str, Cut), look: Look) -> Vec<Effect> {
+fn last_word(
+    run: &mut ActiveState,
+    completion: &Completion,
+    (text, cut): (&str, AnswerEnding),
+    look: ReplyCheck,
+) -> Vec<Effect> {
     // What nobody was asked about is told in any case.
     let reply = match plan::told(run).filter(|_| is_silence(text)) {
-        Some(told) => Reply::Answer { text: texts::with_record(texts::NOTHING_TO_ADD.to_owned(), Some(told)) },
-        None if is_silence(text) => Reply::Silence,
+        Some(told) => RunReply::Answer { text: texts::with_record(texts::NOTHING_TO_ADD.to_owned(), Some(told)) },
+        None if is_silence(text) => RunReply::Silence,
         None => answer(run, text, cut, look),
     };
     run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
-    vec![Effect::Reply(reply), Effect::End(End::Completed)]
+    vec![Effect::Reply(reply), Effect::End(RunEnd::Completed)]
 }
 
 /// The last word, with what the record has to add to it.
-fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
+fn answer(run: &ActiveState, text: &str, cut: AnswerEnding, look: ReplyCheck) -> RunReply {
     let told = texts::answer(text, cut);
-    let phantom = look == Look::Fresh && truth::still_claims(run, text);
-    let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
-    let told = texts::with_record(told, truth::shortfall(run, text).or(phantom));
-    Reply::Answer { text: texts::with_record(told, plan::told(run)) }
+    let phantom = look == ReplyCheck::Fresh && claims::still_claims(run, text);
+    let phantom = phantom.then(|| claims::NOTHING_CHANGED.to_owned());
+    let told = texts::with_record(told, claims::shortfall(run, text).or(phantom));
+    RunReply::Answer { text: texts::with_record(told, plan::told(run)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?
-pub(super) fn may_continue(run: &Active) -> bool {
+pub(super) fn may_continue(run: &ActiveState) -> bool {
     run.unfinished.times < CONTINUATIONS_MAX
 }
 
@@ -166,14 +171,14 @@ pub(super) fn is_silence(text: &str) -> bool {
 }
 
 /// Row E4: the words so far stand in the history, and the model is asked for the rest.
-fn go_on_talking(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+fn go_on_talking(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
     run.unfinished.text = joined(&run.unfinished.text, &completion.text());
     run.unfinished.times += 1;
     run.transcript.push(Message::Assistant { parts: spoken(completion) });
     run.transcript.push(Message::user(texts::GO_ON_TALKING));
     let purpose = match &run.phase {
         Phase::Calling(call) => call.purpose,
-        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Purpose::Work,
+        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => ModelCallPurpose::Work,
     };
     ending::ask(run, run.call_for(purpose))
 }
@@ -192,7 +197,7 @@ pub(super) fn joined(before: &str, more: &str) -> String {
 }
 
 /// The reply wants tools: its calls get ids that are unique in the run, whatever the provider sent.
-fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+fn act(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
     run.iterations += 1;
     let mut reply = completion.parts.clone();
     let calls = reply.iter_mut().filter_map(|part| match part {
@@ -203,12 +208,12 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
         call.id = CallId::new(run.cycles, index);
     }
     let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
-    let batch = reach::count(run, batch);
+    let batch = outbound_allowance::count(run, batch);
     run.phase = Phase::Acting(batch.meaning(&run.tools));
     plan::assign(run);
     match guards::before(run) {
-        guards::Look::Stop(effects) => effects,
-        guards::Look::Pass(mut effects) => {
+        guards::GuardOutcome::Stop(effects) => effects,
+        guards::GuardOutcome::Pass(mut effects) => {
             draft::before_batch(run);
             approval::hold(run);
             effects.extend(tools::settle(run));
@@ -220,21 +225,21 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
 /// Pictures were shown, and they may be why it was refused: what a provider does not take must not end the conversation in
 /// which it was sent. From here on words stand for them in what this model is asked, the same request first of all; that is a
 /// call of its own, on record and on the bill like any other.
-pub(super) fn without_pictures(run: &mut Active, class: ErrorClass, pictures: bool) -> Option<Vec<Effect>> {
+pub(super) fn without_pictures(run: &mut ActiveState, class: ErrorClass, pictures: bool) -> Option<Vec<Effect>> {
     let Phase::Calling(call) = &run.phase else { return None };
     let may_be_why = pictures && matches!(class, ErrorClass::BadRequest | ErrorClass::Refused);
-    if !may_be_why || call.purpose == Purpose::Summary || call.blind {
+    if !may_be_why || call.purpose == ModelCallPurpose::Summary || call.blind {
         return None;
     }
     let call = call.clone();
     run.blind.insert(call.model);
-    let chain = Chain { blinded: true, ..call.chain };
+    let chain = FallbackChain { blinded: true, ..call.chain };
     Some(ending::ask(run, ModelCall { chain, ..run.call_for(call.purpose) }))
 }
 
 /// The call failed: wait and repeat, ask the next model, or tell the person.
 pub(super) fn on_failed(
-    run: &mut Active,
+    run: &mut ActiveState,
     class: ErrorClass,
     message: &str,
     retry_after_ms: Option<u64>,
@@ -242,7 +247,7 @@ pub(super) fn on_failed(
     let Phase::Calling(call) = &run.phase else {
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
-    if call.purpose == Purpose::Summary {
+    if call.purpose == ModelCallPurpose::Summary {
         return vec![Effect::Ignored { why: "a summary was asked for" }];
     }
     let call = call.clone();
@@ -255,12 +260,12 @@ pub(super) fn on_failed(
         return effects;
     }
     if run.failure.is_none() || says_more(&call, class) {
-        run.failure = Some(Failure { class, message: message.to_owned() });
+        run.failure = Some(ModelFailure { class, message: message.to_owned() });
     }
     let next = match remedy(class, call.failures, retry_after_ms) {
-        Remedy::Wait(delay_ms) => Some(ModelCall { delay_ms, failures: call.failures + 1, ..call }),
-        Remedy::FallBack => next_model(run, &call, class),
-        Remedy::Tell => None,
+        FailureRemedy::Wait(delay_ms) => Some(ModelCall { delay_ms, failures: call.failures + 1, ..call }),
+        FailureRemedy::FallBack => next_model(run, &call, class),
+        FailureRemedy::Tell => None,
     };
     match next {
         Some(call) => ending::ask(run, call),
@@ -276,15 +281,15 @@ fn says_more(call: &ModelCall, class: ErrorClass) -> bool {
 }
 
 /// The reply that was to be looked at again, where nobody can look at it any more: it is told, with what the record says.
-pub(super) fn unlooked(run: &mut Active) -> Option<Vec<Effect>> {
+pub(super) fn unlooked(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let first = run.truth.settle()?;
     ending::close(run, texts::INTERRUPTED);
     let whole = joined(&run.unfinished.text, &first.text());
-    Some(last_word(run, &first, (whole.trim(), Cut::Whole), Look::Fresh))
+    Some(last_word(run, &first, (whole.trim(), AnswerEnding::Whole), ReplyCheck::Fresh))
 }
 
 /// No model answers: the person gets what there is, or what went wrong.
-fn give_up(run: &mut Active) -> Vec<Effect> {
+fn give_up(run: &mut ActiveState) -> Vec<Effect> {
     if let Some(told) = unlooked(run) {
         return told;
     }
@@ -293,33 +298,33 @@ fn give_up(run: &mut Active) -> Vec<Effect> {
         run.failure.as_ref().map_or((ErrorClass::Server, ""), |failure| (failure.class, failure.message.as_str()));
     let told = run.notebook.below(&texts::model_failed(class, message));
     let reply = if run.unfinished.text.trim().is_empty() {
-        Reply::Notice { text: told }
+        RunReply::Notice { text: told }
     } else {
-        Reply::Answer { text: format!("{}\n\n({told})", run.unfinished.text.trim()) }
+        RunReply::Answer { text: format!("{}\n\n({told})", run.unfinished.text.trim()) }
     };
-    vec![Effect::Reply(reply), Effect::End(End::Failed { why: class.name().to_owned() })]
+    vec![Effect::Reply(reply), Effect::End(RunEnd::Failed { why: class.name().to_owned() })]
 }
 
-enum Remedy {
+enum FailureRemedy {
     Wait(u64),
     FallBack,
     Tell,
 }
 
 /// The table above.
-fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
+fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> FailureRemedy {
     match class {
         ErrorClass::RateLimit | ErrorClass::Overloaded => match retry_after_ms {
-            Some(wait) if wait > RETRY_AFTER_MAX_MS || failures > 0 => Remedy::FallBack,
-            Some(wait) => Remedy::Wait(wait),
-            None if failures < BUSY_RETRIES => Remedy::Wait(BUSY_DELAY_MS << failures),
-            None => Remedy::FallBack,
+            Some(wait) if wait > RETRY_AFTER_MAX_MS || failures > 0 => FailureRemedy::FallBack,
+            Some(wait) => FailureRemedy::Wait(wait),
+            None if failures < BUSY_RETRIES => FailureRemedy::Wait(BUSY_DELAY_MS << failures),
+            None => FailureRemedy::FallBack,
         },
         ErrorClass::Timeout | ErrorClass::Network | ErrorClass::Server | ErrorClass::Malformed => {
             if failures == 0 {
-                Remedy::Wait(TRANSIENT_DELAY_MS)
+                FailureRemedy::Wait(TRANSIENT_DELAY_MS)
             } else {
-                Remedy::FallBack
+                FailureRemedy::FallBack
             }
         }
         ErrorClass::Auth
@@ -327,14 +332,14 @@ fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Reme
         | ErrorClass::UnknownModel
         | ErrorClass::Resting
         | ErrorClass::BadRequest
-        | ErrorClass::ContextTooLong => Remedy::FallBack,
-        ErrorClass::Refused => Remedy::Tell,
+        | ErrorClass::ContextTooLong => FailureRemedy::FallBack,
+        ErrorClass::Refused => FailureRemedy::Tell,
     }
 }
 
 /// The next of the run's models for this same request, round and round but each once; then all again, if some rest.
-fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<ModelCall> {
-    let chain = Chain {
+fn next_model(run: &mut ActiveState, call: &ModelCall, class: ErrorClass) -> Option<ModelCall> {
+    let chain = FallbackChain {
         passed: call.chain.passed + 1,
         rested: call.chain.rested || class == ErrorClass::Resting,
         forced: call.chain.forced,
@@ -348,5 +353,5 @@ fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<M
         return None;
     }
     run.model = 0;
-    Some(ModelCall { chain: Chain { forced: true, ..Chain::default() }, ..run.call_for(call.purpose) })
+    Some(ModelCall { chain: FallbackChain { forced: true, ..FallbackChain::default() }, ..run.call_for(call.purpose) })
 }

@@ -19,19 +19,19 @@ pub struct ToolRetry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detection {
     /// Which.
-    pub circle: Circle,
+    pub circle: LoopKind,
     /// The tool that goes in it, if one does.
     pub tool: Option<String>,
     /// How often, in the window.
     pub seen: u32,
     /// What was done about it.
-    pub verdict: Verdict,
+    pub verdict: GuardVerdict,
 }
 
 /// A way to go in circles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Circle {
+pub enum LoopKind {
     /// The same call again and again (row B2).
     Identical,
     /// One tool with ever other arguments, and nothing new (row B2).
@@ -47,7 +47,7 @@ pub enum Circle {
 /// What a guard decides about a call (row E6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum GuardVerdict {
     /// It goes its way.
     Allow,
     /// Its result carries a warning.
@@ -81,7 +81,7 @@ pub enum EscalationStep {
 
 /// A reply claimed a deed that no tool did, and the model was asked again (row E10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phantom {
+pub struct UnfoundedClaim {
     /// The reply's words.
     pub text: String,
 }
@@ -138,7 +138,7 @@ pub enum RecoveryStep {
 /// How far a run may go at most, as its persona declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ceiling {
+pub enum LoopCeiling {
     /// So many cycles.
     Cycles,
     /// So much money.
@@ -147,10 +147,10 @@ pub enum Ceiling {
 
 /// A run came to its declared end (row D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terminated {
+pub struct DeclaredEnd {
     /// Which of the persona's conditions, from 0; none: a ceiling was reached, and no condition says so.
     pub condition: Option<u32>,
     /// The ceiling that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<Ceiling>,
+    pub ceiling: Option<LoopCeiling>,
 }

@@ -6,11 +6,11 @@ use crate::machine::effect::Effect;
 use crate::machine::human::unpause;
 use crate::machine::question::Question;
 use crate::machine::resume;
-use crate::machine::state::{Active, Phase};
+use crate::machine::state::{ActiveState, Phase};
 use hob_core::domain::ids::UserId;
 
 /// Somebody wants the run to stand still.
-pub(super) fn on_requested(run: &mut Active, by: UserId) -> Vec<Effect> {
+pub(super) fn on_requested(run: &mut ActiveState, by: UserId) -> Vec<Effect> {
     match &run.phase {
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } if run.pause.is_none() => {
             run.pause = Some(by);
@@ -29,7 +29,7 @@ pub(super) fn stand_still(by: UserId) -> Vec<Effect> {
 }
 
 /// It may go on.
-pub(super) fn on_lifted(run: &mut Active) -> Vec<Effect> {
+pub(super) fn on_lifted(run: &mut ActiveState) -> Vec<Effect> {
     if run.pause.take().is_none() {
         return vec![Effect::Ignored { why: "it was not paused" }];
     }

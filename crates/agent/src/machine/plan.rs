@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::machine::accepted::Order;
+use crate::machine::accepted_input::RunKind;
 use crate::machine::approval::words::{doubt, quotable, source};
-use crate::machine::batch::{Batch, Fate, OpenCall, Progress};
-use crate::machine::begun::Rules;
-use crate::machine::state::{Active, Phase};
+use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
+use crate::machine::run_start::RulesEdition;
+use crate::machine::state::{ActiveState, Phase};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::origin::{Source, Taint};
-use hob_core::domain::plan::{Doubt, Intended, Planned, Step, Whence};
-use hob_core::domain::tools::{Grade, PLAN, Risk};
-use hob_core::policy::arguments::{Written, parse};
+use hob_core::domain::origin::{OriginSource, Taint};
+use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, UnvouchedValue, ValueSource};
+use hob_core::domain::tools::{DangerGrade, PLAN, Risk};
+use hob_core::policy::arguments::{WrittenValue, parse};
 use hob_core::policy::lookup;
 use hob_core::policy::plan::{fit, look_words};
 use hob_core::policy::sources::{is_said, leads, own_words};
@@ -37,23 +37,23 @@ pub(super) const NOTHING: &str = "Not planned: each step needs the `tool`, one t
 
 /// What a run intends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Intent {
+pub struct RunPlan {
     /// The calls, in the order of the plan.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedCall>,
     /// Which of them a call was taken for.
     pub used: BTreeSet<usize>,
     /// Whose words each result is that nobody vouches for, since there is a plan.
-    pub read: BTreeMap<CallId, Source>,
+    pub read: BTreeMap<CallId, OriginSource>,
     /// What was done unasked because it was planned, in words.
     pub spared: Vec<String>,
     /// What calls have found that the plan names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Found>,
+    pub found: Vec<FoundArgument>,
 }
 
 /// What a call has found for an argument of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct FoundArgument {
     /// The step.
     pub step: usize,
     /// The argument.
@@ -62,7 +62,7 @@ pub struct Found {
     pub value: Option<String>,
 }
 
-impl Intent {
+impl RunPlan {
     /// Is nothing planned?
     #[must_use]
     pub fn is_none(&self) -> bool {
@@ -71,7 +71,7 @@ impl Intent {
 
     /// The step that a call was taken for, and what of the call nobody has said; none: it was not planned.
     #[must_use]
-    pub fn doubts(&self, open: &OpenCall) -> Option<Vec<Doubt>> {
+    pub fn doubts(&self, open: &OpenCall) -> Option<Vec<UnvouchedValue>> {
         let index = open.planned?;
         // What is found says nothing of money.
         let spends = open.assessed.as_ref().is_some_and(|known| known.risk == Risk::Spend);
@@ -89,20 +89,20 @@ impl Intent {
 
 /// A plan was made: what it names counts from now on, instead of what was planned before. The words for the model, and whether
 /// it was for nothing.
-pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
+pub(super) fn on_planned(run: &mut ActiveState, id: &CallId) -> (String, bool) {
     // A value that a reader took out of somebody's words before this message says nothing; one of this run has chosen already.
     if run.taint.has_words() || !run.read.is_empty() {
         return (TOO_LATE.to_owned(), true);
     }
-    let is_own = run.input.order == Order::Answer && run.input.agent.is_none();
+    let is_own = run.input.order == RunKind::Answer && run.input.agent.is_none();
     let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
     if !is_own || is_handed_on {
         return (NOT_HERE.to_owned(), true);
     }
     let Phase::Acting(batch) = &run.phase else { return (NOTHING.to_owned(), true) };
     let known = batch.get(id).and_then(|open| open.assessed.as_ref());
-    let steps: Vec<Step> = known.map(|known| known.plan.clone()).unwrap_or_default();
-    let mut steps: Vec<Step> = steps.into_iter().filter(|step| run.tools.contains_key(&step.tool)).collect();
+    let steps: Vec<PlannedCall> = known.map(|known| known.plan.clone()).unwrap_or_default();
+    let mut steps: Vec<PlannedCall> = steps.into_iter().filter(|step| run.tools.contains_key(&step.tool)).collect();
     if !run.taint.is_clean() {
         steps = once(steps);
     }
@@ -117,10 +117,10 @@ pub(super) fn on_planned(run: &mut Active, id: &CallId) -> (String, bool) {
 }
 
 /// How often something is done follows from no value that was read: of steps that are steered alike one counts.
-fn once(steps: Vec<Step>) -> Vec<Step> {
-    let mut kept: Vec<Step> = Vec::new();
+fn once(steps: Vec<PlannedCall>) -> Vec<PlannedCall> {
+    let mut kept: Vec<PlannedCall> = Vec::new();
     for step in steps {
-        let steering = |step: &Step| {
+        let steering = |step: &PlannedCall| {
             let of = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
             of.cloned().collect::<Vec<_>>()
         };
@@ -132,12 +132,12 @@ fn once(steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// For the model: what was understood, and about what the user will be asked.
-fn answer(steps: &[Step]) -> String {
+fn answer(steps: &[PlannedCall]) -> String {
     let open = steps.iter().flat_map(|step| {
-        let is_open = |planned: &&Planned| match &planned.value {
-            Intended::From(_) | Intended::Is { whence: None, .. } => !step.content.contains(&planned.name),
-            Intended::Found(look) => !step.content.contains(&planned.name) && !is_said_whole(look),
-            Intended::Is { .. } => false,
+        let is_open = |planned: &&PlannedArgument| match &planned.value {
+            PlannedValue::From(_) | PlannedValue::Is { whence: None, .. } => !step.content.contains(&planned.name),
+            PlannedValue::Found(look) => !step.content.contains(&planned.name) && !is_said_whole(look),
+            PlannedValue::Is { .. } => false,
         };
         step.arguments.iter().filter(is_open).map(|planned| format!("{}.{}", step.tool, planned.name))
     });
@@ -153,14 +153,15 @@ fn answer(steps: &[Step]) -> String {
 }
 
 /// The calls of a fresh reply are those that were planned, as far as they are: of two alike only the first is.
-pub(super) fn assign(run: &mut Active) {
+pub(super) fn assign(run: &mut ActiveState) {
     let intent = &mut run.intent;
     let Some(batch) = run.phase.batch_mut().filter(|_| !intent.steps.is_empty()) else { return };
     for open in &mut batch.calls {
         let (tool, arguments) = (open.call.name.as_str(), open.call.arguments.as_str());
         let fits = intent.steps.iter().enumerate().filter(|(index, _)| !intent.used.contains(index));
         let found = |index: usize, argument: &str| intent.found(index, argument).map(str::to_owned);
-        let doubts = |index: usize, step: &Step| fit(step, (tool, arguments), &|argument: &str| found(index, argument));
+        let doubts =
+            |index: usize, step: &PlannedCall| fit(step, (tool, arguments), &|argument: &str| found(index, argument));
         let fits = fits.filter_map(|(index, step)| Some((index, doubts(index, step)?.len())));
         open.planned = fits.min_by_key(|(index, doubts)| (*doubts, *index)).map(|(index, _)| index);
         intent.used.extend(open.planned);
@@ -168,30 +169,30 @@ pub(super) fn assign(run: &mut Active) {
 }
 
 /// Calls are done: what was found for what the plan is still to do.
-pub(super) fn on_done(run: &mut Active, batch: &Batch) {
+pub(super) fn on_done(run: &mut ActiveState, batch: &Batch) {
     let intent = &run.intent;
     let all = intent.steps.iter().enumerate();
     let all = all.flat_map(|(step, planned)| planned.arguments.iter().map(move |argument| (step, planned, argument)));
     let looks = all.filter_map(|(step, planned, argument)| match &argument.value {
-        Intended::Found(look) => Some((step, (planned.tool.as_str(), argument.name.as_str()), look)),
-        Intended::Is { .. } | Intended::From(_) => None,
+        PlannedValue::Found(look) => Some((step, (planned.tool.as_str(), argument.name.as_str()), look)),
+        PlannedValue::Is { .. } | PlannedValue::From(_) => None,
     });
     let mut found = Vec::new();
     for (step, wanted, look) in looks {
         let is_it = |open: &&OpenCall| {
             let doubts = fit(look, (&open.call.name, &open.call.arguments), &|_| None);
-            open.fate == Fate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
+            open.fate == CallFate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
         };
         let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
-            Progress::Finished(result) => Some(result.text.as_str()),
-            Progress::Queued
-            | Progress::Held
-            | Progress::Started { .. }
-            | Progress::Doubtful { .. }
-            | Progress::Asks { .. }
-            | Progress::Child => None,
+            CallProgress::Finished(result) => Some(result.text.as_str()),
+            CallProgress::Queued
+            | CallProgress::Held
+            | CallProgress::Started { .. }
+            | CallProgress::Doubtful { .. }
+            | CallProgress::Asks { .. }
+            | CallProgress::Child => None,
         });
-        found.extend(answers.map(|answer| Found {
+        found.extend(answers.map(|answer| FoundArgument {
             step,
             argument: wanted.1.to_owned(),
             value: lookup::found(look, wanted, answer),
@@ -201,25 +202,25 @@ pub(super) fn on_done(run: &mut Active, batch: &Batch) {
 }
 
 /// Has somebody who counts said all of this call?
-fn is_said_whole(look: &Step) -> bool {
-    look.arguments.iter().all(|planned| matches!(planned.value, Intended::Is { whence: Some(_), .. }))
+fn is_said_whole(look: &PlannedCall) -> bool {
+    look.arguments.iter().all(|planned| matches!(planned.value, PlannedValue::Is { whence: Some(_), .. }))
 }
 
 /// A result that nobody vouches for: where a value was read can be told later.
-pub(super) fn on_read(run: &mut Active, from: &Source, call: Option<&CallId>) {
+pub(super) fn on_read(run: &mut ActiveState, from: &OriginSource, call: Option<&CallId>) {
     if let Some(call) = call.filter(|_| !run.intent.steps.is_empty()) {
         run.intent.read.insert(call.clone(), from.clone());
     }
 }
 
 /// What of a planned call a person is shown, with where it was read, the latest first; none: it was not planned.
-pub(super) fn doubts(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
+pub(super) fn doubts(run: &ActiveState, open: &OpenCall) -> Option<Vec<UnvouchedValue>> {
     let mut doubts = unsaid(run, open)?;
     let results = run.transcript.messages().iter().rev().filter_map(|message| match message {
         Message::Tool(result) => Some((run.intent.read.get(&result.call)?, result.text.as_str())),
         Message::User { .. } | Message::Assistant { .. } => None,
     });
-    let results: Vec<(&Source, &str)> = results.collect();
+    let results: Vec<(&OriginSource, &str)> = results.collect();
     for doubt in &mut doubts {
         let read = results.iter().find(|(_, text)| is_said(&doubt.value, text));
         doubt.read_in = read.map(|(from, _)| (*from).clone());
@@ -228,14 +229,14 @@ pub(super) fn doubts(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
 }
 
 /// Was it planned, and has somebody who counts said all that steers it?
-pub(super) fn is_vouched(run: &Active, open: &OpenCall) -> bool {
+pub(super) fn is_vouched(run: &ActiveState, open: &OpenCall) -> bool {
     unsaid(run, open).is_some_and(|doubts| doubts.is_empty())
 }
 
 /// What of a planned call nobody who counts has said: what steers it, and what leads somebody on in what it says.
-fn unsaid(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
+fn unsaid(run: &ActiveState, open: &OpenCall) -> Option<Vec<UnvouchedValue>> {
     let mut doubts = run.intent.doubts(open)?;
-    if run.rules >= Rules::LEADS {
+    if run.rules >= RulesEdition::LEADS {
         let step = open.planned.and_then(|step| run.intent.steps.get(step));
         doubts.extend(step.into_iter().flat_map(|step| unsaid_leads(run, step, &open.call.arguments)));
     }
@@ -243,86 +244,87 @@ fn unsaid(run: &Active, open: &OpenCall) -> Option<Vec<Doubt>> {
 }
 
 /// The leads that no words of the person's have, in this run or in the plan, of what a call says that the plan left open.
-fn unsaid_leads(run: &Active, step: &Step, arguments: &str) -> Vec<Doubt> {
-    let Some(Written::Object(members)) = parse(arguments) else { return Vec::new() };
+fn unsaid_leads(run: &ActiveState, step: &PlannedCall, arguments: &str) -> Vec<UnvouchedValue> {
+    let Some(WrittenValue::Object(members)) = parse(arguments) else { return Vec::new() };
     let person = run.input.principal.user;
     let later = run.transcript.entries().skip(1).filter(|entry| entry.author == Some(person));
     let mut told: Vec<String> = later.map(|entry| own_words(&entry.message.text())).collect();
     told.push(own_words(&run.input.text));
     let values = step.arguments.iter().filter_map(|planned| match &planned.value {
-        Intended::Is { written, whence: Some(_) } => Some(written.clone()),
-        Intended::Is { .. } | Intended::From(_) | Intended::Found(_) => None,
+        PlannedValue::Is { written, whence: Some(_) } => Some(written.clone()),
+        PlannedValue::Is { .. } | PlannedValue::From(_) | PlannedValue::Found(_) => None,
     });
     told.extend(values);
     let is_open = |name: &String| {
         let mut planned = step.arguments.iter().filter(|planned| planned.name == *name);
-        step.content.contains(name) && !planned.any(|planned| matches!(planned.value, Intended::Is { .. }))
+        step.content.contains(name) && !planned.any(|planned| matches!(planned.value, PlannedValue::Is { .. }))
     };
     let open = members.into_iter().filter_map(|(name, value)| match value {
-        Written::Text(text) if is_open(&name) => Some((name, text)),
-        Written::Text(_) | Written::Bare(_) | Written::List(_) | Written::Object(_) => None,
+        WrittenValue::Text(text) if is_open(&name) => Some((name, text)),
+        WrittenValue::Text(_) | WrittenValue::Bare(_) | WrittenValue::List(_) | WrittenValue::Object(_) => None,
     });
     let unsaid = open.flat_map(|(name, text)| {
         let unsaid = leads(&text).into_iter().filter(|lead| !told.iter().any(|told| is_said(lead, told)));
         unsaid
-            .map(|value| Doubt { argument: name.clone(), value, planned: String::new(), read_in: None })
+            .map(|value| UnvouchedValue { argument: name.clone(), value, planned: String::new(), read_in: None })
             .collect::<Vec<_>>()
     });
     unsaid.take(LEADS_MAX).collect()
 }
 
 /// Was it planned, and has its person said all that steers it, in this conversation?
-pub(super) fn is_own(run: &Active, open: &OpenCall) -> bool {
+pub(super) fn is_own(run: &ActiveState, open: &OpenCall) -> bool {
     let step = open.planned.and_then(|step| run.intent.steps.get(step));
     let mut arguments = step.iter().flat_map(|step| &step.arguments);
     is_vouched(run, open)
         && arguments.all(|planned| match &planned.value {
-            Intended::Is { whence: Some(Whence::Fact | Whence::Config | Whence::Tool(_)), .. } | Intended::Found(_) => {
-                false
+            PlannedValue::Is {
+                whence: Some(ValueSource::Fact | ValueSource::Config | ValueSource::Tool(_)), ..
             }
-            Intended::Is { .. } | Intended::From(_) => true,
+            | PlannedValue::Found(_) => false,
+            PlannedValue::Is { .. } | PlannedValue::From(_) => true,
         })
 }
 
 /// A call that was done, unasked, because it was planned: what is told of it, to the model and in the answer.
-pub(super) fn spared(run: &Active, open: &OpenCall) -> Option<String> {
+pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let risk = open
         .assessed
         .as_ref()
         .map_or_else(|| run.tools.get(&open.call.name).map_or(Risk::Read, |facts| facts.most()), |known| known.risk);
-    let is_medium = open.assessed.as_ref().is_some_and(|known| known.grade == Grade::Medium) && is_own(run, open);
+    let is_medium = open.assessed.as_ref().is_some_and(|known| known.grade == DangerGrade::Medium) && is_own(run, open);
     let would_ask = is_medium || (!risk.is_read() && !run.taint.is_clean());
-    let is_spared = open.fate == Fate::Done && would_ask && is_vouched(run, open);
+    let is_spared = open.fate == CallFate::Done && would_ask && is_vouched(run, open);
     let index = open.planned?;
     let step = run.intent.steps.get(index).filter(|_| is_spared)?;
     let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
     let told = steering.filter_map(|planned| match &planned.value {
-        Intended::Is { written, whence: Some(whence) } => {
+        PlannedValue::Is { written, whence: Some(whence) } => {
             Some(said(&planned.name, written, &format!("from {}", whence.as_words())))
         }
-        Intended::Found(look) => {
+        PlannedValue::Found(look) => {
             let whence = format!("the only one that {}", found_by(look));
             run.intent.found(index, &planned.name).map(|value| said(&planned.name, value, &whence))
         }
-        Intended::Is { .. } | Intended::From(_) => None,
+        PlannedValue::Is { .. } | PlannedValue::From(_) => None,
     });
     Some(format!("{}: {}", quotable(&open.call.name), told.collect::<Vec<_>>().join(", ")))
 }
 
 /// What is planned, a line for each call; for people.
 #[must_use]
-pub fn steps(run: &Active) -> Vec<String> {
-    let argument = |planned: &Planned| match &planned.value {
-        Intended::Is { written, whence: Some(whence) } => {
+pub fn steps(run: &ActiveState) -> Vec<String> {
+    let argument = |planned: &PlannedArgument| match &planned.value {
+        PlannedValue::Is { written, whence: Some(whence) } => {
             said(&planned.name, written, &format!("from {}", whence.as_words()))
         }
-        Intended::Found(look) => format!("{} to be the only one that {}", quotable(&planned.name), found_by(look)),
-        Intended::Is { written, whence: None } => {
+        PlannedValue::Found(look) => format!("{} to be the only one that {}", quotable(&planned.name), found_by(look)),
+        PlannedValue::Is { written, whence: None } => {
             format!("{} {} (from nobody: I ask)", quotable(&planned.name), quotable(written))
         }
-        Intended::From(words) => format!("{} to be found: {} (I ask)", quotable(&planned.name), quotable(words)),
+        PlannedValue::From(words) => format!("{} to be found: {} (I ask)", quotable(&planned.name), quotable(words)),
     };
-    let line = |step: &Step| {
+    let line = |step: &PlannedCall| {
         let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
         format!("{}: {}", quotable(&step.tool), steering.map(argument).collect::<Vec<_>>().join(", "))
     };
@@ -331,7 +333,7 @@ pub fn steps(run: &Active) -> Vec<String> {
 
 /// Why a call with an effect was or was not taken for planned, for people; none: nothing is planned, or it only looks.
 #[must_use]
-pub fn why(run: &Active, open: &OpenCall) -> Option<String> {
+pub fn why(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let is_look = open.assessed.as_ref().is_some_and(|known| known.risk.is_read());
     if run.intent.steps.is_empty() || is_look || open.call.name == PLAN {
         return None;
@@ -347,7 +349,7 @@ pub fn why(run: &Active, open: &OpenCall) -> Option<String> {
 
 /// What was planned and done in a run, and what it has read, for people; empty: nothing was planned.
 #[must_use]
-pub fn told_of(run: &Active) -> Vec<String> {
+pub fn told_of(run: &ActiveState) -> Vec<String> {
     if run.intent.is_none() {
         return Vec::new();
     }
@@ -369,14 +371,14 @@ fn said(name: &str, written: &str, whence: &str) -> String {
     format!("{} \"{}\" ({whence})", quotable(name), quotable(&value).replace('"', "'"))
 }
 
-fn found_by(look: &Step) -> String {
+fn found_by(look: &PlannedCall) -> String {
     let words = look_words(look);
     let (tool, what) = words.split_once(' ').unwrap_or((&words, ""));
     format!("{} found {}", quotable(tool), quotable(what)).trim_end().to_owned()
 }
 
 /// Below the answer: what was done without a question, with whose words, and after whose. None: nothing was.
-pub(super) fn told(run: &Active) -> Option<String> {
+pub(super) fn told(run: &ActiveState) -> Option<String> {
     let spared = &run.intent.spared;
     let more = spared.len().checked_sub(TOLD_MAX).filter(|more| *more > 0);
     let more = more.map(|more| format!("; and {more} more")).unwrap_or_default();

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::digest::Digest;
 use crate::machine::event::JournalMismatch;
-use hob_core::domain::draft::Draft;
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::{CallId, UserId};
-use hob_core::domain::origin::Source;
-use hob_core::domain::plan::Doubt;
-use hob_core::domain::tool_class::Classing;
-use hob_core::domain::tools::{Grade, Risk};
+use hob_core::domain::origin::OriginSource;
+use hob_core::domain::plan::UnvouchedValue;
+use hob_core::domain::tool_class::ServerClassification;
+use hob_core::domain::tools::{DangerGrade, Risk};
 
 /// Why a run waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +54,11 @@ pub enum Question {
         /// Whether "always" can be said.
         grantable: bool,
         /// What there is to be known of it (row N6).
-        #[serde(default, skip_serializing_if = "Concern::is_none")]
-        concern: Box<Concern>,
+        #[serde(default, skip_serializing_if = "CallConcern::is_none")]
+        concern: Box<CallConcern>,
         /// Further calls of the same reply that need one as well (row N16): the word is for all, for some, or for none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        beside: Vec<Beside>,
+        beside: Vec<FurtherCall>,
     },
     /// The window fills faster than it can be emptied (row B5).
     ContextFull,
@@ -80,7 +80,7 @@ pub enum Question {
 
 /// A further call that the same question is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct FurtherCall {
     /// The call.
     pub call: CallId,
     /// Its tool.
@@ -88,26 +88,26 @@ pub struct Beside {
     /// Its arguments, whole.
     pub arguments: String,
     /// What there is to be known of it.
-    #[serde(default, skip_serializing_if = "Concern::is_none")]
-    pub concern: Box<Concern>,
+    #[serde(default, skip_serializing_if = "CallConcern::is_none")]
+    pub concern: Box<CallConcern>,
 }
 
 /// What a person is to know of a call before they let it go (row N6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Concern {
+pub struct CallConcern {
     /// What it may do.
     #[serde(skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
     /// How dangerous it is.
-    #[serde(skip_serializing_if = "Grade::is_safe")]
-    pub grade: Grade,
+    #[serde(skip_serializing_if = "DangerGrade::is_safe")]
+    pub grade: DangerGrade,
     /// Why, as its tool says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
     /// Whom the run has listened to that nobody vouches for, if that is why it is asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
+    pub sources: Vec<OriginSource>,
     /// What its tool is for, as its maker says.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub about: String,
@@ -122,16 +122,16 @@ pub struct Concern {
     pub owners: bool,
     /// What of a call that was planned nobody who counts has said (row N16).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<UnvouchedValue>,
     /// What is to be kept, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub draft: Option<Box<Draft>>,
+    pub draft: Option<Box<WorkspaceDraft>>,
     /// The tools that can be classed with the answer: only an owner can give one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub classing: Option<Box<Classing>>,
+    pub classing: Option<Box<ServerClassification>>,
 }
 
-impl Concern {
+impl CallConcern {
     fn is_none(&self) -> bool {
         *self == Self::default()
     }

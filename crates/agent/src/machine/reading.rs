@@ -14,14 +14,14 @@
 use serde::Serialize;
 
 use crate::machine::agents::{self, ChildEnd};
-use crate::machine::batch::{OpenCall, Progress};
+use crate::machine::batch::{CallProgress, OpenCall};
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, ToolOutcome};
-use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::event::{RunEnd, ToolOutcome};
+use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{approval, tools};
 use hob_core::domain::agents::Mission;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::origin::Source;
+use hob_core::domain::origin::OriginSource;
 use hob_core::policy::reading::Form;
 
 /// Who a reader is: all of its system prompt.
@@ -42,7 +42,7 @@ pub struct Reading {
     pub form: Form,
     /// Whose words were found, if nobody vouches for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<Source>,
+    pub from: Option<OriginSource>,
 }
 
 impl Reading {
@@ -59,18 +59,18 @@ impl Reading {
 
 /// Does a reader get what this open call finds?
 #[must_use]
-pub fn is_read(run: &Active, id: &CallId) -> bool {
+pub fn is_read(run: &ActiveState, id: &CallId) -> bool {
     of(run, id).is_some()
 }
 
 /// The question about what this call of the open batch finds, where the reader is to begin or at work.
 #[must_use]
-pub fn waiting<'a>(run: &'a Active, id: &CallId) -> Option<&'a Reading> {
-    of(run, id).filter(|(open, _)| open.progress == Progress::Child).map(|(_, reading)| reading)
+pub fn waiting<'a>(run: &'a ActiveState, id: &CallId) -> Option<&'a Reading> {
+    of(run, id).filter(|(open, _)| open.progress == CallProgress::Child).map(|(_, reading)| reading)
 }
 
-fn of<'a>(run: &'a Active, id: &CallId) -> Option<(&'a OpenCall, &'a Reading)> {
-    let (Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) = &run.phase else {
+fn of<'a>(run: &'a ActiveState, id: &CallId) -> Option<(&'a OpenCall, &'a Reading)> {
+    let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {
         return None;
     };
     let open = batch.get(id)?;
@@ -101,10 +101,10 @@ pub fn found(outcome: &ToolOutcome) -> Option<&str> {
 
 /// A tool is done whose result a reader gets; none: it goes the usual way.
 pub(super) fn on_found(
-    run: &mut Active,
+    run: &mut ActiveState,
     id: &CallId,
     outcome: &ToolOutcome,
-    source: Option<&Source>,
+    source: Option<&OriginSource>,
 ) -> Option<Vec<Effect>> {
     let refusal = run.phase.batch_mut().map(|batch| batch.children()).and_then(|open| agents::refusal(run, open));
     let batch = run.phase.batch_mut()?;
@@ -115,7 +115,7 @@ pub(super) fn on_found(
         (Some(why), _) if is_found => batch.deny(id, why),
         (None, source) if is_found => {
             reading.from = source.cloned();
-            open.progress = Progress::Child;
+            open.progress = CallProgress::Child;
         }
         (_, Some(source)) => {
             let source = source.clone();
@@ -132,10 +132,10 @@ pub(super) fn on_found(
 }
 
 /// A reader is done; none: it took too long. Whether there was one at work on that call.
-pub(super) fn on_answered(run: &mut Active, id: &CallId, end: Option<&ChildEnd>) -> bool {
+pub(super) fn on_answered(run: &mut ActiveState, id: &CallId, end: Option<&ChildEnd>) -> bool {
     let Some(batch) = run.phase.batch_mut() else { return false };
     let Some(reading) = batch.get(id).and_then(|open| open.reading.as_deref()).cloned() else { return false };
-    let answer = end.filter(|end| end.end == End::Completed).and_then(|end| reading.form.read(&end.text));
+    let answer = end.filter(|end| end.end == RunEnd::Completed).and_then(|end| reading.form.read(&end.text));
     let text = answer.clone().unwrap_or_else(|| NO_ANSWER.to_owned());
     batch.finish(id, text.clone(), answer.is_none());
     run.agents_cost = run.agents_cost.plus(end.map(|end| end.cost).unwrap_or_default());
@@ -146,7 +146,7 @@ pub(super) fn on_answered(run: &mut Active, id: &CallId, end: Option<&ChildEnd>)
 }
 
 /// Whoever wrote this has chosen what the run knows now.
-fn chosen(run: &mut Active, id: &CallId, from: &Source, text: &str) {
+fn chosen(run: &mut ActiveState, id: &CallId, from: &OriginSource, text: &str) {
     let call = run.phase.batch_mut().and_then(|batch| batch.get(id)).map(|open| open.call.clone());
-    approval::on_read(run, (&Source::read_in(from), text), call.as_ref());
+    approval::on_read(run, (&OriginSource::read_in(from), text), call.as_ref());
 }

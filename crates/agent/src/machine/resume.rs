@@ -26,12 +26,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::machine::batch::Progress;
+use crate::machine::batch::CallProgress;
 use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
 use crate::machine::event::JournalMismatch;
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Phase};
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::{approval, draft, ending, pause, tools};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::KEEP_CHANGES;
@@ -41,7 +41,7 @@ use hob_model::message::ToolCall;
 const CRASHES_MAX: u32 = 3;
 
 /// A process took the run up.
-pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool) -> Vec<Effect> {
+pub(super) fn on_resumed(run: &mut ActiveState, system: &Digest, was_suspended: bool) -> Vec<Effect> {
     match &run.phase {
         // The person's own word sets it going again.
         Phase::Waiting { .. } | Phase::Done(_) => return Vec::new(),
@@ -66,7 +66,7 @@ pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool)
 }
 
 /// The journal does not replay to the same effects: nothing is guessed.
-pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<Effect> {
+pub(super) fn on_mismatch(run: &mut ActiveState, mismatch: &JournalMismatch) -> Vec<Effect> {
     match &run.phase {
         Phase::Done(_) => vec![Effect::Ignored { why: "the run is over" }],
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => {
@@ -77,7 +77,7 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
 }
 
 /// What is run again by itself: an approval is used up by the first start, whatever came of it (row D6).
-fn repeatable(run: &Active) -> BTreeSet<CallId> {
+fn repeatable(run: &ActiveState) -> BTreeSet<CallId> {
     let Phase::Acting(batch) = &run.phase else {
         return BTreeSet::new();
     };
@@ -95,7 +95,7 @@ fn repeatable(run: &Active) -> BTreeSet<CallId> {
 }
 
 /// The effects that are still open: idempotent calls run again, others become doubtful, the model is asked again.
-pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
+pub(super) fn reopen(run: &mut ActiveState) -> Vec<Effect> {
     let acts = matches!(run.phase, Phase::Calling(_) | Phase::Acting(_));
     if let Some(by) = run.pause.filter(|_| acts) {
         return pause::stand_still(by);
@@ -110,15 +110,15 @@ pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
     batch.look_again();
     let mut effects = Vec::new();
     for open in &mut batch.calls {
-        let Progress::Started { attempt } = open.progress else {
+        let CallProgress::Started { attempt } = open.progress else {
             continue;
         };
         if may_repeat.contains(&open.call.id) {
             let attempt = attempt + 1;
-            open.progress = Progress::Started { attempt };
+            open.progress = CallProgress::Started { attempt };
             effects.push(Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 });
         } else {
-            open.progress = Progress::Doubtful { attempt };
+            open.progress = CallProgress::Doubtful { attempt };
         }
     }
     if effects.is_empty() { tools::settle(run) } else { effects }

@@ -4,28 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::machine::accepted::{Accepted, Order, Steered};
-use crate::machine::around;
+use crate::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
 use crate::machine::batch::Batch;
-use crate::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
-use crate::machine::compaction::{self, Course, View};
-use crate::machine::declared;
+use crate::machine::claims::ClaimCheck;
+use crate::machine::compaction::{self, CompactionState, ContextView};
+use crate::machine::declared_loop;
+use crate::machine::detached_agents::DetachedAgents;
 use crate::machine::digest::Digest;
-use crate::machine::effect::{Chain, ModelCall, Purpose};
-use crate::machine::event::End;
+use crate::machine::effect::{FallbackChain, ModelCall, ModelCallPurpose};
+use crate::machine::event::RunEnd;
 use crate::machine::fingerprint;
-use crate::machine::guards::watch::Watch;
+use crate::machine::guards::circle_detector::CircleDetector;
 use crate::machine::ledger::Ledger;
-use crate::machine::long_agents::LongAgents;
+use crate::machine::message_context;
 use crate::machine::notebook::Notebook;
-use crate::machine::plan::Intent;
+use crate::machine::plan::RunPlan;
 use crate::machine::policy::Policy;
 use crate::machine::question::Question;
+use crate::machine::run_start::{
+    Billing, ContextBudget, IterationLimits, PastMessage, RequestContext, RulesEdition, RunPersona, RunStart,
+};
 use crate::machine::status::Status;
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
-use crate::machine::truth::Check;
-use hob_core::domain::draft::Draft;
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
@@ -47,22 +49,22 @@ pub enum State {
     /// Nothing has happened yet.
     Empty,
     /// Accepted, and waiting for the lane.
-    Queued(Accepted),
+    Queued(AcceptedInput),
     /// It has, or had, the lane.
-    Active(Box<Active>),
+    Active(Box<ActiveState>),
     /// Over before it got the lane.
-    Closed(End),
+    Closed(RunEnd),
 }
 
 /// A run that has begun. Every field has a form for [`fingerprint`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Active {
+pub struct ActiveState {
     /// What it answers.
-    pub input: Accepted,
+    pub input: AcceptedInput,
     /// The fixed part of its requests.
-    pub context: Context,
+    pub context: RequestContext,
     /// Its numbers; `iterations` grows by request.
-    pub limits: Limits,
+    pub limits: IterationLimits,
     /// Whom to ask.
     pub models: Vec<String>,
     /// The one asked now.
@@ -96,11 +98,11 @@ pub struct Active {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reached: BTreeMap<String, u32>,
     /// What it planned while it was clean, and what was done of that (row N16).
-    #[serde(skip_serializing_if = "Intent::is_none")]
-    pub intent: Intent,
+    #[serde(skip_serializing_if = "RunPlan::is_none")]
+    pub intent: RunPlan,
     /// What it has changed in its draft of the workspace, and nobody has settled.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub draft: Option<Box<Draft>>,
+    pub draft: Option<Box<WorkspaceDraft>>,
     /// How many drafts were settled; the next one's number.
     pub drafts: u32,
     /// The numbers and switches it goes by.
@@ -109,13 +111,13 @@ pub struct Active {
     /// The history that goes along, message by message.
     pub past: Vec<PastMessage>,
     /// The room for it, and what went before it.
-    pub room: Room,
+    pub room: ContextBudget,
     /// What of the history and the transcript is shown.
-    pub view: View,
+    pub view: ContextView,
     /// What was done to keep it within the window.
-    pub course: Course,
+    pub course: CompactionState,
     /// Who Hob is in it.
-    pub persona: Option<Character>,
+    pub persona: Option<RunPersona>,
     /// What was said in it.
     #[serde(serialize_with = "fingerprint::transcript")]
     pub transcript: Transcript,
@@ -134,7 +136,7 @@ pub struct Active {
     /// A quota that the next model call would overrun.
     pub quota: Option<QuotaStop>,
     /// Messages that join at the next boundary.
-    pub steering: Vec<Steered>,
+    pub steering: Vec<SteeringMessage>,
     /// The soft limit has passed.
     pub soft_limit: bool,
     /// Somebody wants it to end.
@@ -142,20 +144,20 @@ pub struct Active {
     /// Somebody wants it to stand still at its next safe boundary.
     pub pause: Option<UserId>,
     /// The edition of the rules it goes by.
-    pub rules: Rules,
+    pub rules: RulesEdition,
     /// A reply that was cut off and is being continued (row E4).
-    pub unfinished: Unfinished,
+    pub unfinished: PartialReply,
     /// What the model sealed with its last words: it goes into the history with them.
     pub sealed: Vec<ReplyPart>,
     /// Why the model that was to answer did not, while that matters.
-    pub failure: Option<Failure>,
+    pub failure: Option<ModelFailure>,
     /// Whether it goes in circles (rows A11, B2, B3).
-    pub guard: Watch,
+    pub guard: CircleDetector,
     /// What its tools changed, and what they did not.
     pub ledger: Ledger,
     /// Whether its last word has been held against the record (row E10).
-    #[serde(skip_serializing_if = "Check::is_unasked")]
-    pub truth: Check,
+    #[serde(skip_serializing_if = "ClaimCheck::is_unasked")]
+    pub truth: ClaimCheck,
     /// The system prompt's hash that the run is known to go on with.
     pub system_seen: Digest,
     /// How often the process died since something new was learnt.
@@ -173,10 +175,10 @@ pub struct Active {
     #[serde(skip_serializing_if = "is_nothing")]
     pub agents_cost: Money,
     /// Agents that are at work and whose calls were given back.
-    #[serde(skip_serializing_if = "LongAgents::is_empty")]
-    pub long_agents: LongAgents,
+    #[serde(skip_serializing_if = "DetachedAgents::is_empty")]
+    pub long_agents: DetachedAgents,
     /// Why the model was asked for its last turn, if it was: what follows completes nothing.
-    pub last_turn: Option<Purpose>,
+    pub last_turn: Option<ModelCallPurpose>,
     /// How often it spoke to a person.
     pub told: u32,
     /// Where it stands.
@@ -195,7 +197,7 @@ fn is_nothing(cost: &Money) -> bool {
 
 /// A model that did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Failure {
+pub struct ModelFailure {
     /// What one does about it.
     pub class: ErrorClass,
     /// What the provider said.
@@ -204,7 +206,7 @@ pub struct Failure {
 
 /// What there is of a reply that the output limit cut off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Unfinished {
+pub struct PartialReply {
     /// The words so far; they are in the transcript.
     pub text: String,
     /// How often it was continued.
@@ -224,19 +226,19 @@ pub enum Phase {
         /// What.
         question: Question,
         /// What was open when the question came up.
-        paused: Paused,
+        paused: ResumePoint,
     },
     /// Told, about to end.
     Replied,
     /// Over.
-    Done(End),
+    Done(RunEnd),
 }
 
 impl Phase {
     /// The open batch, be it running or paused.
     pub(super) fn batch_mut(&mut self) -> Option<&mut Batch> {
         match self {
-            Self::Acting(batch) | Self::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+            Self::Acting(batch) | Self::Waiting { paused: ResumePoint::Batch(batch), .. } => Some(batch),
             Self::Calling(_) | Self::Waiting { .. } | Self::Replied | Self::Done(_) => None,
         }
     }
@@ -245,7 +247,7 @@ impl Phase {
 /// What a waiting run goes back to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
-pub enum Paused {
+pub enum ResumePoint {
     /// A model call.
     Call(ModelCall),
     /// A batch of tool calls.
@@ -254,17 +256,17 @@ pub enum Paused {
     Nothing,
 }
 
-impl Active {
+impl ActiveState {
     /// A run that just got the lane, with its first message said.
     #[must_use]
-    pub fn begin(input: Accepted, begun: Begun) -> Self {
+    pub fn begin(input: AcceptedInput, begun: RunStart) -> Self {
         let mut transcript = Transcript::default();
         // A word about the conversation is no part of it.
         if input.agent.is_some() {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
-        } else if input.order != Order::Compact {
-            let message = Message::user_with(around::told(&input, begun.at), input.pictures.as_slice());
+        } else if input.order != RunKind::Compact {
+            let message = Message::user_with(message_context::told(&input, begun.at), input.pictures.as_slice());
             transcript.push_said(input.principal.user, message);
         }
         let mut active = Self {
@@ -284,14 +286,14 @@ impl Active {
             blind: BTreeSet::new(),
             read: BTreeSet::new(),
             excused: BTreeMap::new(),
-            intent: Intent::default(),
+            intent: RunPlan::default(),
             draft: None,
             drafts: 0,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,
-            view: View::default(),
-            course: Course::default(),
+            view: ContextView::default(),
+            course: CompactionState::default(),
             persona: begun.persona,
             transcript,
             cycles: 0,
@@ -306,11 +308,11 @@ impl Active {
             cancel: None,
             pause: None,
             rules: begun.rules,
-            unfinished: Unfinished::default(),
+            unfinished: PartialReply::default(),
             sealed: Vec::new(),
-            guard: Watch::default(),
+            guard: CircleDetector::default(),
             ledger: Ledger::default(),
-            truth: Check::default(),
+            truth: ClaimCheck::default(),
             failure: None,
             crashes: 0,
             suspended: false,
@@ -318,7 +320,7 @@ impl Active {
             reminders: 0,
             notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
             agents_cost: Money::ZERO,
-            long_agents: LongAgents::default(),
+            long_agents: DetachedAgents::default(),
             last_turn: None,
             told: 0,
             phase: Phase::Replied,
@@ -332,24 +334,28 @@ impl Active {
     #[must_use]
     pub fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
-            Purpose::WrapUpTime
-        } else if declared::of(self).is_none() && self.iterations >= self.limits.iterations {
-            Purpose::WrapUpIterations
+            ModelCallPurpose::WrapUpTime
+        } else if declared_loop::of(self).is_none() && self.iterations >= self.limits.iterations {
+            ModelCallPurpose::WrapUpIterations
         } else {
-            Purpose::Work
+            ModelCallPurpose::Work
         };
         self.call_for(purpose)
     }
 
     /// A model call for `purpose`.
     #[must_use]
-    pub fn call_for(&self, purpose: Purpose) -> ModelCall {
+    pub fn call_for(&self, purpose: ModelCallPurpose) -> ModelCall {
         let label = self.models.get(self.model).cloned().unwrap_or_default();
         let choice = match (self.guard.force(), purpose) {
-            (Some(choice), Purpose::Work) => choice.clone(),
-            (Some(_) | None, Purpose::Work | Purpose::WrapUpTime | Purpose::WrapUpIterations | Purpose::Summary) => {
-                ToolChoice::Auto
-            }
+            (Some(choice), ModelCallPurpose::Work) => choice.clone(),
+            (
+                Some(_) | None,
+                ModelCallPurpose::Work
+                | ModelCallPurpose::WrapUpTime
+                | ModelCallPurpose::WrapUpIterations
+                | ModelCallPurpose::Summary,
+            ) => ToolChoice::Auto,
         };
         let (aside, check, blind) = (self.truth.aside(), self.truth.is_open(), self.blind.contains(&self.model));
         let counted = self.counted() + aside.iter().map(tokens::message).sum::<u64>();
@@ -364,7 +370,7 @@ impl Active {
             label,
             delay_ms: 0,
             failures: 0,
-            chain: Chain::default(),
+            chain: FallbackChain::default(),
             digest,
             counted,
             input_estimate,
@@ -373,7 +379,7 @@ impl Active {
     }
 
     /// The hash of everything that determines the request. What is usual adds nothing to it.
-    fn request_digest(&self, purpose: Purpose, label: &str, choice: &ToolChoice, aside: &[Message]) -> Digest {
+    fn request_digest(&self, purpose: ModelCallPurpose, label: &str, choice: &ToolChoice, aside: &[Message]) -> Digest {
         let (context, purpose) = (canonical(&self.context), format!("{purpose:?}"));
         let (choice, aside) = (Some(choice).filter(|choice| **choice != ToolChoice::Auto), Some(aside));
         let choice = choice.map(canonical);
@@ -462,7 +468,7 @@ impl Active {
 
     /// Is it over?
     #[must_use]
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&RunEnd> {
         match &self.phase {
             Phase::Done(end) => Some(end),
             Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => None,
@@ -487,7 +493,7 @@ impl State {
 
     /// The run, once it has begun.
     #[must_use]
-    pub fn active(&self) -> Option<&Active> {
+    pub fn active(&self) -> Option<&ActiveState> {
         match self {
             Self::Empty | Self::Queued(_) | Self::Closed(_) => None,
             Self::Active(active) => Some(active),

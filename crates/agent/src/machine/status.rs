@@ -1,6 +1,6 @@
 //! How a run stands, in the words of the `runs` table.
 
-use crate::machine::event::End;
+use crate::machine::event::RunEnd;
 
 /// A run's state as the `runs` table shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Status {
 
     /// The state that an end leaves.
     #[must_use]
-    pub fn of(end: &End) -> Self {
+    pub fn of(end: &RunEnd) -> Self {
         match end {
-            End::Completed => Self::Completed,
-            End::Cancelled | End::GivenUp => Self::Cancelled,
-            End::Failed { .. } => Self::Failed,
-            End::Withdrawn => Self::Withdrawn,
-            End::Joined => Self::Joined,
+            RunEnd::Completed => Self::Completed,
+            RunEnd::Cancelled | RunEnd::GivenUp => Self::Cancelled,
+            RunEnd::Failed { .. } => Self::Failed,
+            RunEnd::Withdrawn => Self::Withdrawn,
+            RunEnd::Joined => Self::Joined,
         }
     }
 

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::Scope;
+use hob_core::policy::budget::CapScope;
 
 /// A budget that the next model call would overrun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetStop {
     /// Which.
-    pub scope: Scope,
+    pub scope: CapScope,
     /// How much it is.
     pub cap: Money,
     /// How much of it is used or set aside.
@@ -36,14 +36,14 @@ pub struct QuotaStop {
     /// When it begins anew, in words.
     pub resets: String,
     /// Whose tokens they are.
-    #[serde(default, skip_serializing_if = "Whose::is_the_persons")]
-    pub whose: Whose,
+    #[serde(default, skip_serializing_if = "QuotaScope::is_the_persons")]
+    pub whose: QuotaScope,
 }
 
 /// Whose tokens a cap is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum QuotaScope {
     /// The person's who asks.
     #[default]
     Person,
@@ -53,7 +53,7 @@ pub enum Whose {
     Persona(String),
 }
 
-impl Whose {
+impl QuotaScope {
     fn is_the_persons(&self) -> bool {
         *self == Self::Person
     }

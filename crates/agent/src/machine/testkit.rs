@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::accepted::{Accepted, Order, Steered};
-use crate::machine::begun::{Begun, Billing, Context, Limits, Room, Rules};
+use crate::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
 use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::question::{Answer, Question};
-use crate::machine::state::{Active, State};
+use crate::machine::run_start::{Billing, ContextBudget, IterationLimits, RequestContext, RulesEdition, RunStart};
+use crate::machine::state::{ActiveState, State};
 use crate::machine::stop::CancelReason;
 use crate::machine::texts::{AFTER_DENIAL, AFTER_FAILURE};
 use crate::machine::{Replay, step};
@@ -88,7 +88,7 @@ impl Script {
         assert_eq!(effects, expected, "after {after}");
     }
 
-    pub fn run(&self) -> &Active {
+    pub fn run(&self) -> &ActiveState {
         self.state.active().unwrap()
     }
 
@@ -109,7 +109,7 @@ impl Script {
 }
 
 /// Every call has exactly one result, right behind it.
-pub fn assert_legal(run: &Active) {
+pub fn assert_legal(run: &ActiveState) {
     let mut owed: Vec<&CallId> = Vec::new();
     for message in run.transcript.messages() {
         match message {
@@ -160,9 +160,9 @@ pub(crate) fn shown(effect: &Effect) -> String {
         }
         Effect::Note(event) => event.kind().to_owned(),
         Effect::AskHuman(Question::CrashLoop) => "human crash loop".to_owned(),
-        Effect::Reply(Reply::Answer { text }) => format!("answer {text}"),
-        Effect::Reply(Reply::Notice { text }) => format!("notice {}", text.split(['.', ':']).next().unwrap()),
-        Effect::Reply(Reply::Silence) => "silence".to_owned(),
+        Effect::Reply(RunReply::Answer { text }) => format!("answer {text}"),
+        Effect::Reply(RunReply::Notice { text }) => format!("notice {}", text.split(['.', ':']).next().unwrap()),
+        Effect::Reply(RunReply::Silence) => "silence".to_owned(),
         Effect::End(end) => format!("end {end:?}"),
         Effect::Ignored { why } => format!("ignored: {why}"),
     }
@@ -187,19 +187,19 @@ pub fn principal(user: UserId) -> Principal {
     Principal { user, name: name.to_owned(), role: Role::User, trust: Trust::Trusted }
 }
 
-pub fn accepted() -> Accepted {
+pub fn accepted() -> AcceptedInput {
     let conversation = Conversation {
         channel: ChannelKind::Telegram,
         account: "default".to_owned(),
         chat: "7".to_owned(),
         thread: None,
     };
-    Accepted {
+    AcceptedInput {
         inbound: InboundId(1),
         principal: principal(ANNA),
         destination: Destination { conversation, reply_to: None },
         text: "hello".to_owned(),
-        order: Order::Answer,
+        order: RunKind::Answer,
         agent: None,
         taint: Taint::default(),
         pictures: Pictures::default(),
@@ -207,9 +207,9 @@ pub fn accepted() -> Accepted {
     }
 }
 
-pub fn begun() -> Begun {
-    Begun {
-        context: Context {
+pub fn begun() -> RunStart {
+    RunStart {
+        context: RequestContext {
             system: system(1),
             tools: Digest::of("text1", &[b"tools"]),
             tail: Digest::of("text1", &[b"tail"]),
@@ -217,17 +217,17 @@ pub fn begun() -> Begun {
             history_through: 0,
             chars: 400,
         },
-        limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
+        limits: IterationLimits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
         models: vec!["a/one".to_owned(), "b/two".to_owned()],
         idempotent_tools: vec!["look".to_owned()],
         // One question for each call: scripts go step by step. What is asked about together has its own (`tests/listed`).
-        rules: Rules::default(),
+        rules: RulesEdition::default(),
         billing: Billing { models: Vec::new(), context_tokens: 100, reply_tokens: 0 },
         policy: Some(Box::default()),
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
-        room: Room::default(),
+        room: ContextBudget::default(),
         persona: None,
         notebook: None,
         recalled: Vec::new(),
@@ -299,7 +299,7 @@ pub fn presses(number: u32, text: &str) -> Event {
 }
 
 pub fn steers(by: UserId, text: &str) -> Event {
-    Event::Steered(Steered {
+    Event::Steered(SteeringMessage {
         run: RunId(9),
         principal: principal(by),
         text: text.to_owned(),

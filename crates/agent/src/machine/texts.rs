@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::accepted::Steered;
+use crate::machine::accepted_input::SteeringMessage;
 use crate::machine::approval::words;
-use crate::machine::begun::Limits;
 use crate::machine::event::JournalMismatch;
 use crate::machine::question::Question;
-use crate::machine::state::Failure;
-use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop, Whose};
+use crate::machine::run_start::IterationLimits;
+use crate::machine::state::ModelFailure;
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaScope, QuotaStop};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
-use hob_core::domain::outgoing::Delivery;
-use hob_core::policy::arguments::shown::shown;
+use hob_core::domain::outgoing::DeliveryRequest;
+use hob_core::policy::arguments::display::shown;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Message, ToolResult};
 
@@ -97,7 +97,7 @@ pub(super) fn spared(told: &str) -> String {
 
 /// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
 #[must_use]
-pub fn queued(delivery: &Delivery) -> String {
+pub fn queued(delivery: &DeliveryRequest) -> String {
     let what = if delivery.file.is_some() { "The file" } else { "The message" };
     format!("{what} is queued for delivery to {}; it is sent as soon as the platform takes it.", delivery.name)
 }
@@ -121,17 +121,17 @@ pub(super) fn stopped(reason: CancelReason) -> &'static str {
 }
 
 /// The answer, with a word about it if it was cut off.
-pub(super) fn answer(text: &str, cut: Cut) -> String {
+pub(super) fn answer(text: &str, cut: AnswerEnding) -> String {
     match cut {
-        Cut::Whole => text.to_owned(),
-        Cut::Limit => format!("{text}\n\n(The model's output limit cut this answer off here.)"),
-        Cut::Circling => format!("{text}\n\n(The model began to repeat itself here, so I stopped it.)"),
+        AnswerEnding::Whole => text.to_owned(),
+        AnswerEnding::Limit => format!("{text}\n\n(The model's output limit cut this answer off here.)"),
+        AnswerEnding::Circling => format!("{text}\n\n(The model began to repeat itself here, so I stopped it.)"),
     }
 }
 
 /// Whether an answer came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum AnswerEnding {
     /// It did.
     Whole,
     /// The output limit cut it off.
@@ -140,7 +140,7 @@ pub(super) enum Cut {
     Circling,
 }
 
-impl Cut {
+impl AnswerEnding {
     /// Cut off, or not.
     pub(super) fn of(cut_off: bool) -> Self {
         if cut_off { Self::Limit } else { Self::Whole }
@@ -164,7 +164,7 @@ pub(super) fn without_record(text: &str) -> &str {
 }
 
 /// Row A6: the words and the new limit.
-pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
+pub(super) fn more_iterations(limits: &IterationLimits) -> (String, u32) {
     let raised = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
     let granted = raised.max(limits.iterations);
     let text = if granted > limits.iterations {
@@ -182,7 +182,7 @@ pub(super) fn tried(text: &str, attempts: u32) -> String {
 
 /// A message that joined on the way; another person's carries their name.
 #[must_use]
-pub fn steered(steered: &Steered, requester: UserId) -> String {
+pub fn steered(steered: &SteeringMessage, requester: UserId) -> String {
     if steered.principal.user == requester {
         steered.text.clone()
     } else {
@@ -214,7 +214,7 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
 
 /// A model that answers for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StandIn {
+pub struct FallbackModel {
     /// The one that should.
     pub first: String,
     /// The one that does.
@@ -226,7 +226,7 @@ pub struct StandIn {
 /// `told` is the stand-in that it knows of. Once for each change, not with each answer, and not where another model is
 /// wanted first.
 #[must_use]
-pub fn stand_in(first: &str, by: &str, failure: Option<&Failure>, told: Option<&StandIn>) -> Option<String> {
+pub fn stand_in(first: &str, by: &str, failure: Option<&ModelFailure>, told: Option<&FallbackModel>) -> Option<String> {
     match told {
         Some(told) if told.by == by => None,
         Some(told) if first == by => (told.first == first).then(|| format!("({first} answers again.)")),
@@ -261,9 +261,9 @@ pub(super) fn quota_reached(stop: &QuotaStop, unfinished: &str, transcript: &[Me
 fn quota_used_up(stop: &QuotaStop) -> String {
     let QuotaStop { name, cap, used, whose, .. } = stop;
     let tokens = match whose {
-        Whose::Person => "Your tokens",
-        Whose::House => "The house's tokens",
-        Whose::Persona(_) => "The tokens",
+        QuotaScope::Person => "Your tokens",
+        QuotaScope::House => "The house's tokens",
+        QuotaScope::Persona(_) => "The tokens",
     };
     if used < cap {
         return format!(
@@ -277,9 +277,9 @@ fn quota_used_up(stop: &QuotaStop) -> String {
 fn after_quota(stop: &QuotaStop) -> String {
     let QuotaStop { key, resets, whose, .. } = stop;
     let section = match whose {
-        Whose::Person => "quotas".to_owned(),
-        Whose::House => "budget".to_owned(),
-        Whose::Persona(name) => format!("personas.{name}"),
+        QuotaScope::Person => "quotas".to_owned(),
+        QuotaScope::House => "budget".to_owned(),
+        QuotaScope::Persona(name) => format!("personas.{name}"),
     };
     if stop.used == 0 {
         return format!(

@@ -1,25 +1,27 @@
 //! Tool results (rows A5, A6, B1, D4, D5).
 
-use crate::machine::batch::{Batch, Progress};
+use crate::machine::batch::{Batch, CallProgress};
 use crate::machine::effect::Effect;
 use crate::machine::ending;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Paused, Phase};
-use crate::machine::{agents, approval, compaction, declared, draft, guards, long_agents, pause, plan, reading, texts};
-use hob_core::domain::draft::Draft;
+use crate::machine::state::{ActiveState, Phase, ResumePoint};
+use crate::machine::{
+    agents, approval, compaction, declared_loop, detached_agents, draft, guards, pause, plan, reading, texts,
+};
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::CallId;
-use hob_core::domain::origin::Source;
+use hob_core::domain::origin::OriginSource;
 use hob_model::message::ToolCall;
 
 /// A tool is done.
 pub(super) fn on_finished(
-    run: &mut Active,
+    run: &mut ActiveState,
     id: &CallId,
-    (outcome, source, seen): (&ToolOutcome, Option<&Source>, Option<&Draft>),
+    (outcome, source, seen): (&ToolOutcome, Option<&OriginSource>, Option<&WorkspaceDraft>),
 ) -> Vec<Effect> {
-    let declared = declared::of(run).map(declared::no_more);
+    let declared = declared_loop::of(run).map(declared_loop::no_more);
     let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "no tool is running" }];
     };
@@ -81,10 +83,10 @@ pub(super) fn on_finished(
             batch.finish(id, text, false);
         }
         ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
-        ToolOutcome::Tell { agent, .. } => long_agents::on_tell(run, id, *agent),
+        ToolOutcome::Tell { agent, .. } => detached_agents::on_tell(run, id, *agent),
         ToolOutcome::Ask { question } if batch.asking().is_none() => {
             if let Some(open) = batch.find(id) {
-                open.progress = Progress::Asks { question: question.clone() };
+                open.progress = CallProgress::Asks { question: question.clone() };
             }
         }
         ToolOutcome::Ask { .. } => batch.finish(id, texts::ONE_QUESTION.to_owned(), true),
@@ -113,7 +115,7 @@ fn words(outcome: &ToolOutcome) -> &str {
 /// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
 /// that is being stopped, or is paused, runs nothing again, and an approval is for one start (row D6). Attempts that a
 /// crash cut off count as well.
-fn wait_before_retry(run: &Active, call: &ToolCall, attempt: u32) -> Option<u64> {
+fn wait_before_retry(run: &ActiveState, call: &ToolCall, attempt: u32) -> Option<u64> {
     let may = run.cancel.is_none() && run.pause.is_none();
     if !may || !run.idempotent.contains(&call.name) || approval::is_due(run, &call.id) {
         return None;
@@ -122,17 +124,17 @@ fn wait_before_retry(run: &Active, call: &ToolCall, attempt: u32) -> Option<u64>
     run.policy.tools.retries_ms.get(before).copied()
 }
 
-fn retry(run: &mut Active, call: ToolCall, attempt: u32, delay_ms: u64) -> Vec<Effect> {
+fn retry(run: &mut ActiveState, call: ToolCall, attempt: u32, delay_ms: u64) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase
         && let Some(open) = batch.find(&call.id)
     {
-        open.progress = Progress::Started { attempt };
+        open.progress = CallProgress::Started { attempt };
     }
     let note = ToolRetry { call: call.id.clone(), attempt, delay_ms };
     vec![Effect::Note(Box::new(Event::ToolRetried(note))), Effect::RunTool { call, attempt, delay_ms }]
 }
 
-fn settle_with(run: &mut Active, id: &CallId, error: String) -> Vec<Effect> {
+fn settle_with(run: &mut ActiveState, id: &CallId, error: String) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase {
         batch.finish(id, error, true);
     }
@@ -140,7 +142,7 @@ fn settle_with(run: &mut Active, id: &CallId, error: String) -> Vec<Effect> {
 }
 
 /// What is due in a batch: nothing while calls run; then a person, one question at a time; then the model.
-pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
+pub(super) fn settle(run: &mut ActiveState) -> Vec<Effect> {
     let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "there is no batch" }];
     };
@@ -177,13 +179,13 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if batch.children() > 0 {
         return agents::wait();
     }
-    let seen = declared::seen(run);
-    if seen.as_ref().is_some_and(|seen| declared::is_end(run, seen)) && draft::before_end(run) {
+    let seen = declared_loop::seen(run);
+    if seen.as_ref().is_some_and(|seen| declared_loop::is_end(run, seen)) && draft::before_end(run) {
         return settle(run);
     }
     let mut effects = guards::after(run);
     close_batch(run, texts::INTERRUPTED);
-    effects.extend(match seen.and_then(|seen| declared::after_batch(run, &seen)) {
+    effects.extend(match seen.and_then(|seen| declared_loop::after_batch(run, &seen)) {
         Some(end) => end,
         None => ending::go_on(run),
     });
@@ -191,7 +193,7 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
 }
 
 /// Moves the batch into the transcript, whole.
-pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
+pub(super) fn close_batch(run: &mut ActiveState, unsettled: &str) {
     if let Some(mut batch) = take_batch(run) {
         plan::on_done(run, &batch);
         let spared: Vec<(CallId, String)> =
@@ -210,9 +212,9 @@ pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
 }
 
 /// Takes the open batch out of the phase, be it running or paused; the phase is then `Replied` until set anew.
-pub(super) fn take_batch(run: &mut Active) -> Option<Batch> {
+pub(super) fn take_batch(run: &mut ActiveState) -> Option<Batch> {
     match std::mem::replace(&mut run.phase, Phase::Replied) {
-        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => Some(batch),
         Phase::Waiting { .. } | Phase::Calling(_) | Phase::Replied | Phase::Done(_) => None,
     }
 }

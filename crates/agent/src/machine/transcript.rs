@@ -12,7 +12,7 @@ pub const REQUEST_SCHEME: &str = "request1";
 
 /// A message of the transcript.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct TranscriptEntry<'a> {
     /// It.
     pub message: &'a Message,
     /// Who said it, where a person did.
@@ -45,8 +45,8 @@ impl Transcript {
     }
 
     /// The messages with who said them, where a person did, and how many tokens each is.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        let entry = |(message, (author, tokens)): (_, &(Option<UserId>, u64))| Entry {
+    pub fn entries(&self) -> impl Iterator<Item = TranscriptEntry<'_>> {
+        let entry = |(message, (author, tokens)): (_, &(Option<UserId>, u64))| TranscriptEntry {
             message,
             author: *author,
             tokens: *tokens,

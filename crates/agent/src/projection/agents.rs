@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use crate::driver::encode_signal;
 use crate::journal::{self, QueueChange, RunKey};
 use crate::machine::Step;
-use crate::machine::accepted::{Accepted, Order, Steered};
-use crate::machine::agents::{Agent, ChildEnd, WORDS_CHARS_MAX};
-use crate::machine::batch::Progress;
-use crate::machine::event::{End, Event, Reply, ToolOutcome};
-use crate::machine::reach;
+use crate::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
+use crate::machine::agents::{AgentTask, ChildEnd, WORDS_CHARS_MAX};
+use crate::machine::batch::CallProgress;
+use crate::machine::event::{Event, RunEnd, RunReply, ToolOutcome};
+use crate::machine::outbound_allowance;
 use crate::machine::reading::{self, Reading};
-use crate::machine::state::{Active, Paused, Phase, State};
+use crate::machine::state::{ActiveState, Phase, ResumePoint, State};
 use crate::machine::stop::CancelReason;
-use crate::projection::Row;
-use crate::projection::words::is_running;
-use crate::projection::write::{Target, Words, say};
+use crate::projection::ProjectionRow;
+use crate::projection::event_rows::is_running;
+use crate::projection::write::{OutgoingText, RunRowTarget, say};
 use crate::signal::Signal;
 use crate::write_off::change_queued;
 use hob_core::domain::agents::Mission;
@@ -33,15 +33,15 @@ const ASK_HUMAN: &str = "ask_human";
 
 /// What a step changes for other runs.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum AgentChange {
     /// A task is handed on.
-    Spawn(Box<Spawn>),
+    Spawn(Box<AgentSpawn>),
     /// Something is said to an agent of this run.
     Tell {
         /// The call that handed its task on.
         to: CallId,
         /// The words.
-        words: Box<Steered>,
+        words: Box<SteeringMessage>,
     },
     /// This run is an agent, and over.
     Done {
@@ -59,38 +59,39 @@ pub enum Change {
 
 /// A run that is to begin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spawn {
-    agent: Agent,
+pub struct AgentSpawn {
+    agent: AgentTask,
     /// The message's id: unique, as the agent's is.
     id: String,
-    accepted: Accepted,
+    accepted: AcceptedInput,
 }
 
 /// What a step that led from `before` to `after` changes for others; `seq` is the number of its first event.
 #[must_use]
-pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: &Step) -> Vec<Change> {
+pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: &Step) -> Vec<AgentChange> {
     let mut changes = Vec::new();
     for (event, seq) in step.events.iter().zip(seq..) {
         match (event, after.active()) {
             (Event::ToolFinished { call, outcome: ToolOutcome::Spawn { mission }, .. }, Some(run)) => {
-                changes.extend(is_open(run, call).then(|| Change::Spawn(Box::new(spawn(key, run, (call, mission))))));
+                changes
+                    .extend(is_open(run, call).then(|| AgentChange::Spawn(Box::new(spawn(key, run, (call, mission))))));
             }
             (Event::ToolFinished { call, outcome: ToolOutcome::Tell { text, .. }, .. }, Some(run)) => {
                 let to = run.long_agents.awaited(call).filter(|_| is_open(run, call)).cloned();
-                changes.extend(to.map(|to| Change::Tell { to, words: Box::new(words(key, run, text)) }));
+                changes.extend(to.map(|to| AgentChange::Tell { to, words: Box::new(words(key, run, text)) }));
             }
             (Event::ToolFinished { call, outcome, .. }, Some(run)) if is_running(before, call) => {
                 let read = reading::waiting(run, call).zip(reading::found(outcome));
                 let begins = read.map(|(reading, found)| reader(key, run, call, reading, found));
-                changes.extend(begins.map(|reader| Change::Spawn(Box::new(reader))));
+                changes.extend(begins.map(|reader| AgentChange::Spawn(Box::new(reader))));
             }
             (Event::Ended(end), run) => {
                 let stopped = run.filter(|run| run.cancel.is_some());
-                changes.extend(stopped.map(|run| Change::Stop { reason: passed_on(run) }));
+                changes.extend(stopped.map(|run| AgentChange::Stop { reason: passed_on(run) }));
                 let done = accepted(before, after).and_then(|accepted| accepted.agent.as_ref());
                 changes.extend(done.map(|agent| {
                     let told = if agent.reads { None } else { Some(seq) };
-                    Change::Done { end: Box::new(ended(key, (agent, end), step, after)), told }
+                    AgentChange::Done { end: Box::new(ended(key, (agent, end), step, after)), told }
                 }));
             }
             _ => {}
@@ -100,7 +101,7 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
 }
 
 /// Whoever works for a run is stopped as it was: at once, or where nothing is cut in two.
-fn passed_on(run: &Active) -> CancelReason {
+fn passed_on(run: &ActiveState) -> CancelReason {
     let by = run.input.principal.user;
     if run.cancel.is_some_and(CancelReason::is_at_once) {
         CancelReason::StoppedNow { by }
@@ -110,7 +111,7 @@ fn passed_on(run: &Active) -> CancelReason {
 }
 
 /// What the run was accepted with.
-pub(super) fn accepted<'a>(before: &'a State, after: &'a State) -> Option<&'a Accepted> {
+pub(super) fn accepted<'a>(before: &'a State, after: &'a State) -> Option<&'a AcceptedInput> {
     [after, before].into_iter().find_map(|state| match state {
         State::Queued(accepted) => Some(accepted),
         State::Active(run) => Some(&run.input),
@@ -119,34 +120,36 @@ pub(super) fn accepted<'a>(before: &'a State, after: &'a State) -> Option<&'a Ac
 }
 
 /// What an agent has to say goes to the run that it works for; only what it asks is said to people.
-pub(super) fn said_by(agent: &Agent, event: &Event, rows: Vec<Row>) -> Vec<Row> {
+pub(super) fn said_by(agent: &AgentTask, event: &Event, rows: Vec<ProjectionRow>) -> Vec<ProjectionRow> {
     match event {
         Event::Replied(_) => Vec::new(),
         Event::HumanAsked(_) => rows
             .into_iter()
             .map(|row| match row {
-                Row::Say { seq, text, form, choices, part } => {
-                    Row::Say { seq, text: agent.asks(&text), form, choices, part }
+                ProjectionRow::Say { seq, text, form, choices, part } => {
+                    ProjectionRow::Say { seq, text: agent.asks(&text), form, choices, part }
                 }
                 other => other,
             })
             .collect(),
         // That another model stands in is told where a person is answered.
-        Event::ModelAnswered(_) => rows.into_iter().filter(|row| !matches!(row, Row::Answered { .. })).collect(),
+        Event::ModelAnswered(_) => {
+            rows.into_iter().filter(|row| !matches!(row, ProjectionRow::Answered { .. })).collect()
+        }
         _ => rows,
     }
 }
 
-fn is_open(run: &Active, id: &CallId) -> bool {
-    let (Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) = &run.phase else {
+fn is_open(run: &ActiveState, id: &CallId) -> bool {
+    let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {
         return false;
     };
-    batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
+    batch.calls.iter().any(|open| open.call.id == *id && open.progress == CallProgress::Child)
 }
 
 /// What is said to an agent, with the authority of the run that it works for.
-fn words(key: &RunKey, run: &Active, text: &str) -> Steered {
-    Steered {
+fn words(key: &RunKey, run: &ActiveState, text: &str) -> SteeringMessage {
+    SteeringMessage {
         run: key.run,
         principal: Principal::clone(&run.input.principal),
         text: text.to_owned(),
@@ -155,10 +158,10 @@ fn words(key: &RunKey, run: &Active, text: &str) -> Steered {
     }
 }
 
-fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Spawn {
+fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) -> AgentSpawn {
     let own = run.input.agent.as_deref();
     let depth = own.map_or(0, |agent| agent.depth) + 1;
-    let agent = Agent {
+    let agent = AgentTask {
         parent: key.run,
         call: call.clone(),
         root: own.map_or(key.run, |agent| agent.root),
@@ -169,35 +172,35 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         persona: run.persona.as_ref().map(|persona| persona.name.clone()),
         tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
         reads: false,
-        looks: reach::handed_down(run, call),
+        looks: outbound_allowance::handed_down(run, call),
     };
-    let accepted = Accepted {
+    let accepted = AcceptedInput {
         // The row that is made for it takes its place.
         inbound: InboundId(0),
         principal: Principal::clone(&run.input.principal),
         destination: run.input.destination.clone(),
         text: mission.task.clone(),
-        order: Order::Answer,
+        order: RunKind::Answer,
         agent: Some(Box::new(agent.clone())),
         taint: run.taint.clone(),
         pictures: Pictures::default(),
         around: None,
     };
-    Spawn { agent, id: mission.id.clone(), accepted }
+    AgentSpawn { agent, id: mission.id.clone(), accepted }
 }
 
 /// An agent that reads what a call has found, and has nothing else.
-fn reader(key: &RunKey, run: &Active, call: &CallId, reading: &Reading, found: &str) -> Spawn {
-    let Spawn { agent, id, accepted } = spawn(key, run, (call, &reading.mission(key.run, call, found)));
-    let agent = Agent { persona: None, tools: BTreeSet::new(), reads: true, ..agent };
-    let mut accepted = Accepted { agent: Some(Box::new(agent.clone())), ..accepted };
+fn reader(key: &RunKey, run: &ActiveState, call: &CallId, reading: &Reading, found: &str) -> AgentSpawn {
+    let AgentSpawn { agent, id, accepted } = spawn(key, run, (call, &reading.mission(key.run, call, found)));
+    let agent = AgentTask { persona: None, tools: BTreeSet::new(), reads: true, ..agent };
+    let mut accepted = AcceptedInput { agent: Some(Box::new(agent.clone())), ..accepted };
     accepted.taint.join(&reading.from.iter().cloned().collect());
-    Spawn { agent, id, accepted }
+    AgentSpawn { agent, id, accepted }
 }
 
-fn ended(key: &RunKey, (agent, end): (&Agent, &End), step: &Step, after: &State) -> ChildEnd {
+fn ended(key: &RunKey, (agent, end): (&AgentTask, &RunEnd), step: &Step, after: &State) -> ChildEnd {
     let told = step.events.iter().rev().find_map(|event| match event {
-        Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => Some(text.clone()),
+        Event::Replied(RunReply::Answer { text } | RunReply::Notice { text }) => Some(text.clone()),
         _ => None,
     });
     let run = after.active();
@@ -232,27 +235,31 @@ fn cut(mut text: String) -> String {
 }
 
 /// Carries a change out. Gives the lanes in which something is due now.
-pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Result<Vec<SessionId>, StoreError> {
+pub async fn carry_out(
+    tx: &mut Tx,
+    target: &RunRowTarget<'_>,
+    change: &AgentChange,
+) -> Result<Vec<SessionId>, StoreError> {
     match change {
-        Change::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
-        Change::Tell { to, words } => tell(tx, target, (to, words)).await,
-        Change::Done { end, told } => {
+        AgentChange::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
+        AgentChange::Tell { to, words } => tell(tx, target, (to, words)).await,
+        AgentChange::Done { end, told } => {
             let spent = Money::from_nanos(agents::cost_of(tx, target.key.run).await?);
             let end = ChildEnd { cost: spent, ..ChildEnd::clone(end) };
             let lane = hand_over(tx, target, &end).await?;
-            let stopped = matches!(end.end, End::Cancelled | End::Withdrawn | End::Joined);
+            let stopped = matches!(end.end, RunEnd::Cancelled | RunEnd::Withdrawn | RunEnd::Joined);
             if let Some(seq) = told.filter(|_| lane.is_none() && !stopped) {
-                say(tx, target, &format!("run:{}:{seq}", target.key.run), Words::note(&end.late())).await?;
+                say(tx, target, &format!("run:{}:{seq}", target.key.run), OutgoingText::note(&end.late())).await?;
             }
             Ok(lane.into_iter().collect())
         }
-        Change::Stop { reason } => stop(tx, target, *reason).await,
+        AgentChange::Stop { reason } => stop(tx, target, *reason).await,
     }
 }
 
 /// A session of its own, with a run in it that waits for its lane.
-async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<SessionId, StoreError> {
-    let Spawn { agent, id, accepted } = spawn;
+async fn begin(tx: &mut Tx, target: &RunRowTarget<'_>, spawn: &AgentSpawn) -> Result<SessionId, StoreError> {
+    let AgentSpawn { agent, id, accepted } = spawn;
     let place = &accepted.destination.conversation;
     // It is served by whoever serves the conversation that it works for.
     let session = sessions::ensure(tx, &agent.key.0, place.channel, target.at).await?;
@@ -274,9 +281,9 @@ async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<Sessio
         let what = "an agent of this name was begun before".to_owned();
         return Err(StoreError::Inconsistent { table: "inbound", id: new.external_id.to_owned(), what });
     };
-    let run = journal::open(tx, session.id, Accepted { inbound, ..accepted.clone() }, (None, target.at)).await?;
-    let Agent { parent, call, root, home, depth, .. } = agent;
-    let link = agents::Link { parent: *parent, call, root: *root, home: *home, depth: *depth };
+    let run = journal::open(tx, session.id, AcceptedInput { inbound, ..accepted.clone() }, (None, target.at)).await?;
+    let AgentTask { parent, call, root, home, depth, .. } = agent;
+    let link = agents::AgentLink { parent: *parent, call, root: *root, home: *home, depth: *depth };
     agents::link(tx, run, &link).await?;
     tracing::info!(run = %target.key.run, agent = %run, depth, "agent.spawned");
     Ok(session.id)
@@ -285,8 +292,8 @@ async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<Sessio
 /// Says something to an agent of this run that is at work. Gives its lane; one that is over has sent its report.
 async fn tell(
     tx: &mut Tx,
-    target: &Target<'_>,
-    (to, words): (&CallId, &Steered),
+    target: &RunRowTarget<'_>,
+    (to, words): (&CallId, &SteeringMessage),
 ) -> Result<Vec<SessionId>, StoreError> {
     for agent in agents::open_below(tx, target.key.run).await? {
         let parent = agents::parent(tx, agent.id).await?;
@@ -301,7 +308,7 @@ async fn tell(
 }
 
 /// Tells the run that waits for this one; none: nobody waits any more. Gives its lane.
-async fn hand_over(tx: &mut Tx, target: &Target<'_>, end: &ChildEnd) -> Result<Option<SessionId>, StoreError> {
+async fn hand_over(tx: &mut Tx, target: &RunRowTarget<'_>, end: &ChildEnd) -> Result<Option<SessionId>, StoreError> {
     let Some(parent) = agents::parent(tx, target.key.run).await?.filter(|parent| parent.open) else {
         return Ok(None);
     };
@@ -311,7 +318,7 @@ async fn hand_over(tx: &mut Tx, target: &Target<'_>, end: &ChildEnd) -> Result<O
 }
 
 /// The run's record cannot be read, so nobody knows what it did: whoever waits for it is told so. Gives whether somebody is.
-pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, StoreError> {
+pub(crate) async fn lost(tx: &mut Tx, target: &RunRowTarget<'_>) -> Result<bool, StoreError> {
     let run = target.key.run;
     let Some(parent) = agents::parent(tx, run).await? else {
         return Ok(false);
@@ -319,7 +326,7 @@ pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, Store
     let end = ChildEnd {
         call: parent.call,
         run,
-        end: End::Failed { why: "its record is damaged".to_owned() },
+        end: RunEnd::Failed { why: "its record is damaged".to_owned() },
         text: "Nobody knows what it did.".to_owned(),
         ledger: Default::default(),
         taint: Default::default(),
@@ -330,9 +337,9 @@ pub(crate) async fn lost(tx: &mut Tx, target: &Target<'_>) -> Result<bool, Store
 }
 
 /// A run is over and has not heard these: their words go to its person.
-pub(crate) async fn tell_unheard(tx: &mut Tx, target: &Target<'_>, ends: &[ChildEnd]) -> Result<(), StoreError> {
+pub(crate) async fn tell_unheard(tx: &mut Tx, target: &RunRowTarget<'_>, ends: &[ChildEnd]) -> Result<(), StoreError> {
     for end in ends {
-        say(tx, target, &format!("agent:{}", end.run), Words::note(&end.late())).await?;
+        say(tx, target, &format!("agent:{}", end.run), OutgoingText::note(&end.late())).await?;
     }
     Ok(())
 }
@@ -348,7 +355,7 @@ pub(crate) async fn take_unheard(tx: &mut Tx, run: RunId) -> Result<Vec<ChildEnd
 }
 
 /// Who works for this run, and for those in turn, is stopped; what has not begun is called off.
-async fn stop(tx: &mut Tx, target: &Target<'_>, reason: CancelReason) -> Result<Vec<SessionId>, StoreError> {
+async fn stop(tx: &mut Tx, target: &RunRowTarget<'_>, reason: CancelReason) -> Result<Vec<SessionId>, StoreError> {
     let mut lanes = Vec::new();
     for agent in agents::open_below(tx, target.key.run).await? {
         stop_one(tx, &agent, (reason, target.at)).await?;
@@ -374,12 +381,12 @@ pub async fn stop_one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::begun::Begun;
+    use crate::machine::run_start::RunStart;
     use crate::machine::testkit::{Script, begun, done, finished, says, wants};
-    use hob_core::domain::origin::{Origin, Source, Taint};
+    use hob_core::domain::origin::{Origin, OriginSource, Taint};
     use hob_core::domain::tools::{Assessment, Risk};
 
-    fn on(run: &mut Script, event: &Event) -> Vec<Change> {
+    fn on(run: &mut Script, event: &Event) -> Vec<AgentChange> {
         let before = run.state.clone();
         run.on(event.clone());
         let events = match &run.state {
@@ -399,22 +406,22 @@ mod tests {
 
     #[test]
     fn n6_looks_go_down_with_a_task_and_come_back_with_its_end() {
-        let taint = Taint::from_iter([Source::new(Origin::Web, "https://a.example")]);
+        let taint = Taint::from_iter([OriginSource::new(Origin::Web, "https://a.example")]);
         let mut run = Script::queued();
-        run.on(Event::Begun(Box::new(Begun { taint: taint.clone(), ..begun() })));
+        run.on(Event::Begun(Box::new(RunStart { taint: taint.clone(), ..begun() })));
         looks(&mut run, "1.0");
         run.on(wants(&["spawn_agent"]));
         let mission = Mission { mission: "You dig.".to_owned(), task: "Dig.".to_owned(), id: "u".to_owned() };
         let spawned = on(&mut run, &finished("2.0", ToolOutcome::Spawn { mission }));
-        let [Change::Spawn(spawn)] = spawned.as_slice() else { panic!("{spawned:?}") };
-        let looks_left = reach::handed_down(run.run(), &CallId("2.0".to_owned()));
+        let [AgentChange::Spawn(spawn)] = spawned.as_slice() else { panic!("{spawned:?}") };
+        let looks_left = outbound_allowance::handed_down(run.run(), &CallId("2.0".to_owned()));
         assert!(spawn.agent.looks == looks_left && !looks_left.is_usual());
         let mut worker = Script::fresh();
         worker.on(Event::Accepted(spawn.accepted.clone()));
-        worker.on(Event::Begun(Box::new(Begun { taint, ..begun() })));
+        worker.on(Event::Begun(Box::new(RunStart { taint, ..begun() })));
         looks(&mut worker, "1.0");
         let ended = on(&mut worker, &says("Dug."));
-        let [Change::Done { end, .. }] = ended.as_slice() else { panic!("{ended:?}") };
+        let [AgentChange::Done { end, .. }] = ended.as_slice() else { panic!("{ended:?}") };
         assert_eq!(end.reached, [("a.example".to_owned(), 1)].into());
     }
 }

@@ -1,22 +1,23 @@
 //! A question as people see it: its words, and the buttons under it.
 
 use crate::journal::RunKey;
-use crate::machine::asking::Answerer;
+use crate::machine::answer_rights::PermittedAnswerer;
 use crate::machine::human::Decision;
 use crate::machine::question::Question;
-use crate::machine::state::Active;
+use crate::machine::state::ActiveState;
 use crate::machine::texts;
 use hob_core::domain::outgoing::Choice;
 
 /// A run's question with the decisions it offers, by number, for channels without buttons and for replies in words; who may
 /// answer it, where not everybody may who reads it; and that it was put before.
-pub(super) fn question_text(run: &Active, question: &Question) -> String {
+pub(super) fn question_text(run: &ActiveState, question: &Question) -> String {
     let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
     let decisions = Decision::offered(question).iter().enumerate().map(numbered);
     let again = (run.reminders > 0).then(|| texts::STILL_OPEN.to_owned());
     // An approval says it by itself.
     let says = matches!(question, Question::Approval { .. });
-    let owners = (Answerer::of(run, question) == Answerer::Owner && !says).then(|| texts::FOR_OWNERS.to_owned());
+    let owners = (PermittedAnswerer::of(run, question) == PermittedAnswerer::Owner && !says)
+        .then(|| texts::FOR_OWNERS.to_owned());
     let told = again.into_iter().chain([texts::question(question)]).chain(owners);
     told.chain(decisions).collect::<Vec<_>>().join("\n")
 }
@@ -25,14 +26,14 @@ pub(super) fn question_text(run: &Active, question: &Question) -> String {
 pub(super) fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {
     let button = |(index, decision): (usize, &Decision)| Choice {
         label: decision.label().to_owned(),
-        token: Press { run: key.run.0, question: number, choice: index + 1 }.token(),
+        token: QuestionPress { run: key.run.0, question: number, choice: index + 1 }.token(),
     };
     Decision::offered(question).iter().enumerate().map(button).collect()
 }
 
 /// A press of a button under a run's question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Press {
+pub struct QuestionPress {
     /// The run.
     pub run: i64,
     /// Its question.
@@ -41,7 +42,7 @@ pub struct Press {
     pub choice: usize,
 }
 
-impl Press {
+impl QuestionPress {
     /// What the button carries.
     #[must_use]
     pub fn token(&self) -> String {

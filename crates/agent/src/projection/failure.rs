@@ -6,15 +6,15 @@
 
 use crate::journal::RunKey;
 use crate::machine::Step;
-use crate::machine::accepted::Order;
-use crate::machine::event::{End, Event};
+use crate::machine::accepted_input::RunKind;
+use crate::machine::event::{Event, RunEnd};
 use crate::machine::notebook::{GIST_CHARS, SEE_ALL, TOOLS, line};
-use crate::machine::state::{Active, State};
-use crate::projection::Row;
+use crate::machine::state::{ActiveState, State};
+use crate::projection::ProjectionRow;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::outgoing::Choice;
 use hob_model::message::{Message, ToolResult};
-use hob_store::outbox::Part;
+use hob_store::outbox::ChunkRole;
 
 /// Stands where the run has noted no next action.
 const NOTHING_NOTED: &str = "nothing noted";
@@ -110,9 +110,9 @@ impl FailurePanel {
     /// The panel of a run that failed; none: it came to its end, works for nobody who could decide, or had done nothing
     /// yet, so that there is nothing to go on from: its message can be sent again.
     #[must_use]
-    pub fn of(run: &Active) -> Option<Self> {
-        if !matches!(run.end(), Some(End::Failed { .. }))
-            || run.input.order != Order::Answer
+    pub fn of(run: &ActiveState) -> Option<Self> {
+        if !matches!(run.end(), Some(RunEnd::Failed { .. }))
+            || run.input.order != RunKind::Answer
             || run.input.agent.is_some()
         {
             return None;
@@ -136,7 +136,7 @@ impl FailurePanel {
     }
 
     /// It below the words that say why the run failed, with what may be done, by number.
-    fn below(&self, run: &Active, told: &str) -> String {
+    fn below(&self, run: &ActiveState, told: &str) -> String {
         // What was noted stands in the panel.
         let gist = run.notebook.gist().unwrap_or_default();
         let told = match told.strip_suffix(')') {
@@ -173,19 +173,19 @@ fn failed(result: &ToolResult) -> &'static str {
 }
 
 /// Puts the panel under the last word of a run that fails in this step.
-pub(super) fn offer(key: &RunKey, step: &Step, after: &State, rows: &mut [Row]) {
-    let fails = step.events.iter().any(|event| matches!(event, Event::Ended(End::Failed { .. })));
+pub(super) fn offer(key: &RunKey, step: &Step, after: &State, rows: &mut [ProjectionRow]) {
+    let fails = step.events.iter().any(|event| matches!(event, Event::Ended(RunEnd::Failed { .. })));
     let Some(run) = after.active().filter(|_| fails) else { return };
     let Some(panel) = FailurePanel::of(run) else { return };
     for row in rows {
-        let Row::Say { text, choices, part: part @ Part::Reply, .. } = row else { continue };
+        let ProjectionRow::Say { text, choices, part: part @ ChunkRole::Reply, .. } = row else { continue };
         *text = panel.below(run, text);
         let button = |choice: AfterFailure| Choice {
             label: choice.label().to_owned(),
             token: FailurePress { run: key.run, choice }.token(),
         };
         *choices = AfterFailure::ALL.into_iter().map(button).collect();
-        *part = Part::Failure;
+        *part = ChunkRole::Failure;
     }
 }
 

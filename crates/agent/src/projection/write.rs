@@ -3,33 +3,33 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::journal::RunKey;
-use crate::machine::asking;
-use crate::machine::state::Failure;
+use crate::machine::answer_rights;
+use crate::machine::state::ModelFailure;
 use crate::machine::texts;
-use crate::machine::texts::StandIn;
-use crate::prefix::Prefix;
-use crate::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::projection::{Row, attached, count, owners, resolved};
+use crate::machine::texts::FallbackModel;
+use crate::prefix::RequestPrefix;
+use crate::projection::memories::{open_question, remember, shortened, store_recalled};
+use crate::projection::{ProjectionRow, count, owner_questions, question_attachment, resolved_questions};
 use hob_core::domain::capabilities::Capabilities;
 use hob_core::domain::ids::{CallId, MessageId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::origin::Taint;
-use hob_core::domain::outgoing::{Choice, Delivery, Destination};
+use hob_core::domain::outgoing::{Choice, DeliveryRequest, Destination};
 use hob_core::domain::principal::Principal;
 use hob_core::policy::access::AccessList;
-use hob_core::policy::memory::{Place, kept_in};
-use hob_core::render::{Form, Piece, pieces};
+use hob_core::policy::memory::{SpeakingPlace, kept_in};
+use hob_core::render::{RenderedPiece, TextFormat, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
 use hob_store::mcp_classes::NewClass;
-use hob_store::outbox::{FAILURE_QUESTION, Part, Waiting};
+use hob_store::outbox::{ChunkRole, FAILURE_QUESTION, PendingChunk};
 use hob_store::{
     Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls,
 };
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
-pub struct Target<'a> {
+pub struct RunRowTarget<'a> {
     /// Run and session.
     pub key: &'a RunKey,
     /// The conversation that it belongs to: an agent's is the one that it works for.
@@ -42,66 +42,67 @@ pub struct Target<'a> {
 
 /// What the rows of a step say.
 #[derive(Debug, Default)]
-pub(crate) struct ToSay {
+pub(crate) struct WriteOutcome {
     /// The sessions in which something is to be said besides the run's own words.
     pub(crate) elsewhere: Vec<SessionId>,
     /// The run's words that were taken to be sent.
-    pub(crate) taken: Option<Waiting>,
+    pub(crate) taken: Option<PendingChunk>,
 }
 
 /// Stores the rows of a step. The run's first words are taken if nobody else sends in its conversation (`takes`).
 pub(crate) async fn write(
     tx: &mut Tx,
-    (target, access): (&Target<'_>, &AccessList),
-    (rows, takes): (&[Row], bool),
-) -> Result<ToSay, StoreError> {
+    (target, access): (&RunRowTarget<'_>, &AccessList),
+    (rows, takes): (&[ProjectionRow], bool),
+) -> Result<WriteOutcome, StoreError> {
     // Whom a letter goes to, and whether it may, is looked at as it is taken.
     let takes = takes && target.destination.conversation.channel != ChannelKind::Email;
     let (mut told, mut taken) = (Vec::new(), None);
     let mut standing_in = None;
     for row in rows {
         match row {
-            Row::ModelEnded(end) => {
+            ProjectionRow::ModelEnded(end) => {
                 standing_in = model_calls::end(tx, target.key.run, end, millis(target.at)).await?;
             }
             // A call that was answered has ended a row before.
-            Row::Answered { seq, first, by, failure } => {
+            ProjectionRow::Answered { seq, first, by, failure } => {
                 stand_in(tx, target, (*seq, standing_in.take()), (first, by, failure.as_ref())).await?;
             }
-            Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
-            Row::Resolved { question, outcome } => {
-                told.extend(resolved::write(tx, target, (Some(*question), *outcome)).await?);
+            ProjectionRow::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            ProjectionRow::Resolved { question, outcome } => {
+                told.extend(resolved_questions::write(tx, target, (Some(*question), *outcome)).await?);
             }
-            Row::AskOwners { seq, who, text, choices, question, whole } => {
-                let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
+            ProjectionRow::AskOwners { seq, who, text, choices, question, whole } => {
+                let words = OutgoingText { choices, part: ChunkRole::Question(*question), ..OutgoingText::note(text) };
                 let file = match whole {
-                    Some((user, whole)) => Some(attached::record(tx, target, *seq, (*user, whole)).await?),
+                    Some((user, whole)) => Some(question_attachment::record(tx, target, *seq, (*user, whole)).await?),
                     None => None,
                 };
-                let asking = owners::Asking { seq: *seq, question: *question, who, file };
-                told.extend(owners::ask(tx, (target, access), asking, words).await?);
+                let asking = owner_questions::OwnerQuestion { seq: *seq, question: *question, who, file };
+                told.extend(owner_questions::ask(tx, (target, access), asking, words).await?);
             }
-            Row::Say { seq, text, form, choices, part } => {
-                let words = Words { text, form: *form, choices, part: *part };
-                let queued = queue(tx, &Queue { takes, ..target.queue() }, &words_key(target, *seq), words).await?;
+            ProjectionRow::Say { seq, text, form, choices, part } => {
+                let words = OutgoingText { text, form: *form, choices, part: *part };
+                let queued =
+                    queue(tx, &OutboxTarget { takes, ..target.queue() }, &words_key(target, *seq), words).await?;
                 taken = taken.or(queued.taken);
             }
             row => write_row(tx, target, row).await?,
         }
     }
-    Ok(ToSay { elsewhere: told, taken })
+    Ok(WriteOutcome { elsewhere: told, taken })
 }
 
 /// By which the words of an event are queued once.
-fn words_key(target: &Target<'_>, seq: i64) -> String {
+fn words_key(target: &RunRowTarget<'_>, seq: i64) -> String {
     format!("run:{}:{seq}", target.key.run)
 }
 
 /// Queues what a tool wants delivered, once for its call; in the order of the conversation that it goes to.
 async fn deliver(
     tx: &mut Tx,
-    target: &Target<'_>,
-    (call, delivery): (&CallId, &Delivery),
+    target: &RunRowTarget<'_>,
+    (call, delivery): (&CallId, &DeliveryRequest),
 ) -> Result<SessionId, StoreError> {
     let place = delivery.to.as_ref().unwrap_or(&target.destination.conversation);
     let session = match &delivery.to {
@@ -123,10 +124,10 @@ async fn deliver(
     // What does not fit under a file goes before it.
     let under = file.is_some() && Capabilities::of(place.channel).caption_limit().fits(text);
     // Models write Markdown wherever they write; Hob's own words are none.
-    let form = if gone || refused.is_some() { Form::Plain } else { Form::Markdown };
+    let form = if gone || refused.is_some() { TextFormat::Plain } else { TextFormat::Markdown };
     let mut parts = if under { Vec::new() } else { pieces(text, form, place.channel) };
     if file.is_some() {
-        parts.push(Piece { text: if under { text.to_owned() } else { String::new() }, markup: None });
+        parts.push(RenderedPiece { text: if under { text.to_owned() } else { String::new() }, markup: None });
     }
     let last = parts.len().saturating_sub(1);
     for (index, piece) in parts.iter().enumerate() {
@@ -138,17 +139,17 @@ async fn deliver(
             piece,
             choices: &[],
             file: file.filter(|_| index == last),
-            part: Part::Words,
+            part: ChunkRole::Words,
         };
         outbox::add(tx, &new, target.at).await?;
     }
     Ok(session)
 }
 
-async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
+async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said, answers, taint, own } => {
+        ProjectionRow::Message { message, author, tokens, said, answers, taint, own } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
@@ -164,16 +165,18 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             let message = write_message(tx, target, message, (*author, *tokens, taint, *own), None).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
-        Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
-        Row::ToolStarted { call, attempt, user } => {
+        ProjectionRow::Recalled(recalled) => store_recalled(tx, target, recalled).await,
+        ProjectionRow::ToolStarted { call, attempt, user } => {
             let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
             let (attempt, user) = (*attempt, *user);
-            let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt, user, at };
+            let started = tool_calls::NewToolCall { run, call: &call.id, name, arguments, attempt, user, at };
             tool_calls::start(tx, &started).await
         }
-        Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
-        Row::ModelAsked { seq, call, user, persona, prefix } => {
-            let new = model_calls::NewCall {
+        ProjectionRow::ToolFinished { call, text, is_error } => {
+            tool_calls::finish(tx, run, call, (text, *is_error), at).await
+        }
+        ProjectionRow::ModelAsked { seq, call, user, persona, prefix } => {
+            let new = model_calls::NewModelCall {
                 run,
                 asked_seq: *seq,
                 model: &call.label,
@@ -190,69 +193,74 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
                 None => Ok(()),
             }
         }
-        Row::Summary { user, history_from, through, text, taint } => {
+        ProjectionRow::Summary { user, history_from, through, text, taint } => {
             let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
-            let made =
-                summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
+            let made = summaries::SummaryOrigin {
+                session: target.key.session,
+                user: *user,
+                run,
+                history_from: *history_from,
+                at,
+            };
             summaries::put(tx, &made, &summary).await
         }
-        Row::Afresh => {
+        ProjectionRow::Afresh => {
             sessions::start_afresh(tx, target.key.session).await?;
             summaries::forget(tx, target.key.session).await
         }
-        Row::Granted { user, tool } => {
+        ProjectionRow::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
-        Row::Classed(classing) => {
+        ProjectionRow::Classed(classing) => {
             let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::hinted).collect();
             mcp_classes::put(tx, &classing.server, &said, at).await
         }
-        Row::Attached { seq, user, text } => {
-            let file = attached::record(tx, target, *seq, (*user, text)).await?;
-            attached::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
+        ProjectionRow::Attached { seq, user, text } => {
+            let file = question_attachment::record(tx, target, *seq, (*user, text)).await?;
+            question_attachment::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
         }
         // What follows from these is known to the caller.
-        Row::Deliver { .. }
-        | Row::Resolved { .. }
-        | Row::AskOwners { .. }
-        | Row::Say { .. }
-        | Row::ModelEnded(_)
-        | Row::Answered { .. } => Ok(()),
-        Row::Handover(change) => change.write(tx, target.key.session).await,
-        Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
+        ProjectionRow::Deliver { .. }
+        | ProjectionRow::Resolved { .. }
+        | ProjectionRow::AskOwners { .. }
+        | ProjectionRow::Say { .. }
+        | ProjectionRow::ModelEnded(_)
+        | ProjectionRow::Answered { .. } => Ok(()),
+        ProjectionRow::Handover(change) => change.write(tx, target.key.session).await,
+        ProjectionRow::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
     }
 }
 
 /// That another model answers is told once, and so is its end.
 async fn stand_in(
     tx: &mut Tx,
-    target: &Target<'_>,
+    target: &RunRowTarget<'_>,
     (seq, told): (i64, Option<String>),
-    (first, by, failure): (&str, &str, Option<&Failure>),
+    (first, by, failure): (&str, &str, Option<&ModelFailure>),
 ) -> Result<(), StoreError> {
     let (run, session) = (target.key.run, target.key.session);
-    let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
+    let told = told.and_then(|told| serde_json::from_str::<FallbackModel>(&told).ok());
     let Some(text) = texts::stand_in(first, by, failure, told.as_ref()) else {
         return Ok(());
     };
-    let stand_in = StandIn { first: first.to_owned(), by: by.to_owned() };
+    let stand_in = FallbackModel { first: first.to_owned(), by: by.to_owned() };
     let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
     let stored = (first != by).then_some(stored.as_str());
     sessions::set_stand_in(tx, session, stored).await?;
-    say(tx, target, &format!("note:{run}:{seq}"), Words::note(&text)).await
+    say(tx, target, &format!("note:{run}:{seq}"), OutgoingText::note(&text)).await
 }
 
 /// Notes why the provider's cache cannot go on from the conversation's last run, whose requests began as is said `before`.
 async fn swap_prefix(
     tx: &mut Tx,
     (key, seq): (&RunKey, i64),
-    (before, prefix): (Option<String>, &Prefix),
+    (before, prefix): (Option<String>, &RequestPrefix),
 ) -> Result<(), StoreError> {
     let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
     if before.as_deref() == Some(stored.as_str()) {
         return Ok(());
     }
-    let before = before.and_then(|before| serde_json::from_str::<Prefix>(&before).ok());
+    let before = before.and_then(|before| serde_json::from_str::<RequestPrefix>(&before).ok());
     let reason = before.and_then(|before| prefix.break_since(&before));
     if let Some(reason) = reason {
         tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
@@ -262,12 +270,12 @@ async fn swap_prefix(
 
 async fn write_message(
     tx: &mut Tx,
-    target: &Target<'_>,
+    target: &RunRowTarget<'_>,
     message: &Message,
     (author, tokens, taint, own): (Option<UserId>, u64, &Taint, bool),
     answers: Option<&Principal>,
 ) -> Result<MessageId, StoreError> {
-    let place = Place::of(target.key.session, &target.destination.conversation);
+    let place = SpeakingPlace::of(target.key.session, &target.destination.conversation);
     let role = match message {
         Message::User { .. } => "user",
         Message::Assistant { .. } => "assistant",
@@ -293,45 +301,50 @@ async fn write_message(
 
 /// Words to be said.
 #[derive(Debug, Clone, Copy)]
-pub struct Words<'a> {
+pub struct OutgoingText<'a> {
     /// They.
     pub text: &'a str,
     /// What they are written in.
-    pub form: Form,
+    pub form: TextFormat,
     /// Buttons under the last chunk.
     pub choices: &'a [Choice],
     /// What they are in a run's talk.
-    pub part: Part<'static>,
+    pub part: ChunkRole<'static>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> OutgoingText<'a> {
     /// Hob's own words, beside what the run answers.
     #[must_use]
     pub fn note(text: &'a str) -> Self {
-        Self { text, form: Form::Plain, choices: &[], part: Part::Words }
+        Self { text, form: TextFormat::Plain, choices: &[], part: ChunkRole::Words }
     }
 
     /// What the chunk at `index`, of those up to `last`, is in the run's talk.
-    fn part_of(&self, index: usize, last: usize) -> Part<'static> {
+    fn part_of(&self, index: usize, last: usize) -> ChunkRole<'static> {
         match (self.part, index == 0, index == last) {
-            (part @ (Part::Words | Part::Instead(_)), _, _)
-            | (part @ (Part::Reply | Part::Failure), true, true)
-            | (part @ Part::Reply, true, _)
-            | (part @ Part::Question(_), _, true) => part,
-            (Part::Failure, true, false) => Part::Reply,
-            (Part::Failure, false, true) => Part::Question(FAILURE_QUESTION),
-            (Part::Reply | Part::Question(_) | Part::Failure, _, _) => Part::Words,
+            (part @ (ChunkRole::Words | ChunkRole::Instead(_)), _, _)
+            | (part @ (ChunkRole::Reply | ChunkRole::Failure), true, true)
+            | (part @ ChunkRole::Reply, true, _)
+            | (part @ ChunkRole::Question(_), _, true) => part,
+            (ChunkRole::Failure, true, false) => ChunkRole::Reply,
+            (ChunkRole::Failure, false, true) => ChunkRole::Question(FAILURE_QUESTION),
+            (ChunkRole::Reply | ChunkRole::Question(_) | ChunkRole::Failure, _, _) => ChunkRole::Words,
         }
     }
 }
 
 /// Queues words where a run talks.
-pub(crate) async fn say(tx: &mut Tx, target: &Target<'_>, key: &str, words: Words<'_>) -> Result<(), StoreError> {
+pub(crate) async fn say(
+    tx: &mut Tx,
+    target: &RunRowTarget<'_>,
+    key: &str,
+    words: OutgoingText<'_>,
+) -> Result<(), StoreError> {
     queue(tx, &target.queue(), key, words).await.map(drop)
 }
 
 /// Where words wait to be sent.
-pub(super) struct Queue<'a> {
+pub(super) struct OutboxTarget<'a> {
     pub(super) session: SessionId,
     pub(super) run: Option<RunId>,
     pub(super) destination: &'a Destination,
@@ -340,24 +353,35 @@ pub(super) struct Queue<'a> {
     pub(super) takes: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> RunRowTarget<'a> {
     /// Where the run's own words wait.
-    fn queue(&self) -> Queue<'a> {
-        Queue { session: self.home, run: Some(self.key.run), destination: self.destination, at: self.at, takes: false }
+    fn queue(&self) -> OutboxTarget<'a> {
+        OutboxTarget {
+            session: self.home,
+            run: Some(self.key.run),
+            destination: self.destination,
+            at: self.at,
+            takes: false,
+        }
     }
 }
 
 /// Words that wait to be sent.
-pub(super) struct Queued {
+pub(super) struct QueuedChunks {
     /// Their chunks' keys.
     pub(super) keys: Vec<String>,
     /// The chunk that was taken.
-    pub(super) taken: Option<Waiting>,
+    pub(super) taken: Option<PendingChunk>,
 }
 
 /// Queues words in chunks that the platform takes; buttons go under the last. A run whose question goes by letter, to whomever it
 /// does, waits as long as letters take.
-pub(super) async fn queue(tx: &mut Tx, place: &Queue<'_>, key: &str, words: Words<'_>) -> Result<Queued, StoreError> {
+pub(super) async fn queue(
+    tx: &mut Tx,
+    place: &OutboxTarget<'_>,
+    key: &str,
+    words: OutgoingText<'_>,
+) -> Result<QueuedChunks, StoreError> {
     let chunks = pieces(words.text, words.form, place.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
     let (mut keys, mut taken) = (Vec::with_capacity(chunks.len()), None);
@@ -381,9 +405,9 @@ pub(super) async fn queue(tx: &mut Tx, place: &Queue<'_>, key: &str, words: Word
         keys.push(key);
     }
     let by_letter = place.destination.conversation.channel == ChannelKind::Email;
-    if let (Part::Question(_), Some(run), true) = (words.part, place.run, by_letter) {
-        let secs = SignedDuration::from_secs(asking::BY_LETTER_SECS);
+    if let (ChunkRole::Question(_), Some(run), true) = (words.part, place.run, by_letter) {
+        let secs = SignedDuration::from_secs(answer_rights::BY_LETTER_SECS);
         runs::wait_at_least(tx, run, place.at.saturating_add(secs).unwrap_or(Timestamp::MAX)).await?;
     }
-    Ok(Queued { keys, taken })
+    Ok(QueuedChunks { keys, taken })
 }

@@ -4,19 +4,19 @@ use jiff::Timestamp;
 
 use crate::journal;
 use crate::machine::event::Event;
-use crate::replay::{Broken, Recorded, Timed};
+use crate::replay::{RecordedRun, TimedEvent, UnreadableRow};
 use hob_core::domain::ids::RunId;
 use hob_store::error::StoreError;
 use hob_store::journal::EventRow;
-use hob_store::run_list::{self, Below, Entry, Filter};
+use hob_store::run_list::{self, RunFilter, RunListEntry, RunScanRange};
 use hob_store::upkeep::journals;
-use hob_store::{Tx, agents, blobs, recorded};
+use hob_store::{Tx, agents, blobs, recorded_run};
 
 /// What there is under a run's number.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum LoadOutcome {
     /// The run.
-    Run(Box<Recorded>),
+    Run(Box<RecordedRun>),
     /// The run was let go long after it was over: its journal is not kept for ever.
     LetGo,
     /// No run; these have the numbers next to it.
@@ -27,12 +27,12 @@ pub enum Found {
 }
 
 /// Reads a run.
-pub async fn load(tx: &mut Tx, run: RunId) -> Result<Found, StoreError> {
-    let Some(shown) = recorded::find(tx, run).await? else {
-        return Ok(Found::Nothing { near: recorded::nearby(tx, run).await? });
+pub async fn load(tx: &mut Tx, run: RunId) -> Result<LoadOutcome, StoreError> {
+    let Some(shown) = recorded_run::find(tx, run).await? else {
+        return Ok(LoadOutcome::Nothing { near: recorded_run::nearby(tx, run).await? });
     };
     if journals::is_let_go(tx, run).await? {
-        return Ok(Found::LetGo);
+        return Ok(LoadOutcome::LetGo);
     }
     let (events, broken) = decoded(run, &hob_store::journal::list(tx, run).await?)?;
     let system = events.iter().find_map(|timed| match &timed.event {
@@ -44,26 +44,37 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Found, StoreError> {
         Some(digest) => blobs::get(tx, &digest.0).await.ok(),
         None => None,
     };
-    let recorded::Shown { session, who, state, state_hash, parent } = shown;
+    let recorded_run::RecordedRunRow { session, who, state, state_hash, parent } = shown;
     let agents = agents::children(tx, run).await?;
-    Ok(Found::Run(Box::new(Recorded { run, session, who, state, state_hash, parent, agents, events, broken, system })))
+    Ok(LoadOutcome::Run(Box::new(RecordedRun {
+        run,
+        session,
+        who,
+        state,
+        state_hash,
+        parent,
+        agents,
+        events,
+        broken,
+        system,
+    })))
 }
 
 /// A journal up to the first row that cannot be read.
-pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<Timed>, Option<Broken>), StoreError> {
+pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<TimedEvent>, Option<UnreadableRow>), StoreError> {
     let mut events = Vec::new();
     for (row, seq) in rows.iter().zip(1..) {
         if row.seq != seq {
             let what = format!("event {seq} is missing: the next one has the number {}", row.seq);
-            return Ok((events, Some(Broken { seq, what })));
+            return Ok((events, Some(UnreadableRow { seq, what })));
         }
         match journal::decode(run, row) {
             Ok(event) => {
-                events.push(Timed { at: Timestamp::from_millisecond(row.at).unwrap_or_default(), event });
+                events.push(TimedEvent { at: Timestamp::from_millisecond(row.at).unwrap_or_default(), event });
             }
             Err(StoreError::Inconsistent { what, .. }) => {
                 let what = format!("{} of encoding {} cannot be read: {what}", row.kind, row.version);
-                return Ok((events, Some(Broken { seq, what })));
+                return Ok((events, Some(UnreadableRow { seq, what })));
             }
             Err(error) => return Err(error),
         }
@@ -78,13 +89,15 @@ pub async fn list_runs(
     session: Option<&str>,
     state: Option<&str>,
     limit: i64,
-) -> Result<Option<Vec<Entry>>, StoreError> {
+) -> Result<Option<Vec<RunListEntry>>, StoreError> {
     let states = state.map(|state| vec![state.to_owned()]);
-    let filter = Filter { session: session.map(str::to_owned), states, ..Filter::default() };
+    let filter = RunFilter { session: session.map(str::to_owned), states, ..RunFilter::default() };
     let (mut runs, mut before) = (Vec::new(), i64::MAX);
     loop {
         let room = limit - i64::try_from(runs.len()).unwrap_or(limit);
-        let Some(part) = run_list::list(tx, &filter, Below { before, limit: room }).await? else { return Ok(None) };
+        let Some(part) = run_list::list(tx, &filter, RunScanRange { before, limit: room }).await? else {
+            return Ok(None);
+        };
         runs.extend(part.runs);
         match part.next {
             Some(next) if i64::try_from(runs.len()).is_ok_and(|count| count < limit) => before = next,

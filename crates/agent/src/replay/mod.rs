@@ -3,8 +3,8 @@
 //! Never: a write, or a call of anything. All but [`load`] is a function of the recorded events.
 //! Start at [`tree::Tree`].
 
-pub mod at;
 pub mod load;
+pub mod run_at;
 pub mod story;
 pub mod tree;
 pub mod verify;
@@ -22,7 +22,7 @@ use hob_core::domain::ids::RunId;
 
 /// A recorded run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// It.
     pub run: RunId,
     /// Its session's published name.
@@ -38,16 +38,16 @@ pub struct Recorded {
     /// The runs that worked for it.
     pub agents: Vec<RunId>,
     /// Its journal, as far as it can be read.
-    pub events: Vec<Timed>,
+    pub events: Vec<TimedEvent>,
     /// The first row of the journal that cannot be read; nothing after it was.
-    pub broken: Option<Broken>,
+    pub broken: Option<UnreadableRow>,
     /// The system prompt that it began with, if it has begun and the text is still there.
     pub system: Option<String>,
 }
 
 /// An event with the time at which it was committed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Timed {
+pub struct TimedEvent {
     /// When.
     pub at: Timestamp,
     /// What.
@@ -56,7 +56,7 @@ pub struct Timed {
 
 /// A row of a journal that holds no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct UnreadableRow {
     /// Its number.
     pub seq: i64,
     /// What is wrong with it.
@@ -69,9 +69,9 @@ pub fn line(event: &Event) -> String {
     tree::build::fields_of(event)
 }
 
-impl Recorded {
+impl RecordedRun {
     /// The events with their numbers, from 1.
-    pub fn numbered(&self) -> impl Iterator<Item = (i64, &Timed)> {
+    pub fn numbered(&self) -> impl Iterator<Item = (i64, &TimedEvent)> {
         (1..).zip(&self.events)
     }
 }

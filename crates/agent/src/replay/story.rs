@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::doing::called;
-use crate::replay::tree::{Call, Cycle, Tree};
+use crate::activity_text::called;
+use crate::replay::tree::{Cycle, RecordedCall, RunTree};
 
 /// The tool whose call is a question: that it was asked stands beside it anyway.
 const ASKS: &str = "ask_human";
@@ -14,7 +14,7 @@ const STEPS_MAX: usize = 200;
 
 /// One thing that a run did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct StoryStep {
     /// The cycle, from 1.
     pub cycle: u32,
     /// What.
@@ -27,8 +27,8 @@ pub struct Step {
 
 /// What was done, in order.
 #[must_use]
-pub fn story(tree: &Tree) -> Vec<Step> {
-    let mut told: Vec<Step> = Vec::new();
+pub fn story(tree: &RunTree) -> Vec<StoryStep> {
+    let mut told: Vec<StoryStep> = Vec::new();
     for step in tree.cycles.iter().flat_map(steps) {
         match told.last_mut() {
             Some(last) if last.words == step.words && last.failed == step.failed => last.times += 1,
@@ -41,18 +41,18 @@ pub fn story(tree: &Tree) -> Vec<Step> {
 }
 
 /// What was done in a cycle. What was never begun stands where its cycle ends.
-fn steps(cycle: &Cycle) -> Vec<Step> {
-    let step = |words: String, failed| Step { cycle: cycle.number, words, times: 1, failed };
+fn steps(cycle: &Cycle) -> Vec<StoryStep> {
+    let step = |words: String, failed| StoryStep { cycle: cycle.number, words, times: 1, failed };
     let asked = cycle.remarks.iter().filter(|remark| remark.kind == ASKED);
     let asked = asked.map(|remark| (remark.at, step("asked you".to_owned(), false)));
     let calls = cycle.calls.iter().filter(|call| call.name != ASKS);
     let calls = calls.map(|call| (call.started_at.unwrap_or(Timestamp::MAX), step(words(call), failed(call))));
-    let mut all: Vec<(Timestamp, Step)> = asked.chain(calls).collect();
+    let mut all: Vec<(Timestamp, StoryStep)> = asked.chain(calls).collect();
     all.sort_by_key(|(at, _)| *at);
     all.into_iter().map(|(_, step)| step).collect()
 }
 
-fn words(call: &Call) -> String {
+fn words(call: &RecordedCall) -> String {
     let done = called(&call.name, &call.arguments);
     match &call.result {
         None => format!("{done} (not done yet)"),
@@ -62,7 +62,7 @@ fn words(call: &Call) -> String {
     }
 }
 
-fn failed(call: &Call) -> bool {
+fn failed(call: &RecordedCall) -> bool {
     call.result.as_ref().is_some_and(|result| result.is_error)
 }
 
@@ -77,8 +77,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn call((name, arguments): (&str, &str), started_at: Option<i64>, is_error: bool) -> Call {
-        Call {
+    fn call((name, arguments): (&str, &str), started_at: Option<i64>, is_error: bool) -> RecordedCall {
+        RecordedCall {
             id: CallId::new(0, 0),
             name: name.to_owned(),
             arguments: arguments.to_owned(),

@@ -7,15 +7,15 @@ use crate::machine::event::Event;
 use crate::machine::event::ToolOutcome;
 use crate::machine::fingerprint::fingerprint;
 use crate::machine::testkit::{Script, completion, done, fails, finished, says};
-use crate::replay::{Recorded, Timed};
+use crate::replay::{RecordedRun, TimedEvent};
 use hob_core::domain::ids::RunId;
 use hob_model::error::ErrorClass;
 
 /// What a script has recorded; a tenth of a second from event to event.
-pub fn recorded(script: &Script) -> Recorded {
+pub fn recorded(script: &Script) -> RecordedRun {
     let at = |index: i64| Timestamp::from_millisecond(1_767_225_600_000 + index * 100).unwrap();
-    let timed = |(event, index): (&Event, i64)| Timed { at: at(index), event: event.clone() };
-    Recorded {
+    let timed = |(event, index): (&Event, i64)| TimedEvent { at: at(index), event: event.clone() };
+    RecordedRun {
         run: RunId(12),
         session: "7".to_owned(),
         who: "Anna".to_owned(),

@@ -6,17 +6,17 @@ pub(super) mod build;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::machine::effect::Purpose;
+use crate::machine::effect::ModelCallPurpose;
 use hob_core::domain::ids::{CallId, RunId};
 use hob_core::domain::money::Money;
-use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::tools::Assessment;
 use hob_model::error::ErrorClass;
 use hob_model::message::Usage;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tree {
+pub struct RunTree {
     /// Its number.
     pub run: RunId,
     /// Its session's published name.
@@ -82,11 +82,11 @@ pub struct Cycle {
     /// From 1.
     pub number: u32,
     /// The calls of models until one answered.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<ModelRequest>,
     /// The model's words.
     pub text: String,
     /// The tool calls, in the model's order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<RecordedCall>,
     /// Tokens, as billed.
     pub usage: Usage,
     /// What it cost, in nano-dollars; none: nobody knows.
@@ -98,11 +98,11 @@ pub struct Cycle {
 
 /// One call of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ask {
+pub struct ModelRequest {
     /// Whom.
     pub model: String,
     /// Why.
-    pub purpose: Option<Purpose>,
+    pub purpose: Option<ModelCallPurpose>,
     /// When.
     pub at: Timestamp,
     /// The tokens it was estimated to read.
@@ -110,13 +110,13 @@ pub struct Ask {
     /// Until when it took, in milliseconds.
     pub took_ms: Option<i64>,
     /// What came of it.
-    pub outcome: AskOutcome,
+    pub outcome: ModelRequestOutcome,
 }
 
 /// What came of a call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum AskOutcome {
+pub enum ModelRequestOutcome {
     /// Nothing yet.
     Open,
     /// A reply.
@@ -134,7 +134,7 @@ pub enum AskOutcome {
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Call {
+pub struct RecordedCall {
     /// The run's id for it.
     pub id: CallId,
     /// The tool.
@@ -146,7 +146,7 @@ pub struct Call {
     pub assessed: Option<Assessment>,
     /// Where the words of its result come from, if nobody vouches for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<OriginSource>,
     /// How often it was started; 0: it was not let through.
     pub attempts: u32,
     /// When it was started first.

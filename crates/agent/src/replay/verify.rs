@@ -6,11 +6,11 @@ use crate::machine::Replay;
 use crate::machine::digest::Digest;
 use crate::machine::event::{Event, JournalMismatch};
 use crate::machine::fingerprint::{STATE_SCHEME, fingerprint};
-use crate::replay::Recorded;
+use crate::replay::RecordedRun;
 
 /// What a check of a journal found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct ReplayVerdict {
     /// Events that were folded.
     pub events: usize,
     /// The journal's first row that cannot be read, and why.
@@ -48,10 +48,10 @@ pub enum HashVerdict {
     NotStored,
 }
 
-impl Verdict {
+impl ReplayVerdict {
     /// Checks a recorded run.
     #[must_use]
-    pub fn of(recorded: &Recorded) -> Self {
+    pub fn of(recorded: &RecordedRun) -> Self {
         let mut replay = Replay::default();
         let mut told = Vec::new();
         for timed in &recorded.events {

@@ -3,30 +3,30 @@
 //! Two folds go over the recorded events of the world side by side: one under the run's own policy, one under the other.
 //! What they decide is compared event by event. It ends where the record has no answer to what would have been asked.
 
+pub mod continuation;
 mod file;
-pub mod going;
 mod record;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::machine::begun::{Begun, ModelBill};
 use crate::machine::effect::{Effect, ModelCall};
-use crate::machine::event::{End, Event, Reply};
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::event::{Event, RunEnd, RunReply};
+use crate::machine::run_start::{ModelBill, RunStart};
+use crate::machine::state::{ActiveState, Phase, State};
 use crate::machine::{Step, step, texts};
-use crate::replay::Recorded;
+use crate::replay::RecordedRun;
 use crate::replay::tree::build::fields_of;
+use crate::replay::what_if::continuation::{ContinuedRun, OpenEffects};
 pub use crate::replay::what_if::file::{LimitsChange, WhatIf};
-use crate::replay::what_if::going::{Going, Open};
-use crate::replay::what_if::record::Record;
+use crate::replay::what_if::record::RecordedAnswers;
 use hob_core::domain::money::Money;
 use hob_model::message::Usage;
 use hob_model::tokens;
 
 /// What is to be otherwise, with what is known of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Change {
+pub struct WhatIfChange {
     /// What.
     pub what: WhatIf,
     /// What each of its models costs.
@@ -35,7 +35,7 @@ pub struct Change {
 
 /// What came of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct WhatIfReport {
     /// What has to be known to read it.
     pub notes: Vec<String>,
     /// Events of the world that both folds have taken.
@@ -43,13 +43,13 @@ pub struct Report {
     /// Where they decided differently, in order.
     pub differences: Vec<Difference>,
     /// Calls of a model that would have been made as well, but with another content or of another model.
-    pub asked_otherwise: Vec<AskedOtherwise>,
+    pub asked_otherwise: Vec<ChangedRequest>,
     /// Where the comparison had to end before the journal does.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<RecordEnd>,
     /// The run as it was.
-    pub was: Sum,
+    pub was: RunTotals,
     /// The run as it would have been, with the recorded replies, as far as it was compared.
-    pub would_be: Sum,
+    pub would_be: RunTotals,
 }
 
 /// Something was decided differently.
@@ -67,18 +67,18 @@ pub struct Difference {
 
 /// A call of a model, and what it would have been.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AskedOtherwise {
+pub struct ChangedRequest {
     /// The number of the event that led to it.
     pub seq: i64,
     /// As it was.
-    pub was: Asked,
+    pub was: RequestEstimate,
     /// As it would have been.
-    pub would_be: Asked,
+    pub would_be: RequestEstimate,
 }
 
 /// A call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct RequestEstimate {
     /// Whom.
     pub model: String,
     /// The tokens it reads, estimated.
@@ -90,7 +90,7 @@ pub struct Asked {
 
 /// The record has no answer any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stopped {
+pub struct RecordEnd {
     /// The number of the event at which.
     pub seq: i64,
     /// Why.
@@ -99,7 +99,7 @@ pub struct Stopped {
 
 /// What a run took.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Sum {
+pub struct RunTotals {
     /// Replies of the model.
     pub cycles: u32,
     /// Tokens.
@@ -117,31 +117,38 @@ pub struct Sum {
 ///
 /// # Errors
 /// When the change does not fit the run.
-pub fn what_if(recorded: &Recorded, change: &Change) -> Result<Report, String> {
-    Ok(compared(recorded, change, Until::NothingFits)?.0)
+pub fn what_if(recorded: &RecordedRun, change: &WhatIfChange) -> Result<WhatIfReport, String> {
+    Ok(compared(recorded, change, ReplyValidity::NothingFits)?.0)
 }
 
 /// The same up to the first request that was not made, and the run that goes on from there; none: there is nothing to be asked.
 ///
 /// # Errors
 /// When the change does not fit the run.
-pub fn up_to_asking(recorded: &Recorded, change: &Change) -> Result<(Report, Option<Going>), String> {
-    compared(recorded, change, Until::AskedOtherwise)
+pub fn up_to_asking(
+    recorded: &RecordedRun,
+    change: &WhatIfChange,
+) -> Result<(WhatIfReport, Option<ContinuedRun>), String> {
+    compared(recorded, change, ReplyValidity::AskedOtherwise)
 }
 
 /// How long the recorded replies hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum ReplyValidity {
     /// For as long as they have a place in the other run.
     NothingFits,
     /// For as long as they answer the very same requests.
     AskedOtherwise,
 }
 
-fn compared(recorded: &Recorded, change: &Change, until: Until) -> Result<(Report, Option<Going>), String> {
-    let mut pair = Pair { was: State::Empty, would_be: State::Empty };
-    let mut report = Report::new(recorded, change, until);
-    let mut open = Open::default();
+fn compared(
+    recorded: &RecordedRun,
+    change: &WhatIfChange,
+    until: ReplyValidity,
+) -> Result<(WhatIfReport, Option<ContinuedRun>), String> {
+    let mut pair = StatePair { was: State::Empty, would_be: State::Empty };
+    let mut report = WhatIfReport::new(recorded, change, until);
+    let mut open = OpenEffects::default();
     let mut last = 0;
     let mut events = recorded.numbered().peekable();
     while let Some((seq, timed)) = events.next() {
@@ -169,7 +176,7 @@ fn compared(recorded: &Recorded, change: &Change, until: Until) -> Result<(Repor
         let why = report.compare(seq, &timed.event, (&was, &would_be), &pair);
         let otherwise = || {
             let is_otherwise = report.asked_otherwise.last().is_some_and(|ask| ask.seq == seq);
-            (is_otherwise && until == Until::AskedOtherwise).then(|| OTHERWISE.to_owned())
+            (is_otherwise && until == ReplyValidity::AskedOtherwise).then(|| OTHERWISE.to_owned())
         };
         if let Some(why) = why.or_else(otherwise).filter(|_| !is_last) {
             report.stop(seq, why);
@@ -178,7 +185,7 @@ fn compared(recorded: &Recorded, change: &Change, until: Until) -> Result<(Repor
     }
     report.sum(&pair);
     let is_over = pair.would_be.active().is_none_or(|run| matches!(run.phase, Phase::Done(_)));
-    let going = (!is_over).then(|| Going::new(pair.would_be, Record::of(recorded, last), open));
+    let going = (!is_over).then(|| ContinuedRun::new(pair.would_be, RecordedAnswers::of(recorded, last), open));
     Ok((report, going))
 }
 
@@ -187,14 +194,14 @@ const OTHERWISE: &str =
     "here the model would have been asked otherwise, and what it would have answered is not on record";
 
 /// The run as it was, and as it would have been.
-struct Pair {
+struct StatePair {
     was: State,
     would_be: State,
 }
 
-impl Report {
-    fn new(recorded: &Recorded, change: &Change, until: Until) -> Self {
-        let sum = Sum::default();
+impl WhatIfReport {
+    fn new(recorded: &RecordedRun, change: &WhatIfChange, until: ReplyValidity) -> Self {
+        let sum = RunTotals::default();
         let mut report = Self {
             notes: Vec::new(),
             compared: 0,
@@ -207,7 +214,7 @@ impl Report {
         if !recorded.events.iter().any(|timed| matches!(timed.event, Event::Begun(_))) {
             report.notes.push("the run has not begun: nothing was decided yet".to_owned());
         }
-        let is_given = until == Until::NothingFits;
+        let is_given = until == ReplyValidity::NothingFits;
         if is_given && (!change.what.models.is_empty() || change.what.system.is_some()) {
             report.notes.push(
                 "what another model or another prompt would have answered cannot be known: the recorded replies are taken as given"
@@ -221,15 +228,21 @@ impl Report {
     }
 
     fn stop(&mut self, seq: i64, why: String) {
-        self.stopped = Some(Stopped { seq, why });
+        self.stopped = Some(RecordEnd { seq, why });
     }
 
-    fn sum(&mut self, pair: &Pair) {
+    fn sum(&mut self, pair: &StatePair) {
         (self.was, self.would_be) = (sum(&pair.was), sum(&pair.would_be));
     }
 
     /// Compares what follows from one event. Gives the reason why the comparison cannot go on, if there is one.
-    fn compare(&mut self, seq: i64, event: &Event, (was, would_be): (&Step, &Step), pair: &Pair) -> Option<String> {
+    fn compare(
+        &mut self,
+        seq: i64,
+        event: &Event,
+        (was, would_be): (&Step, &Step),
+        pair: &StatePair,
+    ) -> Option<String> {
         let not_run = matches!(event, Event::ToolFinished { .. }) && ignored(would_be) && !ignored(was);
         let lists = [was, would_be].map(|step| step.effects.iter().map(told).collect::<Vec<_>>());
         let [told_was, told_would_be] = lists;
@@ -240,7 +253,7 @@ impl Report {
             && (&was.digest, &was.label) != (&would_be.digest, &would_be.label)
             && was.purpose == would_be.purpose
         {
-            self.asked_otherwise.push(AskedOtherwise { seq, was: asked(was), would_be: asked(would_be) });
+            self.asked_otherwise.push(ChangedRequest { seq, was: asked(was), would_be: asked(would_be) });
         }
         if ignored(would_be) && !ignored(was) && !not_run {
             return Some(format!("the next thing on record, {}, has no place in the other run", event.kind()));
@@ -250,10 +263,10 @@ impl Report {
 }
 
 /// What a run took so far.
-fn sum(state: &State) -> Sum {
-    Sum {
+fn sum(state: &State) -> RunTotals {
+    RunTotals {
         status: state.status().as_str(),
-        ..state.active().map_or_else(Sum::default, |run| Sum {
+        ..state.active().map_or_else(RunTotals::default, |run| RunTotals {
             cycles: run.cycles,
             usage: run.usage,
             cost: run.cost,
@@ -264,7 +277,7 @@ fn sum(state: &State) -> Sum {
 }
 
 /// Why the record has no answer for where the other run stands.
-fn parted(pair: &Pair) -> Option<String> {
+fn parted(pair: &StatePair) -> Option<String> {
     let (Some(was), Some(would_be)) = (pair.was.active(), pair.would_be.active()) else {
         return None;
     };
@@ -291,7 +304,7 @@ fn parted(pair: &Pair) -> Option<String> {
     }
 }
 
-fn started(run: &Active) -> impl Iterator<Item = &str> {
+fn started(run: &ActiveState) -> impl Iterator<Item = &str> {
     let batch = match &run.phase {
         Phase::Acting(batch) => Some(batch),
         _ => None,
@@ -310,8 +323,8 @@ fn asks(step: &Step) -> Option<&ModelCall> {
     })
 }
 
-fn asked(call: &ModelCall) -> Asked {
-    Asked { model: call.label.clone(), estimate: call.input_estimate, most: call.reserve }
+fn asked(call: &ModelCall) -> RequestEstimate {
+    RequestEstimate { model: call.label.clone(), estimate: call.input_estimate, most: call.reserve }
 }
 
 /// An effect in words; what is only said or asked otherwise has the same ones.
@@ -326,19 +339,19 @@ fn told(effect: &Effect) -> String {
         Effect::Summarise(_) => "sum up the older part of the context".to_owned(),
         Effect::AbortTools(calls) => format!("stop {} calls", calls.len()),
         Effect::AskHuman(question) => format!("ask a person: {}", texts::question(question)),
-        Effect::Reply(Reply::Answer { text }) => format!("answer: {text}"),
-        Effect::Reply(Reply::Notice { text }) => format!("tell: {text}"),
-        Effect::Reply(Reply::Silence) => "say nothing".to_owned(),
+        Effect::Reply(RunReply::Answer { text }) => format!("answer: {text}"),
+        Effect::Reply(RunReply::Notice { text }) => format!("tell: {text}"),
+        Effect::Reply(RunReply::Silence) => "say nothing".to_owned(),
         Effect::End(end) => format!("end: {}", end_name(end)),
         Effect::Note(event) => format!("note {}: {}", event.kind(), fields_of(event)),
         Effect::Ignored { why } => format!("nothing: {why}"),
     }
 }
 
-fn end_name(end: &End) -> String {
+fn end_name(end: &RunEnd) -> String {
     match end {
-        End::Failed { why } => format!("failed, {why}"),
-        End::Completed | End::Cancelled | End::GivenUp | End::Withdrawn | End::Joined => name_of(end),
+        RunEnd::Failed { why } => format!("failed, {why}"),
+        RunEnd::Completed | RunEnd::Cancelled | RunEnd::GivenUp | RunEnd::Withdrawn | RunEnd::Joined => name_of(end),
     }
 }
 
@@ -352,7 +365,7 @@ fn name_of<T: Serialize>(value: &T) -> String {
 }
 
 /// The event as the other run takes it.
-fn changed(event: &Event, recorded: &Recorded, change: &Change) -> Result<Event, String> {
+fn changed(event: &Event, recorded: &RecordedRun, change: &WhatIfChange) -> Result<Event, String> {
     let other_system = change.what.system.as_deref().map(crate::prompt::system_digest);
     match (event, other_system) {
         (Event::Begun(begun), _) => Ok(Event::Begun(Box::new(other_begin(begun, recorded, change)?))),
@@ -364,14 +377,14 @@ fn changed(event: &Event, recorded: &Recorded, change: &Change) -> Result<Event,
     }
 }
 
-fn recorded_system(recorded: &Recorded) -> Option<&crate::machine::digest::Digest> {
+fn recorded_system(recorded: &RecordedRun) -> Option<&crate::machine::digest::Digest> {
     recorded.events.iter().find_map(|timed| match &timed.event {
         Event::Begun(begun) => Some(&begun.context.system),
         _ => None,
     })
 }
 
-fn other_begin(begun: &Begun, recorded: &Recorded, change: &Change) -> Result<Begun, String> {
+fn other_begin(begun: &RunStart, recorded: &RecordedRun, change: &WhatIfChange) -> Result<RunStart, String> {
     let mut begun = begun.clone();
     let WhatIf { policy, limits, models, system } = &change.what;
     if let (Some(patch), Some(known)) = (policy, &begun.policy) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::journal::{VERSION, decode, encode};
 use crate::machine::event::Event;
 use crate::machine::tests::laws::{any_event, choices};
-use crate::machine::tests::world::Driven;
+use crate::machine::tests::world::DrivenRun;
 use crate::machine::tests::{done, panic};
 use hob_core::domain::ids::RunId;
 
@@ -23,7 +23,7 @@ proptest! {
 
     #[test]
     fn whole_runs_come_back(choices in choices()) {
-        Driven::new(&choices).events().for_each(round_trips);
+        DrivenRun::new(&choices).events().for_each(round_trips);
     }
 
     #[test]

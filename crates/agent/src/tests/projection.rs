@@ -2,10 +2,10 @@
 
 use crate::handover::HandoverChange;
 use crate::journal::RunKey;
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Billing, ModelBill};
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::event::{Event, JournalMismatch, ToolOutcome};
 use crate::machine::question::Question;
+use crate::machine::run_start::{Billing, ModelBill, RunStart};
 use crate::machine::state::{Phase, State};
 use crate::machine::step;
 use crate::machine::tests::world::noting;
@@ -13,13 +13,13 @@ use crate::machine::tests::{
     ANNA, ESTIMATE, Script, accepted, answers, asks, completion, crash, done, fails, panic, says, steers, stop, system,
     wants,
 };
-use crate::projection::buttons::Press;
-use crate::projection::{Row, rows};
+use crate::projection::buttons::QuestionPress;
+use crate::projection::{ProjectionRow, rows};
 use hob_core::domain::ids::{CallId, RunId, SessionId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::money::Money;
-use hob_core::domain::origin::{Source, Taint};
-use hob_core::domain::outgoing::Delivery;
+use hob_core::domain::origin::{OriginSource, Taint};
+use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{Approval, Risk, ToolFacts};
 use hob_model::error::ErrorClass;
@@ -37,41 +37,43 @@ fn projected(state: &mut State, event: Event) -> Vec<String> {
     rows(&key(), 5, &before, &step, state).iter().map(shown).collect()
 }
 
-fn shown(row: &Row) -> String {
+fn shown(row: &ProjectionRow) -> String {
     match row {
-        Row::Message { message: message @ Message::User { .. }, author, .. } => {
+        ProjectionRow::Message { message: message @ Message::User { .. }, author, .. } => {
             format!("history user {}: {}", author.map_or(0, |user| user.0), message.text())
         }
-        Row::Message { message: message @ Message::Assistant { .. }, .. } => {
+        ProjectionRow::Message { message: message @ Message::Assistant { .. }, .. } => {
             format!("history hob: {} +{} calls", message.text(), message.calls().count())
         }
-        Row::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
-        Row::Recalled(recalled) => format!("recalled {}", recalled.len()),
-        Row::ToolStarted { call, attempt, .. } => format!("call {} #{attempt}", call.id),
-        Row::ToolFinished { call, text, is_error } => {
+        ProjectionRow::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
+        ProjectionRow::Recalled(recalled) => format!("recalled {}", recalled.len()),
+        ProjectionRow::ToolStarted { call, attempt, .. } => format!("call {} #{attempt}", call.id),
+        ProjectionRow::ToolFinished { call, text, is_error } => {
             format!("finished {call} {text}{}", if *is_error { " (error)" } else { "" })
         }
-        Row::ModelAsked { seq, call, .. } => format!("asked {} at {seq}", call.label),
-        Row::Answered { first, by, .. } => format!("{by} answers for {first}"),
-        Row::ModelEnded(end) => {
+        ProjectionRow::ModelAsked { seq, call, .. } => format!("asked {} at {seq}", call.label),
+        ProjectionRow::Answered { first, by, .. } => format!("{by} answers for {first}"),
+        ProjectionRow::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
-        Row::Deliver { call, delivery } => format!("delivers {call} to {}: {}", delivery.name, delivery.text),
-        Row::Granted { user, tool } => format!("granted {tool} to {user}"),
-        Row::Classed(classing) => format!("classes {} tools of {}", classing.tools.len(), classing.server),
-        Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
-        Row::Afresh => "afresh".to_owned(),
-        Row::Handover(HandoverChange::Keep(kept, through)) => {
+        ProjectionRow::Deliver { call, delivery } => format!("delivers {call} to {}: {}", delivery.name, delivery.text),
+        ProjectionRow::Granted { user, tool } => format!("granted {tool} to {user}"),
+        ProjectionRow::Classed(classing) => format!("classes {} tools of {}", classing.tools.len(), classing.server),
+        ProjectionRow::Summary { user, through, text, .. } => {
+            format!("summary of {} through {through}: {text}", user.0)
+        }
+        ProjectionRow::Afresh => "afresh".to_owned(),
+        ProjectionRow::Handover(HandoverChange::Keep(kept, through)) => {
             format!("keeps notes of {} on {} since {through}", kept.user.0, kept.notebook.objective)
         }
-        Row::Handover(HandoverChange::Clear(user, _)) => format!("drops notes of {}", user.0),
-        Row::Pruned { after } => format!("pruned after {after}"),
-        Row::AskOwners { seq, who, choices, .. } => {
+        ProjectionRow::Handover(HandoverChange::Clear(user, _)) => format!("drops notes of {}", user.0),
+        ProjectionRow::Pruned { after } => format!("pruned after {after}"),
+        ProjectionRow::AskOwners { seq, who, choices, .. } => {
             format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
         }
-        Row::Attached { seq, text, .. } => format!("attaches at {seq}: {} characters", text.chars().count()),
-        Row::Resolved { question, outcome } => format!("question {question} is {outcome:?}"),
-        Row::Say { seq, text, choices, .. } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
+        ProjectionRow::Attached { seq, text, .. } => format!("attaches at {seq}: {} characters", text.chars().count()),
+        ProjectionRow::Resolved { question, outcome } => format!("question {question} is {outcome:?}"),
+        ProjectionRow::Say { seq, text, choices, .. } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }
 
@@ -110,12 +112,12 @@ fn c8_c9_a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
 #[test]
 fn n6_owners_are_asked_whatever_only_they_may_answer() {
     let guest = Principal { role: Role::Guest, ..accepted().principal };
-    let taint = Taint::from_iter(Source::of_speaker(&guest, ChannelKind::Telegram));
+    let taint = Taint::from_iter(OriginSource::of_speaker(&guest, ChannelKind::Telegram));
     let facts = ToolFacts { risk: Risk::Send, changes: true, ..ToolFacts::default() };
     let tools = [("send".to_owned(), facts)].into();
     let mut run = Script::fresh();
-    run.on(Event::Accepted(Accepted { principal: guest, ..accepted() }));
-    run.on(Event::Begun(Box::new(Begun { taint, tools, ..crate::machine::tests::begun() })));
+    run.on(Event::Accepted(AcceptedInput { principal: guest, ..accepted() }));
+    run.on(Event::Begun(Box::new(RunStart { taint, tools, ..crate::machine::tests::begun() })));
     run.on(wants(&["send"]));
     run.on(answers("approve"));
     let cut_off = projected(&mut run.state, crash()).join("\n");
@@ -168,7 +170,7 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
         reply_tokens: 1_000,
     };
     let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { billing, ..crate::machine::tests::begun() })));
+    run.on(Event::Begun(Box::new(RunStart { billing, ..crate::machine::tests::begun() })));
     let Phase::Calling(call) = &run.run().phase else { panic!("no call") };
     assert_eq!((call.counted, call.input_estimate), (ESTIMATE, ESTIMATE * 3 / 2));
     assert_eq!(call.reserve, Some(Money::from_nanos(i64::try_from(ESTIMATE * 3 / 2).unwrap() * 2_000 + 8_000_000)));
@@ -176,7 +178,7 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
     let mut after = before.clone();
     let step = step(&mut after, wants(&["look"]));
     let cost = rows(&key(), 5, &before, &step, &after).into_iter().find_map(|row| match row {
-        Row::ModelEnded(end) => end.cost,
+        ProjectionRow::ModelEnded(end) => end.cost,
         _ => None,
     });
     run.on(wants(&["look"]));
@@ -211,7 +213,7 @@ fn sent(run: &mut Script, event: Event) -> (String, Vec<String>) {
     rows(&key(), 5, &before, &step, &run.state)
         .into_iter()
         .find_map(|row| match row {
-            Row::Say { text, choices, .. } => {
+            ProjectionRow::Say { text, choices, .. } => {
                 Some((text, choices.into_iter().map(|choice| format!("{} = {}", choice.label, choice.token)).collect()))
             }
             _ => None,
@@ -289,17 +291,17 @@ fn question_only_takes_the_words_it_offers() {
 #[test]
 fn press_tokens_come_back_and_nothing_else_does() {
     for press in [
-        Press { run: 42, question: 1, choice: 3 },
-        Press { run: i64::MAX, question: u32::MAX, choice: usize::MAX },
-        Press { run: 0, question: 0, choice: 0 },
+        QuestionPress { run: 42, question: 1, choice: 3 },
+        QuestionPress { run: i64::MAX, question: u32::MAX, choice: usize::MAX },
+        QuestionPress { run: 0, question: 0, choice: 0 },
     ] {
-        assert_eq!(Press::parse(&press.token()), Some(press));
+        assert_eq!(QuestionPress::parse(&press.token()), Some(press));
         assert!(press.token().len() <= 64, "Telegram takes no longer ones");
     }
     for token in
         ["", "q", "q:", "q:1:2", "q:1:2:3:4", "q:a:2:3", "q:1:-2:3", "q:1:2:", "r:1:2:3", " q:1:2:3", "q:1:2:3 "]
     {
-        assert_eq!(Press::parse(token), None, "{token:?}");
+        assert_eq!(QuestionPress::parse(token), None, "{token:?}");
     }
 }
 
@@ -313,7 +315,8 @@ fn c9_words_beside_calls_are_written_with_them() {
 
 #[test]
 fn c6_what_a_tool_wants_delivered_is_queued_once_with_the_end_of_its_call() {
-    let delivery = Delivery { to: None, name: "this conversation".to_owned(), text: "look".to_owned(), file: None };
+    let delivery =
+        DeliveryRequest { to: None, name: "this conversation".to_owned(), text: "look".to_owned(), file: None };
     let outcome = ToolOutcome::Deliver { delivery };
     let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None, draft: None };
     let mut run = Script::acting(&["send_message", "look"]);
@@ -368,7 +371,7 @@ fn e14_only_a_heartbeat_that_said_nothing_to_anybody_is_pruned() {
     let heartbeat = |events: Vec<Event>| {
         let mut state = State::Empty;
         let begun = Event::Begun(Box::new(crate::machine::tests::begun()));
-        let opening = [Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }), begun];
+        let opening = [Event::Accepted(AcceptedInput { order: RunKind::Heartbeat, ..accepted() }), begun];
         let rows = opening.into_iter().chain(events).flat_map(|event| projected(&mut state, event));
         rows.last().unwrap()
     };
@@ -389,7 +392,7 @@ fn d6_what_a_question_leaves_out_goes_before_it_as_a_file() {
     let arguments = format!(r#"{{"body":"{}","to":"Ben"}}"#, "x".repeat(5_000));
     let call = ToolCall { id: CallId(String::new()), name: "send".to_owned(), arguments };
     let facts = ToolFacts { approval: Approval::Ask, ..ToolFacts::default() };
-    let begun = Begun { tools: [("send".to_owned(), facts)].into(), ..crate::machine::tests::begun() };
+    let begun = RunStart { tools: [("send".to_owned(), facts)].into(), ..crate::machine::tests::begun() };
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
     let rows = projected(&mut run.state, Event::ModelAnswered(Completion::said("", vec![call])));

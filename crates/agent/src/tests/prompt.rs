@@ -3,24 +3,24 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::machine::compaction::View;
-use crate::machine::effect::Purpose;
+use crate::machine::compaction::ContextView;
+use crate::machine::effect::ModelCallPurpose;
 use crate::machine::tests::{ANNA, BEN, Script, done, principal, says, steers, wants};
 use crate::machine::transcript::Transcript;
-use crate::prompt::{Material, Past, PromptSettings};
+use crate::prompt::{HistorySlice, PromptInputs, PromptSettings};
 use hob_model::message::Message;
 use hob_model::provider::{Request, ToolChoice, ToolSchema};
 
-fn material(history: Vec<Message>, minute: i64) -> Material {
+fn material(history: Vec<Message>, minute: i64) -> PromptInputs {
     let settings = PromptSettings { base: "You are Hob.".to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
     let now = Timestamp::from_second(60 * minute).unwrap();
     let parameters = serde_json::from_str("{\"type\":\"object\"}").unwrap();
     let look = ToolSchema { name: "look".to_owned(), description: "Looks.".to_owned(), parameters };
-    Material {
+    PromptInputs {
         system: settings.base.clone(),
         tools: vec![look].into(),
         tail: settings.tail(now, &principal(ANNA), &[]),
-        past: Past { messages: history, ..Past::default() },
+        past: HistorySlice { messages: history, ..HistorySlice::default() },
     }
 }
 
@@ -31,9 +31,10 @@ fn shown(request: &Request) -> String {
 }
 
 /// One turn: a tool, a message of somebody else, an answer. Gives its requests.
-fn turn(material: &Material) -> (Vec<Request>, Vec<Message>) {
+fn turn(material: &PromptInputs) -> (Vec<Request>, Vec<Message>) {
     let mut run = Script::begun();
-    let request = |run: &Script| material.request(&View::default(), &run.run().transcript, None, Purpose::Work);
+    let request =
+        |run: &Script| material.request(&ContextView::default(), &run.run().transcript, None, ModelCallPurpose::Work);
     let mut requests = vec![request(&run)];
     run.on(wants(&["look"]));
     run.on(steers(BEN, "me too"));
@@ -61,7 +62,7 @@ fn a_request_word_for_word() {
     "#);
     let mut first = Transcript::default();
     first.push(transcript[0].clone());
-    let last = material.request(&View::default(), &first, None, Purpose::WrapUpIterations);
+    let last = material.request(&ContextView::default(), &first, None, ModelCallPurpose::WrapUpIterations);
     assert_eq!((&requests[1].tool_choice, &last.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     insta::assert_snapshot!(shown(&last), @r#"
     You are Hob.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::command;
 use crate::environment::Environment;
-use crate::load::{FILE_BYTES_MAX, Loaded, load};
+use crate::load::{FILE_BYTES_MAX, LoadedConfig, load};
 
 /// A directory with `files` in it, and an environment with its `home` as home.
 fn house(files: &[&str]) -> (tempfile::TempDir, Environment) {
@@ -20,7 +20,7 @@ fn house(files: &[&str]) -> (tempfile::TempDir, Environment) {
 
 /// What `hob config check` says, with the directory left out.
 fn say(named: Option<&str>, dir: &tempfile::TempDir, env: &Environment) -> String {
-    let told = |loaded: Loaded| command::told(&loaded, &loaded.off, env);
+    let told = |loaded: LoadedConfig| command::told(&loaded, &loaded.off, env);
     let text = load(named.map(Path::new), env).map_or_else(|error| error.to_string(), told);
     text.replace(&dir.path().display().to_string(), "")
 }

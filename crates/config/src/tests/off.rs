@@ -6,18 +6,18 @@ use std::path::Path;
 
 use crate::Config;
 use crate::environment::Environment;
-use crate::load::{Loaded, load, of_text};
-use crate::off::unit;
-use crate::place::Step;
-use crate::shape::{self, Field, Shape};
+use crate::key_path::PathStep;
+use crate::load::{LoadedConfig, load, of_text};
+use crate::shape::{self, KeyShape, ValueShape};
+use crate::switched_off::unit;
 
 /// A folder with a config and other files in it, each with its mode.
-struct Room {
+struct Harness {
     dir: tempfile::TempDir,
     env: Environment,
 }
 
-impl Room {
+impl Harness {
     fn of(config: &str, files: &[(&str, &[u8], u32)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8], mode: u32| {
@@ -41,7 +41,7 @@ impl Room {
         Self { dir, env }
     }
 
-    fn load(&self) -> Result<Loaded, String> {
+    fn load(&self) -> Result<LoadedConfig, String> {
         load(None, &self.env).map_err(|error| self.plain(&error.to_string()))
     }
 
@@ -73,13 +73,13 @@ fn n6_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
         ("file:keys/crlf", "1:crlf"),
         ("cred:hob.token", "1:systemd"),
     ] {
-        let room = Room::of(&format!("[telegram]\nbot_token = '{written}'\n"), &files);
+        let room = Harness::of(&format!("[telegram]\nbot_token = '{written}'\n"), &files);
         let loaded = room.load().unwrap();
         assert_eq!((loaded.off.len(), loaded.notes.len()), (0, 0), "{written}");
         assert_eq!(loaded.config.telegram.as_ref().unwrap().bot_token.expose(), expected);
         assert!(loaded.secrets(&Environment::default()).iter().any(|secret| secret.expose() == expected), "{written}");
     }
-    let two = Room::of("[telegram]\nbot_token = 'file:keys/two'\n", &files);
+    let two = Harness::of("[telegram]\nbot_token = 'file:keys/two'\n", &files);
     assert!(two.load().unwrap_err().contains("has a character that no token has"), "one line break is taken off");
 }
 
@@ -87,7 +87,7 @@ fn n6_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
 fn n6_only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
     let config =
         "[agent]\nsystem_prompt = 'file:keys/token'\n[http.x]\nhosts = ['api.example.org']\nsecret = '${LOOKS}'\n";
-    let loaded = Room::of(config, &[]).load().unwrap();
+    let loaded = Harness::of(config, &[]).load().unwrap();
     assert_eq!(loaded.config.agent.system_prompt.as_deref(), Some("file:keys/token"));
     assert_eq!((loaded.config.http["x"].secret.expose(), loaded.off.len()), ("file:keys/open", 0));
 }
@@ -102,7 +102,7 @@ fn n6_what_cannot_be_had_is_told_with_what_to_do() {
         ("keys/folder/x", b"", 0o600),
         ("credentials/a", b"1:a", 0o400),
     ];
-    let told = |written: &str| Room::of(&format!("[telegram]\nbot_token = '{written}'\n"), &files).off();
+    let told = |written: &str| Harness::of(&format!("[telegram]\nbot_token = '{written}'\n"), &files).off();
     insta::assert_snapshot!(told("${NONE}"), @"[telegram] is off: telegram.bot_token names the environment variable `NONE`, which is not set; set it where Hob is started, or write `$${` for a plain `${`");
     insta::assert_snapshot!(told("${EMPTY}"), @"[telegram] is off: telegram.bot_token names the environment variable `EMPTY`, which is empty; set it where Hob is started");
     insta::assert_snapshot!(told("file:keys/none"), @"[telegram] is off: telegram.bot_token refers to /keys/none, which is not there; make the file, or correct the path; a relative one begins at the config's folder");
@@ -121,7 +121,7 @@ fn n6_what_cannot_be_had_is_told_with_what_to_do() {
 #[cfg(not(feature = "keyring"))]
 #[test]
 fn n6_a_build_without_the_keychain_says_so_for_the_section_alone() {
-    let room = Room::of("[telegram]\nbot_token = 'keychain:bot'\n[agent]\niterations_max = 7\n", &[]);
+    let room = Harness::of("[telegram]\nbot_token = 'keychain:bot'\n[agent]\niterations_max = 7\n", &[]);
     insta::assert_snapshot!(room.off(), @"[telegram] is off: telegram.bot_token refers to the keychain entry bot: this Hob was built without the keychain; use `file:/path` or `cred:NAME`, or build with `cargo build --release --features keyring`");
     assert_eq!(room.load().unwrap().config.agent.iterations_max, 7);
 }
@@ -184,7 +184,7 @@ prompt = 'x'
 
 #[test]
 fn n6_each_section_is_off_for_itself_and_nothing_else_is() {
-    let loaded = Room::of(MUCH, &[]).load().unwrap();
+    let loaded = Harness::of(MUCH, &[]).load().unwrap();
     let off: Vec<(&str, usize)> = loaded.off.iter().map(|off| (off.section.as_str(), off.line.unwrap())).collect();
     assert_eq!(
         off,
@@ -230,7 +230,7 @@ fn n6_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_probl
         ("[[hooks]]\nwhen = 'before_tool'\ncommand = ['${NONE}']\n", "/config.toml:3: hooks[1].command[1]: names"),
         ("[web]\nallow = ['${NONE}']\n", "/config.toml:2: web.allow[1]: names"),
     ] {
-        let told = Room::of(config, &[]).load().unwrap_err();
+        let told = Harness::of(config, &[]).load().unwrap_err();
         assert!(told.contains(expected), "{config}\n{told}");
     }
 }
@@ -239,28 +239,28 @@ fn n6_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_probl
 fn n6_a_broken_list_of_who_may_speak_closes_its_channel() {
     let config = "[email]\naddress = 'hob@example.org'\nimap_password = 'x'\nimap_host = 'i.example.org'\n\
                   smtp_host = 's.example.org'\nallowed_addresses = ['a@example.org', '${NONE}']\n";
-    let room = Room::of(config, &[]);
+    let room = Harness::of(config, &[]);
     assert!(room.off().starts_with("[email] is off: email.allowed_addresses[2] names"), "{}", room.off());
     assert!(room.load().unwrap().config.email.is_none() && room.load().unwrap().lacks_a_channel());
 }
 
 #[test]
 fn n6_every_secret_lies_in_a_section_that_can_be_off() {
-    fn walk(at: &mut Vec<Step>, fields: &[Field], seen: &mut usize) {
+    fn walk(at: &mut Vec<PathStep>, fields: &[KeyShape], seen: &mut usize) {
         for field in fields {
-            at.push(Step::Key(field.name.clone()));
+            at.push(PathStep::Key(field.name.clone()));
             if field.secret {
                 *seen += 1;
                 assert!(unit(at).is_some(), "{at:?}");
             }
             let (step, inner) = match &field.shape {
-                Shape::List { item, .. } => (Some(Step::Item(0)), &**item),
-                Shape::Map { item, .. } => (Some(Step::Key("name".to_owned())), &**item),
+                ValueShape::List { item, .. } => (Some(PathStep::Item(0)), &**item),
+                ValueShape::Map { item, .. } => (Some(PathStep::Key("name".to_owned())), &**item),
                 other => (None, other),
             };
             let depth = at.len();
             at.extend(step);
-            if let Shape::Section(inner) = inner {
+            if let ValueShape::Section(inner) = inner {
                 walk(at, inner, seen);
             }
             at.truncate(depth);
@@ -275,7 +275,7 @@ fn n6_every_secret_lies_in_a_section_that_can_be_off() {
 #[test]
 fn n6_a_file_with_secrets_that_others_can_read_is_told_not_refused() {
     let note = |config: &str, mode: u32| {
-        let room = Room::of(config, &[("keys/token", b"1:a", 0o600)]);
+        let room = Harness::of(config, &[("keys/token", b"1:a", 0o600)]);
         fs::set_permissions(room.dir.path().join("config.toml"), Permissions::from_mode(mode)).unwrap();
         let notes = room.load().unwrap().notes;
         room.plain(&notes.iter().map(ToString::to_string).collect::<String>())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::page::page;
+use crate::reference_page::page;
 
 /// Set to make the file again.
 const UPDATE: &str = "UPDATE_EXAMPLE";

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::load::{Loaded, understand};
-use crate::renamed::Renamed;
+use crate::load::{LoadedConfig, understand};
+use crate::renamed_keys::RenamedKey;
 
-const RENAMED: [Renamed; 3] = [
-    Renamed { from: &["agent", "turns_max"], to: &["agent", "iterations_max"], since: "0.2" },
-    Renamed { from: &["bots", "*", "key"], to: &["telegram_accounts", "*", "bot_token"], since: "0.3" },
-    Renamed { from: &["service"], to: &["daemon"], since: "0.4" },
+const RENAMED: [RenamedKey; 3] = [
+    RenamedKey { from: &["agent", "turns_max"], to: &["agent", "iterations_max"], since: "0.2" },
+    RenamedKey { from: &["bots", "*", "key"], to: &["telegram_accounts", "*", "bot_token"], since: "0.3" },
+    RenamedKey { from: &["service"], to: &["daemon"], since: "0.4" },
 ];
 
-fn load(text: &str) -> Result<Loaded, String> {
+fn load(text: &str) -> Result<LoadedConfig, String> {
     let loaded = understand(Path::new("/w/config.toml"), text, &Environment::of("/w", [("A", "1:a")]), &RENAMED);
     loaded.map(|(loaded, _)| loaded).map_err(|problems| problems.to_string())
 }

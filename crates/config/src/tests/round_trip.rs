@@ -9,25 +9,25 @@ use toml::Value as Toml;
 
 use crate::environment::Environment;
 use crate::problem::Problems;
-use crate::shape::{self, Field, Shape};
+use crate::shape::{self, KeyShape, ValueShape};
 use crate::tests::settled::settle;
 use crate::{Config, load};
 
 /// Any value of this shape; what depends on other values is set right by `settle`.
-fn of_shape(shape: &Shape) -> BoxedStrategy<Toml> {
+fn of_shape(shape: &ValueShape) -> BoxedStrategy<Toml> {
     match shape {
-        Shape::Bool => any::<bool>().prop_map(Toml::Boolean).boxed(),
-        Shape::Integer { min, max } => (*min..=*max).prop_map(Toml::Integer).boxed(),
-        Shape::Number { max, .. } => {
+        ValueShape::Bool => any::<bool>().prop_map(Toml::Boolean).boxed(),
+        ValueShape::Integer { min, max } => (*min..=*max).prop_map(Toml::Integer).boxed(),
+        ValueShape::Number { max, .. } => {
             // Thousandths: what is kept of a price.
             let max = *max;
             (0_u32..1_000_000).prop_map(move |n| Toml::Float((f64::from(n) / 1000.0).min(max))).boxed()
         }
-        Shape::Choice(words) => {
+        ValueShape::Choice(words) => {
             let words: Vec<String> = words.iter().map(|(word, _)| word.clone()).collect();
             proptest::sample::select(words).prop_map(Toml::String).boxed()
         }
-        Shape::Text { min, max } => {
+        ValueShape::Text { min, max } => {
             let (min, max) = (*min, (*max).min(20));
             let any_text = vec(any::<char>().prop_filter("no NUL", |c| *c != '\0'), min..=max);
             let words = ["${", "$${A}", "'\"", "\"\"\"\n'''", "\\u0041", "{room}"];
@@ -40,16 +40,16 @@ fn of_shape(shape: &Shape) -> BoxedStrategy<Toml> {
                 .prop_map(Toml::String)
                 .boxed()
         }
-        Shape::List { item, min, max } => vec(of_shape(item), *min..=(*max).min(3)).prop_map(Toml::Array).boxed(),
-        Shape::Map { item, .. } => btree_map("[a-zA-Z][a-zA-Z0-9_-]{0,8}", of_shape(item), 0..3)
+        ValueShape::List { item, min, max } => vec(of_shape(item), *min..=(*max).min(3)).prop_map(Toml::Array).boxed(),
+        ValueShape::Map { item, .. } => btree_map("[a-zA-Z][a-zA-Z0-9_-]{0,8}", of_shape(item), 0..3)
             .prop_map(|table| Toml::Table(table.into_iter().collect()))
             .boxed(),
-        Shape::Section(fields) => of_fields(fields).prop_map(Toml::Table).boxed(),
+        ValueShape::Section(fields) => of_fields(fields).prop_map(Toml::Table).boxed(),
     }
 }
 
 /// Any table with these keys, of which those that may be absent sometimes are.
-fn of_fields(fields: &[Field]) -> BoxedStrategy<toml::Table> {
+fn of_fields(fields: &[KeyShape]) -> BoxedStrategy<toml::Table> {
     let mut table = Just(toml::Table::new()).boxed();
     for field in fields {
         let name = field.name.clone();

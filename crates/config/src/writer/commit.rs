@@ -13,11 +13,11 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-use crate::writer::seen::Seen;
+use crate::writer::snapshot::FileSnapshot;
 
 /// What has just been done. Whoever looks on learns at which points a process can end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CommitStep {
     /// The new text stands in a file of its own.
     Written,
     /// It is on the disk.
@@ -37,7 +37,7 @@ pub enum Step {
 }
 
 /// Is told of each step when it is done.
-pub type Witness<'a> = &'a mut dyn FnMut(Step);
+pub type StepObserver<'a> = &'a mut dyn FnMut(CommitStep);
 
 /// The text did not come into its place. The file is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -59,11 +59,11 @@ pub enum CommitError {
 }
 
 /// A text for a place.
-pub struct Order<'a> {
+pub struct CommitRequest<'a> {
     /// The file itself, not a link to it.
     pub target: &'a Path,
     /// What must stand there.
-    pub seen: &'a Seen,
+    pub seen: &'a FileSnapshot,
     /// What is to stand there.
     pub text: &'a str,
     /// What stood there is kept beside, under a name with this time; none: it goes.
@@ -74,35 +74,35 @@ pub struct Order<'a> {
 ///
 /// # Errors
 /// When it cannot be, or something else stands there. The file is then as it was.
-pub fn exchange(order: &Order<'_>, witness: Witness<'_>) -> Result<Option<PathBuf>, CommitError> {
-    let Order { target, seen, text, keep } = *order;
+pub fn exchange(order: &CommitRequest<'_>, witness: StepObserver<'_>) -> Result<Option<PathBuf>, CommitError> {
+    let CommitRequest { target, seen, text, keep } = *order;
     let file = written(target, text.as_bytes())?;
     if let Some(old) = fs::metadata(target).ok().filter(Metadata::is_file) {
         take_after(&file, &old)?;
     }
-    witness(Step::Written);
+    witness(CommitStep::Written);
     file.as_file().sync_all()?;
-    witness(Step::Synced);
-    if Seen::at(target)? != *seen {
+    witness(CommitStep::Synced);
+    if FileSnapshot::at(target)? != *seen {
         return Err(CommitError::Changed);
     }
-    witness(Step::Compared);
+    witness(CommitStep::Compared);
     // From here on a user's file may stand under this name: nothing deletes it by itself.
     let new = file.into_temp_path().keep().map_err(|error| error.error)?;
-    if *seen == Seen::Nothing {
+    if *seen == FileSnapshot::Nothing {
         begin(&new, target).inspect_err(|_| discard(&new))?;
-        witness(Step::Exchanged);
+        witness(CommitStep::Exchanged);
         settle(target, witness)?;
         return Ok(None);
     }
     swap(&new, target).inspect_err(|_| discard(&new))?;
-    witness(Step::Exchanged);
-    if Seen::at(&new)? != *seen {
+    witness(CommitStep::Exchanged);
+    if FileSnapshot::at(&new)? != *seen {
         take_back(&new, target, text, keep.unwrap_or_default())?;
-        witness(Step::TakenBack);
+        witness(CommitStep::TakenBack);
         return Err(CommitError::Changed);
     }
-    witness(Step::Confirmed);
+    witness(CommitStep::Confirmed);
     let kept = match keep {
         Some(now) => Some(set_aside(&new, target, now)?),
         None => {
@@ -110,7 +110,7 @@ pub fn exchange(order: &Order<'_>, witness: Witness<'_>) -> Result<Option<PathBu
             None
         }
     };
-    witness(Step::Kept);
+    witness(CommitStep::Kept);
     settle(target, witness)?;
     Ok(kept)
 }
@@ -119,13 +119,13 @@ pub fn exchange(order: &Order<'_>, witness: Witness<'_>) -> Result<Option<PathBu
 ///
 /// # Errors
 /// When that cannot be. The file is then as it was.
-pub fn put(target: &Path, bytes: &[u8], witness: Witness<'_>) -> io::Result<()> {
+pub fn put(target: &Path, bytes: &[u8], witness: StepObserver<'_>) -> io::Result<()> {
     let file = written(target, bytes)?;
-    witness(Step::Written);
+    witness(CommitStep::Written);
     file.as_file().sync_all()?;
-    witness(Step::Synced);
+    witness(CommitStep::Synced);
     file.persist(target).map_err(|error| error.error)?;
-    witness(Step::Exchanged);
+    witness(CommitStep::Exchanged);
     settle(target, witness)
 }
 
@@ -136,18 +136,18 @@ pub fn put(target: &Path, bytes: &[u8], witness: Witness<'_>) -> io::Result<()> 
 /// When the folder cannot be read or changed.
 pub fn tidy(target: &Path, now: Timestamp) -> io::Result<()> {
     let prefix = prefix(target);
-    let current = Seen::at(target)?;
+    let current = FileSnapshot::at(target)?;
     for entry in fs::read_dir(folder(target))? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if !name.starts_with(&prefix) || !name.ends_with(SUFFIX) {
             continue;
         }
-        let left = Seen::at(&entry.path())?;
+        let left = FileSnapshot::at(&entry.path())?;
         let is_something = match &left {
-            Seen::File(bytes) => !bytes.is_empty() && left != current,
-            Seen::NoFile | Seen::Closed => true,
-            Seen::Nothing => false,
+            FileSnapshot::File(bytes) => !bytes.is_empty() && left != current,
+            FileSnapshot::NoFile | FileSnapshot::Closed => true,
+            FileSnapshot::Nothing => false,
         };
         if is_something {
             set_aside(&entry.path(), target, now)?;
@@ -261,7 +261,7 @@ fn take_back(new: &Path, target: &Path, text: &str, now: Timestamp) -> Result<()
         set_aside(new, target, now)?;
         return Err(error);
     }
-    if Seen::at(new)? == Seen::File(text.as_bytes().to_vec()) {
+    if FileSnapshot::at(new)? == FileSnapshot::File(text.as_bytes().to_vec()) {
         fs::remove_file(new)?;
     } else {
         set_aside(new, target, now)?;
@@ -296,8 +296,8 @@ fn discard(new: &Path) {
 }
 
 /// The new names are on the disk.
-fn settle(target: &Path, witness: Witness<'_>) -> io::Result<()> {
+fn settle(target: &Path, witness: StepObserver<'_>) -> io::Result<()> {
     File::open(folder(target))?.sync_all()?;
-    witness(Step::Settled);
+    witness(CommitStep::Settled);
     Ok(())
 }

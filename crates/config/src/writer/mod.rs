@@ -6,7 +6,7 @@
 //! Start at [`Writer`].
 
 pub mod commit;
-pub mod seen;
+pub mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -21,12 +21,12 @@ use jiff::Timestamp;
 use crate::Config;
 use crate::change::{self, Edit, Secrets};
 use crate::edit::EditError;
-use crate::entrusted;
 use crate::environment::Environment;
+use crate::key_destinations;
 use crate::load;
 use crate::problem::{Finding, Problems};
-use crate::writer::commit::{CommitError, Order, Witness};
-use crate::writer::seen::Seen;
+use crate::writer::commit::{CommitError, CommitRequest, StepObserver};
+use crate::writer::snapshot::FileSnapshot;
 use hob_core::domain::secret::Secret;
 
 /// How often a change is made anew that somebody else came before.
@@ -84,13 +84,13 @@ impl WriteError {
 
 /// A change that can be made, and what it was made from.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    seen: Seen,
+pub struct PlannedChange {
+    seen: FileSnapshot,
     text: Secret,
     told: Vec<String>,
 }
 
-impl Plan {
+impl PlannedChange {
     /// The whole file after it. It may hold keys.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -105,20 +105,20 @@ impl Plan {
 }
 
 /// What is looked at beyond the config's own checks, by rooms that it knows nothing of.
-pub type Beyond = fn(&Config) -> Vec<Finding>;
+pub type ExtraCheck = fn(&Config) -> Vec<Finding>;
 
 /// Writes one config file.
 #[derive(Debug, Clone)]
 pub struct Writer {
     file: PathBuf,
     environment: Environment,
-    beyond: Beyond,
+    beyond: ExtraCheck,
 }
 
 impl Writer {
     /// For this file, which need not be there yet. `environment` is what its `${NAME}` stand for.
     #[must_use]
-    pub fn new(file: PathBuf, environment: Environment, beyond: Beyond) -> Self {
+    pub fn new(file: PathBuf, environment: Environment, beyond: ExtraCheck) -> Self {
         Self { file, environment, beyond }
     }
 
@@ -132,9 +132,9 @@ impl Writer {
     ///
     /// # Errors
     /// When the system cannot say.
-    pub fn look(&self) -> Result<Seen, WriteError> {
+    pub fn look(&self) -> Result<FileSnapshot, WriteError> {
         let at = |source| WriteError::Unreadable { path: self.file.clone(), source };
-        Seen::at(&seen::behind(&self.file).map_err(at)?).map_err(at)
+        FileSnapshot::at(&snapshot::behind(&self.file).map_err(at)?).map_err(at)
     }
 
     /// Its text; none where there is no file.
@@ -149,27 +149,27 @@ impl Writer {
     ///
     /// # Errors
     /// When one cannot be made, or the check would refuse what comes of it.
-    pub fn plan(&self, edits: &[Edit], secrets: Secrets) -> Result<Plan, WriteError> {
+    pub fn plan(&self, edits: &[Edit], secrets: Secrets) -> Result<PlannedChange, WriteError> {
         let seen = self.look()?;
         let before = self.text_of(&seen)?.unwrap_or_default();
         let (text, told) = change::apply(&before, edits, secrets)?;
         self.check(&text).map_err(EditError::Refused)?;
         // Who enters keys by hand says where they go.
         if secrets == Secrets::Refused
-            && let Some(key) = entrusted::strayed(&before, &text, edits, &self.environment)
+            && let Some(key) = key_destinations::strayed(&before, &text, edits, &self.environment)
         {
             return Err(EditError::Strays { key }.into());
         }
-        Ok(Plan { seen, text: Secret::new(text), told })
+        Ok(PlannedChange { seen, text: Secret::new(text), told })
     }
 
     /// Writes what was planned, if the file is still what it was planned from.
     ///
     /// # Errors
     /// When it is not, or cannot be written. Nothing was changed then.
-    pub fn commit(&self, plan: &Plan, now: Timestamp) -> Result<(), WriteError> {
+    pub fn commit(&self, plan: &PlannedChange, now: Timestamp) -> Result<(), WriteError> {
         let (target, _lock) = self.locked(&plan.seen, now)?;
-        let order = Order { target: &target, seen: &plan.seen, text: plan.text(), keep: None };
+        let order = CommitRequest { target: &target, seen: &plan.seen, text: plan.text(), keep: None };
         self.exchange(&order, &mut |_| {}).map(|_| ())
     }
 
@@ -177,7 +177,7 @@ impl Writer {
     ///
     /// # Errors
     /// When an edit cannot be made, the check refuses what comes of it, or it cannot be written.
-    pub fn change(&self, edits: &[Edit], secrets: Secrets, now: Timestamp) -> Result<Plan, WriteError> {
+    pub fn change(&self, edits: &[Edit], secrets: Secrets, now: Timestamp) -> Result<PlannedChange, WriteError> {
         let mut tries = 1;
         loop {
             let plan = self.plan(edits, secrets)?;
@@ -192,21 +192,21 @@ impl Writer {
     ///
     /// # Errors
     /// When the check refuses it, something else stands there by now, or it cannot be written. Nothing was changed then.
-    pub fn replace(&self, seen: &Seen, text: &str, now: Timestamp) -> Result<Option<PathBuf>, WriteError> {
+    pub fn replace(&self, seen: &FileSnapshot, text: &str, now: Timestamp) -> Result<Option<PathBuf>, WriteError> {
         self.replace_before(seen, text, now, &mut |_| {})
     }
 
     /// The same, with somebody who looks on.
     fn replace_before(
         &self,
-        seen: &Seen,
+        seen: &FileSnapshot,
         text: &str,
         now: Timestamp,
-        witness: Witness<'_>,
+        witness: StepObserver<'_>,
     ) -> Result<Option<PathBuf>, WriteError> {
         self.check(text).map_err(EditError::Refused)?;
         let (target, _lock) = self.locked(seen, now)?;
-        self.exchange(&Order { target: &target, seen, text, keep: Some(now) }, witness)
+        self.exchange(&CommitRequest { target: &target, seen, text, keep: Some(now) }, witness)
     }
 
     /// Whether Hob would start with this text.
@@ -218,23 +218,23 @@ impl Writer {
         loaded.problems((self.beyond)(&loaded.config)).map_or(Ok(()), Err)
     }
 
-    fn text_of(&self, seen: &Seen) -> Result<Option<String>, WriteError> {
+    fn text_of(&self, seen: &FileSnapshot) -> Result<Option<String>, WriteError> {
         match (seen, seen.text()) {
-            (Seen::Nothing, _) => Ok(None),
+            (FileSnapshot::Nothing, _) => Ok(None),
             (_, Some(text)) if text.len() as u64 <= load::FILE_BYTES_MAX => Ok(Some(text.to_owned())),
             _ => Err(WriteError::Unusable { path: self.file.clone(), why: seen.told() }),
         }
     }
 
-    fn exchange(&self, order: &Order<'_>, witness: Witness<'_>) -> Result<Option<PathBuf>, WriteError> {
+    fn exchange(&self, order: &CommitRequest<'_>, witness: StepObserver<'_>) -> Result<Option<PathBuf>, WriteError> {
         commit::exchange(order, witness).map_err(|source| WriteError::Unwritable { path: self.file.clone(), source })
     }
 
     /// The file to be written, in a tidy folder, and its lock.
-    fn locked(&self, seen: &Seen, now: Timestamp) -> Result<(PathBuf, File), WriteError> {
+    fn locked(&self, seen: &FileSnapshot, now: Timestamp) -> Result<(PathBuf, File), WriteError> {
         let io = |source: io::Error| WriteError::Unwritable { path: self.file.clone(), source: source.into() };
-        let target = seen::behind(&self.file).map_err(io)?;
-        if *seen == Seen::Nothing {
+        let target = snapshot::behind(&self.file).map_err(io)?;
+        if *seen == FileSnapshot::Nothing {
             // A folder that has to be made is for this user only.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(commit::folder(&target)).map_err(io)?;
         }

@@ -6,17 +6,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use tempfile::TempDir;
 
 use super::*;
-use crate::writer::commit::Step;
+use crate::writer::commit::CommitStep;
 
 const OLD: &str = "# Ours.\n[agent]\niterations_max = 7 # enough\n";
 const NEW: &str = "# Ours.\n[agent]\niterations_max = 9 # enough\n";
 const MINE: &str = "# Mine.\n[agent]\niterations_max = 8\n";
 
-struct Desk {
+struct Harness {
     dir: TempDir,
 }
 
-impl Desk {
+impl Harness {
     fn new(text: &str) -> Self {
         let desk = Self { dir: tempfile::tempdir().unwrap() };
         fs::write(desk.file(), text).unwrap();
@@ -60,12 +60,12 @@ fn now() -> Timestamp {
 
 fn write(
     writer: &Writer,
-    plan: &Plan,
+    plan: &PlannedChange,
     keep: Option<Timestamp>,
-    witness: Witness<'_>,
+    witness: StepObserver<'_>,
 ) -> Result<Option<PathBuf>, WriteError> {
     let (target, _lock) = writer.locked(&plan.seen, now())?;
-    writer.exchange(&Order { target: &target, seen: &plan.seen, text: plan.text(), keep }, witness)
+    writer.exchange(&CommitRequest { target: &target, seen: &plan.seen, text: plan.text(), keep }, witness)
 }
 
 fn nine() -> [Edit; 1] {
@@ -75,14 +75,21 @@ fn nine() -> [Edit; 1] {
 #[test]
 fn n7_a_writer_that_ends_at_any_step_leaves_the_whole_old_or_the_whole_new_file() {
     for keep in [None, Some(now())] {
-        let desk = Desk::new(OLD);
+        let desk = Harness::new(OLD);
         let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
         let mut left = Vec::new();
-        let mut witness = |step: Step| left.push((step, desk.as_it_is()));
+        let mut witness = |step: CommitStep| left.push((step, desk.as_it_is()));
         write(&desk.writer(), &plan, keep, &mut witness).unwrap();
-        let steps: Vec<Step> = left.iter().map(|(step, _)| *step).collect();
-        let expected =
-            [Step::Written, Step::Synced, Step::Compared, Step::Exchanged, Step::Confirmed, Step::Kept, Step::Settled];
+        let steps: Vec<CommitStep> = left.iter().map(|(step, _)| *step).collect();
+        let expected = [
+            CommitStep::Written,
+            CommitStep::Synced,
+            CommitStep::Compared,
+            CommitStep::Exchanged,
+            CommitStep::Confirmed,
+            CommitStep::Kept,
+            CommitStep::Settled,
+        ];
         assert_eq!(steps, expected);
         for (step, left) in left {
             let is_new = expected.iter().position(|known| *known == step).unwrap() >= 3;
@@ -92,7 +99,7 @@ fn n7_a_writer_that_ends_at_any_step_leaves_the_whole_old_or_the_whole_new_file(
             assert_eq!(left.text(), NEW, "{step:?}");
             assert!(left.names().iter().all(|name| !name.ends_with(".new")), "{step:?}: {:?}", left.names());
             let kept = left.dir.path().join("config.toml.rejected-20261121T204150Z");
-            if is_new && (keep.is_some() || step == Step::Exchanged || step == Step::Confirmed) {
+            if is_new && (keep.is_some() || step == CommitStep::Exchanged || step == CommitStep::Confirmed) {
                 assert_eq!(fs::read_to_string(kept).unwrap(), OLD, "{step:?}");
             }
         }
@@ -108,17 +115,24 @@ fn n7_an_edit_in_the_middle_of_a_change_is_never_lost() {
     };
     let editors: [&dyn Fn(&Path); 2] = [&in_place, &by_name];
     for editor in editors {
-        for at in [Step::Written, Step::Synced, Step::Compared, Step::Exchanged, Step::Kept, Step::Settled] {
-            let desk = Desk::new(OLD);
+        for at in [
+            CommitStep::Written,
+            CommitStep::Synced,
+            CommitStep::Compared,
+            CommitStep::Exchanged,
+            CommitStep::Kept,
+            CommitStep::Settled,
+        ] {
+            let desk = Harness::new(OLD);
             let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
-            let mut witness = |step: Step| {
+            let mut witness = |step: CommitStep| {
                 if step == at {
                     editor(&desk.file())
                 }
             };
             let done = write(&desk.writer(), &plan, None, &mut witness);
             assert_eq!(desk.text(), MINE, "{at:?}");
-            let is_before = matches!(at, Step::Written | Step::Synced | Step::Compared);
+            let is_before = matches!(at, CommitStep::Written | CommitStep::Synced | CommitStep::Compared);
             assert_eq!(done.err().map(|error| error.is_change()), is_before.then_some(true), "{at:?}");
             assert_eq!(desk.names(), ["config.toml"], "{at:?}");
         }
@@ -127,12 +141,12 @@ fn n7_an_edit_in_the_middle_of_a_change_is_never_lost() {
 
 #[test]
 fn n7_two_edits_within_one_change_are_both_kept() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
     // One just before the exchange, and one in the moment before it is taken back.
-    let mut witness = |step: Step| match step {
-        Step::Compared => fs::write(desk.file(), MINE).unwrap(),
-        Step::Exchanged => fs::write(desk.file(), "# Newer.\n").unwrap(),
+    let mut witness = |step: CommitStep| match step {
+        CommitStep::Compared => fs::write(desk.file(), MINE).unwrap(),
+        CommitStep::Exchanged => fs::write(desk.file(), "# Newer.\n").unwrap(),
         _ => {}
     };
     let done = write(&desk.writer(), &plan, None, &mut witness);
@@ -145,7 +159,7 @@ fn n7_two_edits_within_one_change_are_both_kept() {
 
 #[test]
 fn n7_what_was_planned_from_another_text_is_refused() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     let plan = desk.writer().plan(&nine(), Secrets::Refused).unwrap();
     assert_eq!(plan.told(), "agent.iterations_max: 7 # enough → 9");
     fs::write(desk.file(), MINE).unwrap();
@@ -167,7 +181,7 @@ fn n7_what_was_planned_from_another_text_is_refused() {
 
 #[test]
 fn n7_writers_beside_each_other_lose_nothing() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     let write = |writer: usize, number: usize| {
         let edit = [Edit::set(&format!("aliases.w{writer}n{number}"), "\"openai/gpt-5-mini\"")];
         // Whoever came too late too often asks again.
@@ -188,7 +202,7 @@ fn n7_writers_beside_each_other_lose_nothing() {
 
 #[test]
 fn mode_and_links_stay_and_a_new_file_is_for_its_user() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     fs::set_permissions(desk.file(), fs::Permissions::from_mode(0o640)).unwrap();
     let (link, dangling) = (desk.dir.path().join("link.toml"), desk.dir.path().join("dangling.toml"));
     symlink("config.toml", &link).unwrap();
@@ -207,7 +221,7 @@ fn mode_and_links_stay_and_a_new_file_is_for_its_user() {
 
 #[test]
 fn the_owner_stays() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     if std::os::unix::fs::chown(desk.file(), Some(4321), Some(4321)).is_err() {
         // Only root gives files away; for others there is nothing to keep.
         return;
@@ -220,7 +234,7 @@ fn the_owner_stays() {
 #[test]
 fn n7_whatever_stands_in_the_place_is_kept_when_a_text_replaces_it() {
     for what in ["latin1", "folder", "nothing", "huge"] {
-        let desk = Desk::new(OLD);
+        let desk = Harness::new(OLD);
         let file = desk.file();
         fs::remove_file(&file).unwrap();
         match what {
@@ -244,7 +258,7 @@ fn n7_whatever_stands_in_the_place_is_kept_when_a_text_replaces_it() {
 
 #[test]
 fn what_the_check_refuses_is_not_written() {
-    let desk = Desk::new(OLD);
+    let desk = Harness::new(OLD);
     let refused = |key: &str, value: &str| {
         let edits = [Edit::set(key, value)];
         let error = desk.writer().change(&edits, Secrets::Refused, now()).unwrap_err();
@@ -264,7 +278,7 @@ fn what_the_check_refuses_is_not_written() {
 
 #[test]
 fn n6_what_is_said_in_a_chat_sends_no_key_elsewhere() {
-    let desk = Desk::new(
+    let desk = Harness::new(
         "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
     );
     let before = desk.text();

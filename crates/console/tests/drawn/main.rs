@@ -12,13 +12,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hob_console::interact::interact;
 use hob_console::screen::Console;
-use hob_console::terminal::{Look, Terminal};
+use hob_console::terminal::{Terminal, TerminalTraits};
 use hob_console::{Ports, local};
 use hob_core::domain::capabilities::Capabilities;
-use hob_core::domain::channel::{Accepted, Channel as _, Ended, Intake, IntakeError, Progress};
+use hob_core::domain::channel::{Channel as _, IdleReason, Intake, IntakeError, Progress, UpdateOutcome};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::ids::{OutboxId, RunId};
-use hob_core::domain::inbound::{ChannelKind, Cursor, Happening, Inbound};
+use hob_core::domain::inbound::{ChannelKind, Cursor, Inbound, InboundEvent};
 use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::render::render;
@@ -101,8 +101,8 @@ struct House(Arc<Console<io::Stdout>>);
 
 #[async_trait]
 impl Intake for House {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
-        let Happening::Posted { text } = inbound.happening else { return Ok(Accepted::Ignored) };
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
+        let InboundEvent::Posted { text } = inbound.happening else { return Ok(UpdateOutcome::Ignored) };
         let number: u64 = text.split_whitespace().next().unwrap().parse().unwrap();
         let run = RunId(i64::try_from(number).unwrap());
         let place = outgoing(None, "").destination;
@@ -117,9 +117,9 @@ impl Intake for House {
             tokio::task::yield_now().await;
         }
         self.0.deliver(&outgoing(Some(run), &answer(number))).await.unwrap();
-        show(Progress::Idle(Ended::Done));
+        show(Progress::Idle(IdleReason::Done));
         self.0.deliver(&outgoing(None, &format!("{END} {number})"))).await.unwrap();
-        Ok(Accepted::Committed)
+        Ok(UpdateOutcome::Committed)
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
@@ -154,7 +154,7 @@ async fn inner() {
     let [columns, rows, look] = size.split(' ').collect::<Vec<_>>().try_into().unwrap();
     stty(&["cols", columns, "rows", rows]);
     let data = tempfile::tempdir().unwrap();
-    let look = Look { styles: look == "styled", is_dumb: look == "dumb", reflows: false };
+    let look = TerminalTraits { styles: look == "styled", is_dumb: look == "dumb", reflows: false };
     let (terminal, page) = Terminal::open(data.path(), vec!["status".to_owned()], look).unwrap();
     let console = Arc::new(Console::terminal(page));
     let intake = Arc::new(House(Arc::clone(&console)));

@@ -11,12 +11,12 @@ use crate::domain::capabilities::Capabilities;
 use crate::domain::health::ChannelHealth;
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, Conversation, Cursor, Inbound};
-use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use crate::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use crate::domain::secret::Secret;
 
 /// What became of an update that a channel handed in. In each case the platform may now be told that Hob has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accepted {
+pub enum UpdateOutcome {
     /// Stored, with all that follows from it; it will be answered.
     Committed,
     /// Stored before: the platform delivered it again.
@@ -34,7 +34,7 @@ pub struct IntakeError(pub String);
 #[async_trait]
 pub trait Intake: Send + Sync {
     /// Commits the update. Only after `Ok` may the channel acknowledge it to the platform.
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError>;
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError>;
 
     /// How far an account has come, by list: from there on it catches up.
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError>;
@@ -70,7 +70,7 @@ pub struct FetchError(pub String);
 /// Why an account cannot be used, in words for whoever runs Hob: what the platform says, and what to do. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unusable(pub String);
+pub struct AccountError(pub String);
 
 /// A sign of life from a run; best effort, never queued, never stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,13 +87,13 @@ pub enum Progress {
     /// The run stands still until somebody here says something.
     Waiting,
     /// Nobody is at work on it any more.
-    Idle(Ended),
+    Idle(IdleReason),
 }
 
 /// How it came that nobody is at work on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum IdleReason {
     /// It is answered.
     Done,
     /// It failed, and says so.
@@ -106,7 +106,7 @@ pub enum Ended {
 
 /// What becomes of a message, as a sign under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mood {
+pub enum MessageReaction {
     /// It is taken in, and waits its turn.
     Seen,
     /// It is being worked on.
@@ -123,11 +123,11 @@ pub enum Mood {
 
 /// Something small that a platform shows beside messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum PresenceSignal {
     /// Hob types, for the few seconds that the platform shows it.
     Typing,
     /// This becomes of the message that `reply_to` names. It takes the place of the one before.
-    Mood(Mood),
+    Mood(MessageReaction),
 }
 
 /// A platform's delivery side, as the outbox and the signs see it: no conversation logic, only the platform's calls.
@@ -147,7 +147,7 @@ pub trait Channel: Send + Sync {
 
     /// Posts a message that still grows, or changes it. Best effort; nothing rests on it. Only where
     /// [`Feature::Edits`](crate::domain::capabilities::Feature::Edits) is.
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         let _unused = draft;
         Err(DeliveryError::Refused { why: "nothing can be changed here".to_owned() })
     }
@@ -159,7 +159,7 @@ pub trait Channel: Send + Sync {
     }
 
     /// Shows a sign; best effort. The caller keeps to one at a time for a conversation.
-    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    async fn sign(&self, place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
         let _unused = (place, sign);
         Ok(())
     }
@@ -188,7 +188,7 @@ pub trait Adapter: Channel {
 
     /// Asks the platform whether the account can be used, and gives who Hob is there. It neither receives nor sends, so that it
     /// can be asked beside a Hob at work.
-    async fn check(&self) -> Result<String, Unusable>;
+    async fn check(&self) -> Result<String, AccountError>;
 
     /// Where the platform's own calls go; none: it is asked, or keeps a connection.
     fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {

@@ -11,7 +11,7 @@ use crate::domain::inbound::ChannelKind;
 
 /// What can be in a bad state by itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum SystemPart {
     /// The config file as a whole: what runs is not what stands in it.
     Config,
     /// What is kept of good configs: it cannot be written.
@@ -39,7 +39,7 @@ pub enum Part {
     Backup,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for SystemPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config => f.write_str("config"),
@@ -74,7 +74,7 @@ impl fmt::Display for Trouble {
 
 /// All troubles of this process; whoever has a clone sees and tells the same.
 #[derive(Debug, Clone)]
-pub struct Conditions(Arc<watch::Sender<BTreeMap<Part, Trouble>>>);
+pub struct Conditions(Arc<watch::Sender<BTreeMap<SystemPart, Trouble>>>);
 
 impl Default for Conditions {
     fn default() -> Self {
@@ -84,7 +84,7 @@ impl Default for Conditions {
 
 impl Conditions {
     /// A part is in trouble; gives whether that is news. The same trouble told again keeps its beginning.
-    pub fn tell(&self, part: Part, trouble: Trouble) -> bool {
+    pub fn tell(&self, part: SystemPart, trouble: Trouble) -> bool {
         self.0.send_if_modified(|all| match all.get_mut(&part) {
             Some(known) if known.what == trouble.what && known.fix == trouble.fix => false,
             Some(known) => {
@@ -99,7 +99,7 @@ impl Conditions {
     }
 
     /// A part works again; gives what had been wrong.
-    pub fn mend(&self, part: &Part) -> Option<Trouble> {
+    pub fn mend(&self, part: &SystemPart) -> Option<Trouble> {
         let mut gone = None;
         self.0.send_if_modified(|all| {
             gone = all.remove(part);
@@ -110,19 +110,19 @@ impl Conditions {
 
     /// Everything that is wrong now.
     #[must_use]
-    pub fn all(&self) -> BTreeMap<Part, Trouble> {
+    pub fn all(&self) -> BTreeMap<SystemPart, Trouble> {
         self.0.borrow().clone()
     }
 
     /// Whether a part is in trouble now.
     #[must_use]
-    pub fn has(&self, part: &Part) -> bool {
+    pub fn has(&self, part: &SystemPart) -> bool {
         self.0.borrow().contains_key(part)
     }
 
     /// Hears of every change from now on.
     #[must_use]
-    pub fn subscribe(&self) -> watch::Receiver<BTreeMap<Part, Trouble>> {
+    pub fn subscribe(&self) -> watch::Receiver<BTreeMap<SystemPart, Trouble>> {
         self.0.subscribe()
     }
 }
@@ -140,15 +140,15 @@ mod tests {
     fn n9_a_trouble_is_news_once_keeps_its_beginning_and_ends() {
         let conditions = Conditions::default();
         let mut heard = conditions.subscribe();
-        assert!(conditions.tell(Part::Disk, trouble(1, "9 MB left")));
-        assert!(!conditions.tell(Part::Disk, trouble(5, "9 MB left")));
-        assert_eq!((conditions.has(&Part::Disk), conditions.has(&Part::Model)), (true, false));
-        assert!(conditions.tell(Part::Disk, trouble(7, "5 MB left")));
-        assert_eq!(conditions.all()[&Part::Disk], trouble(1, "5 MB left"));
+        assert!(conditions.tell(SystemPart::Disk, trouble(1, "9 MB left")));
+        assert!(!conditions.tell(SystemPart::Disk, trouble(5, "9 MB left")));
+        assert_eq!((conditions.has(&SystemPart::Disk), conditions.has(&SystemPart::Model)), (true, false));
+        assert!(conditions.tell(SystemPart::Disk, trouble(7, "5 MB left")));
+        assert_eq!(conditions.all()[&SystemPart::Disk], trouble(1, "5 MB left"));
         assert!(heard.has_changed().unwrap());
         heard.mark_unchanged();
-        assert_eq!(conditions.mend(&Part::Disk), Some(trouble(1, "5 MB left")));
-        assert_eq!(conditions.mend(&Part::Disk), None);
+        assert_eq!(conditions.mend(&SystemPart::Disk), Some(trouble(1, "5 MB left")));
+        assert_eq!(conditions.mend(&SystemPart::Disk), None);
         assert!(heard.has_changed().unwrap());
         assert!(conditions.all().is_empty());
     }

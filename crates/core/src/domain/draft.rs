@@ -14,7 +14,7 @@ pub enum DraftUse {
 
 /// What has been changed in a run's copy of the workspace and is not kept yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Draft {
+pub struct WorkspaceDraft {
     /// Which of the run's drafts it is: the number goes up with each one that was settled.
     pub number: u32,
     /// SHA-256 over all changes: a yes covers exactly these.

@@ -143,7 +143,7 @@ pub struct Sender {
 /// What happened on the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Happening {
+pub enum InboundEvent {
     /// A new message.
     Posted {
         /// Its text.
@@ -173,33 +173,33 @@ pub struct Inbound {
     /// Who.
     pub sender: Sender,
     /// What.
-    pub happening: Happening,
+    pub happening: InboundEvent,
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,
     /// The files that came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// How it was said.
-    #[serde(default, skip_serializing_if = "Circumstances::is_ordinary")]
-    pub circumstances: Circumstances,
+    #[serde(default, skip_serializing_if = "MessageMetadata::is_ordinary")]
+    pub circumstances: MessageMetadata,
 }
 
 /// What else a platform tells of a message. The default is a message of one's own, said to Hob by somebody who is
 /// certainly who they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Circumstances {
+pub struct MessageMetadata {
     /// Whether it is said to Hob.
     pub audience: Audience,
     /// How sure it is who said it.
-    pub proof: Proof,
+    pub proof: SenderProof,
     /// Whose words these are, where the sender only hands them on: what is forwarded is nobody's own word.
     pub forwarded_from: Option<String>,
     /// It was spoken: its attachment is a recording that the platform made of somebody's voice. Whose it is,
     /// `forwarded_from` tells.
-    pub spoken: Option<Recorded>,
+    pub spoken: Option<VoiceRecording>,
     /// What it answers, as far as the platform shows that.
-    pub quoted: Option<Quoted>,
+    pub quoted: Option<QuotedMessage>,
     /// The server (Discord's) or workspace (Slack's) that the conversation is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -210,7 +210,7 @@ pub struct Circumstances {
     pub cursor: Option<Cursor>,
 }
 
-impl Circumstances {
+impl MessageMetadata {
     /// Is there nothing to tell?
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
@@ -232,7 +232,7 @@ pub enum Audience {
 /// How sure it is that a sender is who they seem to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Proof {
+pub enum SenderProof {
     /// The platform vouches for them.
     #[default]
     Platform,
@@ -245,14 +245,14 @@ pub enum Proof {
 
 /// A recording of a voice, as the platform tells of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct VoiceRecording {
     /// How long it is.
     pub seconds: Option<u32>,
 }
 
 /// A message that another one answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quoted {
+pub struct QuotedMessage {
     /// Who said it.
     pub author: String,
     /// What, cut to what is worth repeating.

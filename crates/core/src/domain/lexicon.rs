@@ -7,7 +7,7 @@
 
 use jiff::civil::Weekday;
 
-pub mod said;
+pub mod earlier_answers;
 
 /// The months: in English, short, and in German.
 pub const MONTHS: [&[&str]; 12] = [

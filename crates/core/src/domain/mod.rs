@@ -4,19 +4,20 @@
 //! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
 
 pub mod agents;
-pub mod around;
+pub mod backoff;
 pub mod capabilities;
 pub mod channel;
 pub mod clock;
 pub mod condition;
-pub mod config_standing;
+pub mod config_status;
 pub mod draft;
+pub mod email_envelope;
 pub mod health;
 pub mod ids;
 pub mod inbound;
-pub mod letter;
 pub mod lexicon;
 pub mod memory;
+pub mod message_context;
 pub mod money;
 #[cfg(any(test, feature = "testkit"))]
 pub mod mutation;
@@ -34,4 +35,3 @@ pub mod space;
 pub mod tool_class;
 pub mod tools;
 pub mod upkeep;
-pub mod waits;

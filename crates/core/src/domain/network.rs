@@ -26,14 +26,14 @@ pub enum NamedHost {
 /// It names no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is no host and no range of addresses")]
-pub struct NoPlace;
+pub struct PlaceParseError;
 
 impl NamedPlace {
     /// The place that this text names.
     ///
     /// # Errors
     /// When it names none.
-    pub fn parse(text: &str) -> Result<Self, NoPlace> {
+    pub fn parse(text: &str) -> Result<Self, PlaceParseError> {
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         if let Ok(range) = bare.parse::<IpNet>() {
             return Ok(Self { host: NamedHost::Range(range.trunc()), port: None });
@@ -44,27 +44,27 @@ impl NamedPlace {
         if let Some((range, port)) = text.rsplit_once(':')
             && let Ok(range) = range.parse::<IpNet>()
         {
-            let port = Some(port.parse().map_err(|_no_number| NoPlace)?);
+            let port = Some(port.parse().map_err(|_no_number| PlaceParseError)?);
             return Ok(Self { host: NamedHost::Range(range.trunc()), port });
         }
         Self::of_authority(text)
     }
 
     /// As a URL's authority is read: its rules for names and for odd spellings of addresses hold here too.
-    fn of_authority(text: &str) -> Result<Self, NoPlace> {
+    fn of_authority(text: &str) -> Result<Self, PlaceParseError> {
         if text.contains(['/', '?', '#', '@', '\\', '%']) || text.chars().any(char::is_whitespace) {
-            return Err(NoPlace);
+            return Err(PlaceParseError);
         }
         // A scheme whose usual port nobody names, so that every port that is named is seen.
-        let url = url::Url::parse(&format!("wss://{text}/")).map_err(|_no_host| NoPlace)?;
+        let url = url::Url::parse(&format!("wss://{text}/")).map_err(|_no_host| PlaceParseError)?;
         let named = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let port = url.port().or(named);
-        let host = match url.host().ok_or(NoPlace)? {
+        let host = match url.host().ok_or(PlaceParseError)? {
             url::Host::Domain(name) => NamedHost::Name(name.trim_end_matches('.').to_owned()),
             url::Host::Ipv4(address) => NamedHost::Range(IpAddr::V4(address).into()),
             url::Host::Ipv6(address) => {
                 let inside = text.split_once(']').and_then(|(_, port)| port.strip_prefix(':'));
-                let port = inside.map(str::parse).transpose().map_err(|_no_number| NoPlace)?;
+                let port = inside.map(str::parse).transpose().map_err(|_no_number| PlaceParseError)?;
                 return Ok(Self { host: NamedHost::Range(IpAddr::V6(address).into()), port });
             }
         };
@@ -113,7 +113,7 @@ mod tests {
         }
         for text in ["", "http://nas.local", "nas.local/x", "a b", "user@nas.local", "nas:70000", "10.0.0.0/33", "[::1"]
         {
-            assert_eq!(NamedPlace::parse(text), Err(NoPlace), "{text}");
+            assert_eq!(NamedPlace::parse(text), Err(PlaceParseError), "{text}");
         }
     }
 }

@@ -43,20 +43,20 @@ pub struct Outgoing {
     /// The same in the platform's markup; what the platform refuses goes out as `text`. None: it has none.
     pub markup: Option<String>,
     /// The message that this one is to replace, where the platform can do that.
-    pub replaces: Option<Replaces>,
+    pub replaces: Option<MessageReplacement>,
     /// What the channel said it needs to answer, with the message that this answers, or with the last one that came.
     pub envelope: Option<String>,
     /// Buttons under it. The text has them too, by number, for whoever cannot press.
     pub choices: Vec<Choice>,
     /// The file that goes out; the text stands under it.
-    pub file: Option<Enclosed>,
+    pub file: Option<OutgoingFile>,
     /// An earlier attempt may have reached the platform: the channel verifies where it can, else marks this one.
     pub may_repeat: bool,
 }
 
 /// An earlier message that takes another form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaces {
+pub struct MessageReplacement {
     /// The platform's id of it.
     pub external_id: String,
     /// Whether the words go out as a message of their own if it is gone or cannot be changed; if not, they are done without.
@@ -65,7 +65,7 @@ pub struct Replaces {
 
 /// A message that still grows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct DraftMessage {
     /// Where.
     pub destination: Destination,
     /// The platform's id of it, once it is posted.
@@ -78,7 +78,7 @@ pub struct Draft {
 
 /// A file on its way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Enclosed {
+pub struct OutgoingFile {
     /// Its record.
     pub id: FileId,
     /// Its name.
@@ -95,7 +95,7 @@ pub struct Enclosed {
 
 /// What a tool wants delivered. It is stored with the run for years.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivery {
+pub struct DeliveryRequest {
     /// Where to; none: the conversation that the run belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Conversation>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A call that is intended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct PlannedCall {
     /// The tool.
     pub tool: String,
     /// Those of its arguments that only say something; all others steer it.
@@ -15,41 +15,41 @@ pub struct Step {
     pub content: Vec<String>,
     /// What is known of its arguments, each by its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arguments: Vec<Planned>,
+    pub arguments: Vec<PlannedArgument>,
 }
 
 /// An argument of an intended call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planned {
+pub struct PlannedArgument {
     /// Its name.
     pub name: String,
     /// What it will be.
     #[serde(flatten)]
-    pub value: Intended,
+    pub value: PlannedValue,
 }
 
 /// What an argument will be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Intended {
+pub enum PlannedValue {
     /// This value, as it was written.
     Is {
         /// The JSON.
         written: String,
         /// Who has said it; none: nobody who counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        whence: Option<Whence>,
+        whence: Option<ValueSource>,
     },
     /// What will be found there, in the model's words.
     From(String),
     /// What this call will find, if that is one thing alone.
-    Found(Box<Step>),
+    Found(Box<PlannedCall>),
 }
 
 /// Where a value comes from that may steer a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whence {
+pub enum ValueSource {
     /// The person's own words.
     Words,
     /// A fact that was told in a clean run.
@@ -62,7 +62,7 @@ pub enum Whence {
     Form,
 }
 
-impl Whence {
+impl ValueSource {
     /// In words for people, after a value.
     #[must_use]
     pub fn as_words(&self) -> String {
@@ -78,7 +78,7 @@ impl Whence {
 
 /// An argument of a call that was planned, and whose value nobody who counts has said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
+pub struct UnvouchedValue {
     /// The argument.
     pub argument: String,
     /// The value, as people see it.
@@ -88,5 +88,5 @@ pub struct Doubt {
     pub planned: String,
     /// Where it was read; none: nowhere that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_in: Option<crate::domain::origin::Source>,
+    pub read_in: Option<crate::domain::origin::OriginSource>,
 }

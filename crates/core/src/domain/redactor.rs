@@ -47,16 +47,16 @@ pub struct RedactorError(#[from] aho_corasick::BuildError);
 
 /// Finds the secrets of this Hob. Cheap to clone; the default one knows none. What one of the clones learns, all know.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<ArcSwapOption<Known>>);
+pub struct Redactor(Arc<ArcSwapOption<SecretMatcher>>);
 
-struct Known {
+struct SecretMatcher {
     find: AhoCorasick,
-    patterns: Vec<Pattern>,
+    patterns: Vec<SecretPattern>,
 }
 
 /// One way to write a secret.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Pattern {
+struct SecretPattern {
     text: String,
     /// It counts only where it stands alone.
     alone: bool,
@@ -86,16 +86,16 @@ impl Redactor {
     /// When they are too many or too long to be looked for; then it finds what it found.
     pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) -> Result<(), RedactorError> {
         let known = self.0.load_full();
-        let mut all: BTreeSet<Pattern> = known.iter().flat_map(|known| known.patterns.iter().cloned()).collect();
+        let mut all: BTreeSet<SecretPattern> = known.iter().flat_map(|known| known.patterns.iter().cloned()).collect();
         let before = all.len();
         all.extend(secrets.into_iter().flat_map(|secret| patterns(secret.expose())));
         if all.len() == before {
             return Ok(());
         }
-        let patterns: Vec<Pattern> = all.into_iter().collect();
+        let patterns: Vec<SecretPattern> = all.into_iter().collect();
         let texts = patterns.iter().map(|pattern| &pattern.text);
         let find = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts)?;
-        self.0.store(Some(Arc::new(Known { find, patterns })));
+        self.0.store(Some(Arc::new(SecretMatcher { find, patterns })));
         Ok(())
     }
 
@@ -121,12 +121,12 @@ impl Redactor {
 
     /// For a text that comes piece by piece.
     #[must_use]
-    pub fn stream(&self) -> Stream {
-        Stream { redactor: self.clone(), held: String::new(), before: None }
+    pub fn stream(&self) -> RedactedStream {
+        RedactedStream { redactor: self.clone(), held: String::new(), before: None }
     }
 }
 
-impl Known {
+impl SecretMatcher {
     /// Where secrets stand, in order and apart from each other; `before` is what stands before the text.
     fn places(&self, text: &str, before: Option<char>) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
@@ -159,13 +159,13 @@ impl Known {
 
 /// A text that comes piece by piece: what may be the beginning of a secret is held back until it is known.
 #[derive(Debug)]
-pub struct Stream {
+pub struct RedactedStream {
     redactor: Redactor,
     held: String,
     before: Option<char>,
 }
 
-impl Stream {
+impl RedactedStream {
     /// What can be shown now that this has come, too.
     pub fn push(&mut self, more: &str) -> String {
         let Some(known) = self.redactor.0.load_full() else {
@@ -215,14 +215,14 @@ fn stands_alone(text: &str, place: Range<usize>, before: Option<char>) -> bool {
 }
 
 /// Every way in which a value is looked for.
-fn patterns(value: &str) -> Vec<Pattern> {
+fn patterns(value: &str) -> Vec<SecretPattern> {
     let value = value.trim();
     let chars = value.chars().count();
     if chars < CHARS_MIN || PLACEHOLDERS.contains(&value.to_lowercase().as_str()) {
         return Vec::new();
     }
     let short = chars < WITHIN_WORDS_CHARS_MIN;
-    let mut all = vec![Pattern { text: value.to_owned(), alone: short }];
+    let mut all = vec![SecretPattern { text: value.to_owned(), alone: short }];
     if short {
         return all;
     }
@@ -233,7 +233,9 @@ fn patterns(value: &str) -> Vec<Pattern> {
     let written =
         [json.replace('/', "\\/"), json, url.replace('+', "%20"), lower_escapes(&url), url, hex.to_uppercase(), hex];
     let written = written.into_iter().chain(base64(value.as_bytes()));
-    all.extend(written.filter(|text| text.len() >= WITHIN_WORDS_CHARS_MIN).map(|text| Pattern { text, alone: false }));
+    all.extend(
+        written.filter(|text| text.len() >= WITHIN_WORDS_CHARS_MIN).map(|text| SecretPattern { text, alone: false }),
+    );
     all
 }
 

@@ -7,7 +7,7 @@ use crate::domain::ids::UserId;
 
 /// How a skill stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SkillState {
     /// It came with Hob.
     Shipped,
     /// It lies in a folder that the operator named.
@@ -20,7 +20,7 @@ pub enum Standing {
     Changed,
 }
 
-impl Standing {
+impl SkillState {
     /// May it be used?
     #[must_use]
     pub fn is_usable(self) -> bool {
@@ -48,7 +48,7 @@ pub struct SkillLine {
     /// When to use it.
     pub description: String,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: SkillState,
     /// Its words may instruct.
     pub trusted: bool,
 }
@@ -73,7 +73,7 @@ pub struct SkillList {
 
 /// What is read of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct SkillContent {
     /// The words: the skill's body, or those of a file beside it.
     pub text: String,
     /// The files beside it.
@@ -163,7 +163,7 @@ pub trait SkillBook: Send + Sync {
     async fn list(&self) -> Result<SkillList, SkillError>;
 
     /// What stands in one that is usable; with `file`, in that file beside it.
-    async fn open(&self, name: &str, file: Option<&str>) -> Result<Opened, SkillError>;
+    async fn open(&self, name: &str, file: Option<&str>) -> Result<SkillContent, SkillError>;
 
     /// Everything about one, usable or not, in words for people.
     async fn show(&self, name: &str) -> Result<String, SkillError>;

@@ -65,16 +65,16 @@ impl ToolClass {
 
 /// The tools of a server that nobody has classed, and how the server itself would have them classed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Classing {
+pub struct ServerClassification {
     /// The server.
     pub server: String,
     /// The tools.
-    pub tools: Vec<Unclassed>,
+    pub tools: Vec<UnclassifiedTool>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unclassed {
+pub struct UnclassifiedTool {
     /// What it is called here.
     pub name: String,
     /// What its server calls it.

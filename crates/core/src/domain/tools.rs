@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::plan::Step;
-use crate::domain::tool_class::Classing;
+use crate::domain::plan::PlannedCall;
+use crate::domain::tool_class::ServerClassification;
 
 /// The module of the tools by which a run is steered: they are always on offer.
 pub const CONTROL: &str = "control";
@@ -157,7 +157,7 @@ impl Risk {
 /// How dangerous one call is, by its arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Grade {
+pub enum DangerGrade {
     /// It may be made as the tool's settings say.
     #[default]
     Safe,
@@ -171,7 +171,7 @@ pub enum Grade {
     Refused,
 }
 
-impl Grade {
+impl DangerGrade {
     /// Is there nothing to be said of it?
     #[must_use]
     pub fn is_safe(&self) -> bool {
@@ -194,7 +194,7 @@ impl Grade {
 /// What "always" would cover, said of a call (row D6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Always {
+pub enum GrantScope {
     /// Calls of the tool that are told in the same words.
     #[default]
     SameArguments,
@@ -206,7 +206,7 @@ pub enum Always {
     Never,
 }
 
-impl Always {
+impl GrantScope {
     fn is_usual(&self) -> bool {
         *self == Self::SameArguments
     }
@@ -220,8 +220,8 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
     /// How dangerous it is.
-    #[serde(default, skip_serializing_if = "Grade::is_safe")]
-    pub grade: Grade,
+    #[serde(default, skip_serializing_if = "DangerGrade::is_safe")]
+    pub grade: DangerGrade,
     /// Why, in words for people; each is a sentence without its full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
@@ -239,14 +239,14 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// What "always" would cover.
-    #[serde(default, skip_serializing_if = "Always::is_usual")]
-    pub always: Always,
+    #[serde(default, skip_serializing_if = "GrantScope::is_usual")]
+    pub always: GrantScope,
     /// Of a call that plans: the calls that it names, with who has said what steers them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub plan: Vec<Step>,
+    pub plan: Vec<PlannedCall>,
     /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub classing: Option<Box<Classing>>,
+    pub classing: Option<Box<ServerClassification>>,
 }
 
 impl Assessment {

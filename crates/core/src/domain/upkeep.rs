@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 /// One round of upkeep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Round {
+pub struct UpkeepRound {
     /// When it ended; none: there was none in this process.
     pub ended: Option<Timestamp>,
     /// How long it took, most of it waiting for quiet.
@@ -27,17 +27,17 @@ pub struct Round {
 
 /// The last round, shared: whoever has a clone sees the same.
 #[derive(Debug, Clone, Default)]
-pub struct LastRound(Arc<Mutex<Round>>);
+pub struct LastUpkeepRound(Arc<Mutex<UpkeepRound>>);
 
-impl LastRound {
+impl LastUpkeepRound {
     /// What the last round did.
     #[must_use]
-    pub fn get(&self) -> Round {
+    pub fn get(&self) -> UpkeepRound {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A round is over.
-    pub fn set(&self, round: Round) {
+    pub fn set(&self, round: UpkeepRound) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = round;
     }
 }

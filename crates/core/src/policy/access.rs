@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::inbound::{ChannelKind, Conversation, Proof};
+use crate::domain::inbound::{ChannelKind, Conversation, SenderProof};
 use crate::domain::principal::{Role, Trust};
 use crate::domain::tools::CONTROL;
 use crate::policy::groups::GroupModes;
@@ -29,14 +29,14 @@ impl Alias {
 
 /// Who is let in by one account of Hob's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Door {
+pub struct AccountAccess {
     /// Those that are named, by the platform's ids, and what they may.
     pub roles: BTreeMap<String, Role>,
     /// Whether others are let in, as guests.
     pub guests: bool,
 }
 
-impl Door {
+impl AccountAccess {
     /// Lets somebody in; where they are named twice, the higher role counts.
     pub fn admit(&mut self, external_id: &str, role: Role) {
         let known = self.roles.entry(external_id.to_owned()).or_insert(role);
@@ -48,7 +48,7 @@ impl Door {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessList {
     /// Who is let in, by platform and account.
-    pub doors: BTreeMap<(ChannelKind, String), Door>,
+    pub doors: BTreeMap<(ChannelKind, String), AccountAccess>,
     /// The names of those who have several.
     pub people: Vec<BTreeSet<Alias>>,
     /// When Hob answers in which group.
@@ -89,18 +89,23 @@ impl AccessList {
     /// How much the words of somebody count who is let in. A letter's do only where its sender is proven and named: letters
     /// come from anybody.
     #[must_use]
-    pub fn trust(&self, conversation: &Conversation, (sender, proof): (&str, &Proof), member: Option<Role>) -> Trust {
+    pub fn trust(
+        &self,
+        conversation: &Conversation,
+        (sender, proof): (&str, &SenderProof),
+        member: Option<Role>,
+    ) -> Trust {
         let door = self.doors.get(&(conversation.channel, conversation.account.clone()));
         let is_named = member.is_some() || door.is_some_and(|door| door.roles.contains_key(sender));
         match (proof, conversation.channel) {
-            (Proof::Nobody { .. }, _) => Trust::Untrusted,
-            (Proof::Platform, ChannelKind::Email) if !is_named => Trust::Untrusted,
-            (Proof::Platform, _) => Trust::Trusted,
+            (SenderProof::Nobody { .. }, _) => Trust::Untrusted,
+            (SenderProof::Platform, ChannelKind::Email) if !is_named => Trust::Untrusted,
+            (SenderProof::Platform, _) => Trust::Trusted,
         }
     }
 
     /// The door of an account.
-    pub fn door(&mut self, channel: ChannelKind, account: &str) -> &mut Door {
+    pub fn door(&mut self, channel: ChannelKind, account: &str) -> &mut AccountAccess {
         self.doors.entry((channel, account.to_owned())).or_default()
     }
 
@@ -122,23 +127,23 @@ impl AccessList {
 
 /// The id under which a sender is known here. Whom nobody vouches for is somebody else than whoever really has that name.
 #[must_use]
-pub fn known_as(external_id: &str, proof: &Proof) -> String {
+pub fn known_as(external_id: &str, proof: &SenderProof) -> String {
     match proof {
-        Proof::Platform => external_id.to_owned(),
-        Proof::Nobody { .. } => format!("unproven:{external_id}"),
+        SenderProof::Platform => external_id.to_owned(),
+        SenderProof::Nobody { .. } => format!("unproven:{external_id}"),
     }
 }
 
 /// What a run may be offered: by who asks, and by the persona (row C5).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach<'a> {
+pub struct ToolAccess<'a> {
     /// What the one who asks may.
     pub role: Role,
     /// The modules it is kept to; none: all of them.
     pub modules: Option<&'a BTreeSet<String>>,
 }
 
-impl Reach<'_> {
+impl ToolAccess<'_> {
     /// Whether a tool of this module, for this role and those above, is on offer.
     #[must_use]
     pub fn covers(&self, module: &str, role: Role) -> bool {
@@ -238,11 +243,11 @@ mod tests {
         let mut list = some(true);
         list.door(ChannelKind::Email, "default").guests = true;
         list.door(ChannelKind::Email, "default").admit("ada@home.example", Role::Owner);
-        let nobody = Proof::Nobody { why: "DMARC failed".to_owned() };
+        let nobody = SenderProof::Nobody { why: "DMARC failed".to_owned() };
         let table = [
-            ("ada@home.example", &Proof::Platform, Some(Role::Owner), Trust::Trusted),
+            ("ada@home.example", &SenderProof::Platform, Some(Role::Owner), Trust::Trusted),
             ("ada@home.example", &nobody, Some(Role::Guest), Trust::Untrusted),
-            ("eve@else.example", &Proof::Platform, Some(Role::Guest), Trust::Untrusted),
+            ("eve@else.example", &SenderProof::Platform, Some(Role::Guest), Trust::Untrusted),
             ("eve@else.example", &nobody, Some(Role::Guest), Trust::Untrusted),
         ];
         for (sender, proof, role, trust) in table {
@@ -253,7 +258,7 @@ mod tests {
         let (place, known) = (at(ChannelKind::Telegram), known_as("2", &nobody));
         assert_eq!(list.role_of(&place, &known, None), Some(Role::Guest));
         assert_eq!(list.trust(&place, (&known, &nobody), None), Trust::Untrusted);
-        assert_eq!(list.trust(&place, ("5", &Proof::Platform), None), Trust::Trusted);
+        assert_eq!(list.trust(&place, ("5", &SenderProof::Platform), None), Trust::Trusted);
     }
 
     #[test]
@@ -297,7 +302,7 @@ mod tests {
             (Role::Owner, none, "control", Role::Guest, true),
         ];
         for (role, modules, module, needed, expected) in table {
-            assert_eq!(Reach { role, modules }.covers(module, needed), expected, "{role:?} {module} {needed:?}");
+            assert_eq!(ToolAccess { role, modules }.covers(module, needed), expected, "{role:?} {module} {needed:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ const NOTE_PERCENT: i64 = 80;
 
 /// The time over which a cap holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Span {
+pub enum CapPeriod {
     /// The last sixty minutes.
     Hour,
     /// The calendar day.
@@ -26,7 +26,7 @@ pub enum Span {
     Month,
 }
 
-impl Span {
+impl CapPeriod {
     fn words(self) -> &'static str {
         match self {
             Self::Hour => "an hour",
@@ -55,15 +55,15 @@ impl Span {
 /// What a cap holds for. Stored in journals by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Scope {
+pub enum CapScope {
     /// One run, with all that it starts.
     Run,
     /// Everybody together.
-    House(Span),
+    House(CapPeriod),
     /// One person.
-    Person(Span),
+    Person(CapPeriod),
     /// One persona, whoever speaks with it.
-    Persona(Span),
+    Persona(CapPeriod),
 }
 
 /// A scope that this Hob does not know.
@@ -72,26 +72,26 @@ pub enum Scope {
 pub struct UnknownScope(String);
 
 /// All scopes, by the names that journals have for them.
-const NAMED: [(Scope, &str); 10] = [
-    (Scope::Run, "run"),
-    (Scope::House(Span::Hour), "hour"),
-    (Scope::House(Span::Day), "day"),
-    (Scope::House(Span::Month), "month"),
-    (Scope::Person(Span::Hour), "person_hour"),
-    (Scope::Person(Span::Day), "person_day"),
-    (Scope::Person(Span::Month), "person_month"),
-    (Scope::Persona(Span::Hour), "persona_hour"),
-    (Scope::Persona(Span::Day), "persona_day"),
-    (Scope::Persona(Span::Month), "persona_month"),
+const NAMED: [(CapScope, &str); 10] = [
+    (CapScope::Run, "run"),
+    (CapScope::House(CapPeriod::Hour), "hour"),
+    (CapScope::House(CapPeriod::Day), "day"),
+    (CapScope::House(CapPeriod::Month), "month"),
+    (CapScope::Person(CapPeriod::Hour), "person_hour"),
+    (CapScope::Person(CapPeriod::Day), "person_day"),
+    (CapScope::Person(CapPeriod::Month), "person_month"),
+    (CapScope::Persona(CapPeriod::Hour), "persona_hour"),
+    (CapScope::Persona(CapPeriod::Day), "persona_day"),
+    (CapScope::Persona(CapPeriod::Month), "persona_month"),
 ];
 
-impl From<Scope> for String {
-    fn from(scope: Scope) -> Self {
+impl From<CapScope> for String {
+    fn from(scope: CapScope) -> Self {
         scope.name().to_owned()
     }
 }
 
-impl TryFrom<String> for Scope {
+impl TryFrom<String> for CapScope {
     type Error = UnknownScope;
 
     fn try_from(name: String) -> Result<Self, UnknownScope> {
@@ -100,7 +100,7 @@ impl TryFrom<String> for Scope {
     }
 }
 
-impl Scope {
+impl CapScope {
     /// The name that journals have for it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -122,9 +122,9 @@ impl Scope {
         match self {
             Self::Run => "run_usd",
             Self::House(span) | Self::Persona(span) => span.usd_key(),
-            Self::Person(Span::Hour) => "person_hour_usd",
-            Self::Person(Span::Day) => "person_day_usd",
-            Self::Person(Span::Month) => "person_month_usd",
+            Self::Person(CapPeriod::Hour) => "person_hour_usd",
+            Self::Person(CapPeriod::Day) => "person_day_usd",
+            Self::Person(CapPeriod::Month) => "person_month_usd",
         }
     }
 
@@ -145,14 +145,14 @@ impl Scope {
 
 /// How much of one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amount {
+pub enum CapAmount {
     /// Money.
     Usd(Money),
     /// Tokens that models read and write.
     Tokens(u64),
 }
 
-impl std::fmt::Display for Amount {
+impl std::fmt::Display for CapAmount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Usd(money) => money.fmt(f),
@@ -163,14 +163,14 @@ impl std::fmt::Display for Amount {
 
 /// Money and tokens together: what is used, or wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct MoneyAndTokens {
     /// Money, as far as prices are known.
     pub usd: Money,
     /// Tokens.
     pub tokens: u64,
 }
 
-impl Sum {
+impl MoneyAndTokens {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -187,7 +187,7 @@ impl Sum {
 
 /// The caps of one span; what is not set is not capped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct PeriodCaps {
     /// On money.
     pub usd: Option<Money>,
     /// On tokens.
@@ -196,13 +196,13 @@ pub struct Limits {
 
 /// The caps of somebody, by span.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limited {
+pub struct CapsByPeriod {
     /// For any sixty minutes.
-    pub hour: Limits,
+    pub hour: PeriodCaps,
     /// For a calendar day.
-    pub day: Limits,
+    pub day: PeriodCaps,
     /// For a calendar month.
-    pub month: Limits,
+    pub month: PeriodCaps,
 }
 
 /// The caps of a household; what is not set is not capped.
@@ -211,15 +211,15 @@ pub struct Budget {
     /// For one run.
     pub run: Option<Money>,
     /// For all together.
-    pub house: Limited,
+    pub house: CapsByPeriod,
     /// For each person.
-    pub person: Limited,
+    pub person: CapsByPeriod,
     /// Tokens of a guest in a calendar month.
     pub guest_month: Option<u64>,
     /// Tokens of a user in a calendar month; admins and owners have no such cap.
     pub user_month: Option<u64>,
     /// For personas, by their names.
-    pub personas: BTreeMap<String, Limited>,
+    pub personas: BTreeMap<String, CapsByPeriod>,
 }
 
 /// Who is to pay, as far as caps depend on it.
@@ -235,9 +235,9 @@ pub struct Payer<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cap {
     /// What for.
-    pub scope: Scope,
+    pub scope: CapScope,
     /// How much.
-    pub most: Amount,
+    pub most: CapAmount,
     /// The key in config.toml.
     pub key: &'static str,
     /// In words, as in "the budget for …", "the tokens for …".
@@ -246,7 +246,7 @@ pub struct Cap {
 
 /// A cap at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct CapWindow {
     /// The cap.
     pub cap: Cap,
     /// Since when it is used up.
@@ -260,50 +260,55 @@ impl Budget {
     #[must_use]
     pub fn caps_money(&self) -> bool {
         let all = [&self.house, &self.person].into_iter().chain(self.personas.values());
-        let is_set = |limited: &Limited| [limited.hour, limited.day, limited.month].iter().any(|of| of.usd.is_some());
+        let is_set =
+            |limited: &CapsByPeriod| [limited.hour, limited.day, limited.month].iter().any(|of| of.usd.is_some());
         self.run.is_some() || all.into_iter().any(is_set)
     }
 
     /// The caps that hold now for somebody, the narrowest first.
     #[must_use]
-    pub fn windows(&self, payer: Payer<'_>, now: Timestamp, zone: &TimeZone) -> Vec<Window> {
+    pub fn windows(&self, payer: Payer<'_>, now: Timestamp, zone: &TimeZone) -> Vec<CapWindow> {
         let caps = self.caps(payer);
         if caps.is_empty() {
             return Vec::new();
         }
-        let spans = Spans::at(now, zone);
+        let spans = CurrentPeriods::at(now, zone);
         caps.into_iter().map(|cap| spans.window(cap, now)).collect()
     }
 
     fn caps(&self, payer: Payer<'_>) -> Vec<Cap> {
         let own = payer.persona.and_then(|name| self.personas.get(name)).copied().unwrap_or_default();
-        let run = self.run.map(|usd| Cap::on_money(Scope::Run, usd, None));
-        let house = self.house.caps(Scope::House, None);
-        let person = self.person_of(payer.role).caps(Scope::Person, None);
+        let run = self.run.map(|usd| Cap::on_money(CapScope::Run, usd, None));
+        let house = self.house.caps(CapScope::House, None);
+        let person = self.person_of(payer.role).caps(CapScope::Person, None);
         let person = person.map(|cap| cap.for_person(payer.role));
-        run.into_iter().chain(house).chain(person).chain(own.caps(Scope::Persona, payer.persona)).collect()
+        run.into_iter().chain(house).chain(person).chain(own.caps(CapScope::Persona, payer.persona)).collect()
     }
 
     /// Tokens of a month go by the role.
-    fn person_of(&self, role: Role) -> Limited {
+    fn person_of(&self, role: Role) -> CapsByPeriod {
         let tokens = match role {
             Role::Guest => self.guest_month,
             Role::User => self.user_month,
             Role::Admin | Role::Owner => None,
         };
-        Limited { month: Limits { tokens, ..self.person.month }, ..self.person }
+        CapsByPeriod { month: PeriodCaps { tokens, ..self.person.month }, ..self.person }
     }
 }
 
-impl Limited {
+impl CapsByPeriod {
     /// The caps that are set, of each span money before tokens.
-    fn caps<'a>(self, scope: fn(Span) -> Scope, persona: Option<&'a str>) -> impl Iterator<Item = Cap> + use<'a> {
-        let spans = [(Span::Hour, self.hour), (Span::Day, self.day), (Span::Month, self.month)];
-        spans.into_iter().flat_map(move |(span, Limits { usd, tokens })| {
+    fn caps<'a>(
+        self,
+        scope: fn(CapPeriod) -> CapScope,
+        persona: Option<&'a str>,
+    ) -> impl Iterator<Item = Cap> + use<'a> {
+        let spans = [(CapPeriod::Hour, self.hour), (CapPeriod::Day, self.day), (CapPeriod::Month, self.month)];
+        spans.into_iter().flat_map(move |(span, PeriodCaps { usd, tokens })| {
             let usd = usd.map(|usd| Cap::on_money(scope(span), usd, persona));
             let tokens = tokens.map(|tokens| Cap {
                 scope: scope(span),
-                most: Amount::Tokens(tokens),
+                most: CapAmount::Tokens(tokens),
                 key: span.tokens_key(),
                 words: scope(span).words(persona),
             });
@@ -313,16 +318,18 @@ impl Limited {
 }
 
 impl Cap {
-    fn on_money(scope: Scope, usd: Money, persona: Option<&str>) -> Self {
-        Self { scope, most: Amount::Usd(usd), key: scope.usd_key(), words: scope.words(persona) }
+    fn on_money(scope: CapScope, usd: Money, persona: Option<&str>) -> Self {
+        Self { scope, most: CapAmount::Usd(usd), key: scope.usd_key(), words: scope.words(persona) }
     }
 
     /// Those on a person's tokens are the oldest of all: under `[quotas]`, called after roles, and told to the person.
     fn for_person(self, role: Role) -> Self {
         let (key, words) = match (self.most, self.scope, role) {
-            (Amount::Tokens(_), Scope::Person(Span::Month), Role::Guest) => ("guest_month_tokens", "a guest's month"),
-            (Amount::Tokens(_), Scope::Person(Span::Month), _) => ("user_month_tokens", "a month"),
-            (Amount::Tokens(_), Scope::Person(span), _) => (self.key, span.words()),
+            (CapAmount::Tokens(_), CapScope::Person(CapPeriod::Month), Role::Guest) => {
+                ("guest_month_tokens", "a guest's month")
+            }
+            (CapAmount::Tokens(_), CapScope::Person(CapPeriod::Month), _) => ("user_month_tokens", "a month"),
+            (CapAmount::Tokens(_), CapScope::Person(span), _) => (self.key, span.words()),
             _ => return self,
         };
         Self { key, words: words.to_owned(), ..self }
@@ -330,13 +337,13 @@ impl Cap {
 }
 
 /// Where the spans that a moment lies in begin and end.
-struct Spans {
+struct CurrentPeriods {
     hour: (Zoned, Zoned),
     day: Option<(Zoned, Zoned)>,
     month: Option<(Zoned, Zoned)>,
 }
 
-impl Spans {
+impl CurrentPeriods {
     fn at(now: Timestamp, zone: &TimeZone) -> Self {
         let local = now.to_zoned(zone.clone());
         let hour = SignedDuration::from_hours(1);
@@ -352,61 +359,61 @@ impl Spans {
         }
     }
 
-    fn window(&self, cap: Cap, now: Timestamp) -> Window {
+    fn window(&self, cap: Cap, now: Timestamp) -> CapWindow {
         let span = match cap.scope {
-            Scope::Run => None,
-            Scope::House(span) | Scope::Person(span) | Scope::Persona(span) => match span {
-                Span::Hour => Some(&self.hour),
-                Span::Day => self.day.as_ref(),
-                Span::Month => self.month.as_ref(),
+            CapScope::Run => None,
+            CapScope::House(span) | CapScope::Person(span) | CapScope::Persona(span) => match span {
+                CapPeriod::Hour => Some(&self.hour),
+                CapPeriod::Day => self.day.as_ref(),
+                CapPeriod::Month => self.month.as_ref(),
             },
         };
         let since = span.map_or(now, |(start, _)| start.timestamp());
-        Window { cap, since, resets: span.map(|(_, end)| end.clone()) }
+        CapWindow { cap, since, resets: span.map(|(_, end)| end.clone()) }
     }
 }
 
-impl Window {
+impl CapWindow {
     /// Whether something that may take `wanted` fits, after `used` (what is set aside included). What costs nothing always fits
     /// a cap on money: a model on one's own machine goes on when the money is spent.
     #[must_use]
-    pub fn fits(&self, used: Sum, wanted: Sum) -> bool {
+    pub fn fits(&self, used: MoneyAndTokens, wanted: MoneyAndTokens) -> bool {
         match self.cap.most {
-            Amount::Usd(most) => wanted.usd <= Money::ZERO || used.usd.plus(wanted.usd) <= most,
-            Amount::Tokens(most) => used.tokens.saturating_add(wanted.tokens) <= most,
+            CapAmount::Usd(most) => wanted.usd <= Money::ZERO || used.usd.plus(wanted.usd) <= most,
+            CapAmount::Tokens(most) => used.tokens.saturating_add(wanted.tokens) <= most,
         }
     }
 
     /// As much of a sum as the cap is about.
     #[must_use]
-    pub fn part(&self, sum: Sum) -> Amount {
+    pub fn part(&self, sum: MoneyAndTokens) -> CapAmount {
         match self.cap.most {
-            Amount::Usd(_) => Amount::Usd(sum.usd),
-            Amount::Tokens(_) => Amount::Tokens(sum.tokens),
+            CapAmount::Usd(_) => CapAmount::Usd(sum.usd),
+            CapAmount::Tokens(_) => CapAmount::Tokens(sum.tokens),
         }
     }
 
     /// How much of the cap a sum is: `$1.00 of $5.00`, `700 of 5000 tokens`.
     #[must_use]
-    pub fn shown(&self, used: Sum) -> String {
+    pub fn shown(&self, used: MoneyAndTokens) -> String {
         match self.cap.most {
-            Amount::Usd(most) => format!("{} of {most}", used.usd),
-            Amount::Tokens(most) => format!("{} of {most} tokens", used.tokens),
+            CapAmount::Usd(most) => format!("{} of {most}", used.usd),
+            CapAmount::Tokens(most) => format!("{} of {most} tokens", used.tokens),
         }
     }
 
     /// Whether there is a word about it before it is used up. A person's own tokens are in `/status` all the time.
     #[must_use]
     pub fn is_told_ahead(&self) -> bool {
-        !matches!((self.cap.most, self.cap.scope), (Amount::Tokens(_), Scope::Person(_)))
+        !matches!((self.cap.most, self.cap.scope), (CapAmount::Tokens(_), CapScope::Person(_)))
     }
 
     /// Whether it is time for that word.
     #[must_use]
-    pub fn is_nearly_used(&self, used: Sum) -> bool {
+    pub fn is_nearly_used(&self, used: MoneyAndTokens) -> bool {
         match self.cap.most {
-            Amount::Usd(most) => used.usd >= most.percent(NOTE_PERCENT),
-            Amount::Tokens(most) => {
+            CapAmount::Usd(most) => used.usd >= most.percent(NOTE_PERCENT),
+            CapAmount::Tokens(most) => {
                 u128::from(used.tokens) * 100 >= u128::from(most) * u128::from(NOTE_PERCENT.unsigned_abs())
             }
         }

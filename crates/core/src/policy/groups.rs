@@ -64,7 +64,7 @@ pub fn is_group(conversation: &Conversation) -> bool {
 
 /// What somebody said, as far as it decides who is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Remark {
+pub struct AddressingFacts {
     /// The mode, in a group.
     pub group: Option<GroupMode>,
     /// To whom it is said.
@@ -77,7 +77,7 @@ pub struct Remark {
 
 /// What becomes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum MessageDisposition {
     /// It is for Hob.
     Heard,
     /// It is kept for a while, as context of what will be for Hob.
@@ -90,18 +90,20 @@ pub enum Fate {
 
 /// Decides. The role is always the sender's own, wherever and in whose thread they speak.
 #[must_use]
-pub fn fate(remark: Remark) -> Fate {
-    let Remark { group, audience, role, is_command } = remark;
+pub fn fate(remark: AddressingFacts) -> MessageDisposition {
+    let AddressingFacts { group, audience, role, is_command } = remark;
     match (group, audience, role) {
-        (None, Audience::Hob, Some(_)) => Fate::Heard,
-        (None, Audience::Hob, None) => Fate::Unknown,
+        (None, Audience::Hob, Some(_)) => MessageDisposition::Heard,
+        (None, Audience::Hob, None) => MessageDisposition::Unknown,
         // A letter that Hob only got a copy of.
-        (None, Audience::Group, _) => Fate::Ignored,
-        (Some(GroupMode::Off), Audience::Hob, Some(Role::Owner)) if is_command => Fate::Heard,
-        (Some(GroupMode::Off), _, _) => Fate::Ignored,
-        (Some(GroupMode::Mention), Audience::Hob, Some(_)) | (Some(GroupMode::All), _, Some(_)) => Fate::Heard,
+        (None, Audience::Group, _) => MessageDisposition::Ignored,
+        (Some(GroupMode::Off), Audience::Hob, Some(Role::Owner)) if is_command => MessageDisposition::Heard,
+        (Some(GroupMode::Off), _, _) => MessageDisposition::Ignored,
+        (Some(GroupMode::Mention), Audience::Hob, Some(_)) | (Some(GroupMode::All), _, Some(_)) => {
+            MessageDisposition::Heard
+        }
         (Some(GroupMode::Mention), Audience::Group, _) | (Some(GroupMode::Mention | GroupMode::All), _, None) => {
-            Fate::Overheard
+            MessageDisposition::Overheard
         }
     }
 }
@@ -114,8 +116,8 @@ mod tests {
     #[test]
     fn c4_who_is_meant_goes_by_mode_audience_and_sender() {
         use Audience::{Group, Hob};
-        use Fate::{Heard, Ignored, Overheard, Unknown};
         use GroupMode::{All, Mention, Off};
+        use MessageDisposition::{Heard, Ignored, Overheard, Unknown};
         let (guest, user, admin, owner) = (Some(Role::Guest), Some(Role::User), Some(Role::Admin), Some(Role::Owner));
         let table = [
             (None, Hob, user, false, Heard),
@@ -141,7 +143,7 @@ mod tests {
             (Some(Off), Hob, None, true, Ignored),
         ];
         for (group, audience, role, is_command, expected) in table {
-            let remark = Remark { group, audience, role, is_command };
+            let remark = AddressingFacts { group, audience, role, is_command };
             assert_eq!(fate(remark), expected, "{remark:?}");
         }
     }

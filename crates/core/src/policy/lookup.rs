@@ -12,9 +12,9 @@
 //! their word, and the thing that a stranger made beside the person's own makes two.
 //! Start at [`found`].
 
-use crate::domain::plan::{Intended, Step, Whence};
-use crate::policy::arguments::shown::{last_word, words};
-use crate::policy::arguments::{Written, parse, parse_once};
+use crate::domain::plan::{PlannedCall, PlannedValue, ValueSource};
+use crate::policy::arguments::display::{last_word, words};
+use crate::policy::arguments::{WrittenValue, parse, parse_once};
 use crate::policy::invisible::is_invisible;
 
 /// Names of members that say what a thing is called. Of a calendar's entry some say it as `summary`.
@@ -35,11 +35,11 @@ const ID_CHARS_MAX: usize = 200;
 const ENDING_CHARS_MAX: usize = 5;
 
 /// A thing: what is known of it, by name.
-type Thing = [(String, Written)];
+type NamedFields = [(String, WrittenValue)];
 
 /// What a call of `look`, which answered so, has found for this argument of that tool; none: nothing that counts.
 #[must_use]
-pub fn found(look: &Step, (tool, argument): (&str, &str), answer: &str) -> Option<String> {
+pub fn found(look: &PlannedCall, (tool, argument): (&str, &str), answer: &str) -> Option<String> {
     let answer = parse_once(answer)?;
     let thing = one(&answer)?;
     if !is_named(thing, look) {
@@ -53,22 +53,22 @@ pub fn found(look: &Step, (tool, argument): (&str, &str), answer: &str) -> Optio
 }
 
 /// The only thing of an answer.
-fn one(answer: &Written) -> Option<&Thing> {
+fn one(answer: &WrittenValue) -> Option<&NamedFields> {
     match answer {
-        Written::List(items) if items.len() == 1 => one(&items[0]),
-        Written::Object(members) => match members.as_slice() {
-            [(_, inner @ (Written::List(_) | Written::Object(_)))] => one(inner),
+        WrittenValue::List(items) if items.len() == 1 => one(&items[0]),
+        WrittenValue::Object(members) => match members.as_slice() {
+            [(_, inner @ (WrittenValue::List(_) | WrittenValue::Object(_)))] => one(inner),
             members => Some(members),
         },
-        Written::List(_) | Written::Bare(_) | Written::Text(_) => None,
+        WrittenValue::List(_) | WrittenValue::Bare(_) | WrittenValue::Text(_) => None,
     }
 }
 
 /// Is it called what the call asked for, in somebody's words?
-fn is_named(thing: &Thing, look: &Step) -> bool {
+fn is_named(thing: &NamedFields, look: &PlannedCall) -> bool {
     let said = look.arguments.iter().filter_map(|planned| match &planned.value {
-        Intended::Is { written, whence: Some(whence) } if *whence != Whence::Form => parse(written),
-        Intended::Is { .. } | Intended::From(_) | Intended::Found(_) => None,
+        PlannedValue::Is { written, whence: Some(whence) } if *whence != ValueSource::Form => parse(written),
+        PlannedValue::Is { .. } | PlannedValue::From(_) | PlannedValue::Found(_) => None,
     });
     let said: Vec<String> = said.filter_map(|value| text(&value).map(plain)).collect();
     let named = thing.iter().filter(|(name, _)| NAMES.contains(&name.trim_matches('_').to_lowercase().as_str()));
@@ -97,14 +97,14 @@ fn own_words(tool: &str) -> Vec<String> {
 }
 
 /// The thing's own id: of the argument's name, or else the one that is called so.
-fn id(thing: &Thing, argument: &str) -> Option<String> {
+fn id(thing: &NamedFields, argument: &str) -> Option<String> {
     let of = |wanted: &str| {
         thing.iter().find(|(name, _)| name.trim_matches('_').eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     };
     let value = of(argument).or_else(|| IDS.into_iter().find_map(of))?;
     let value = match value {
-        Written::Text(text) | Written::Bare(text) => text,
-        Written::List(_) | Written::Object(_) => return None,
+        WrittenValue::Text(text) | WrittenValue::Bare(text) => text,
+        WrittenValue::List(_) | WrittenValue::Object(_) => return None,
     };
     // Neither an address nor a path, which an id never is that a server gives.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -113,16 +113,16 @@ fn id(thing: &Thing, argument: &str) -> Option<String> {
 }
 
 /// The only address of mail in it.
-fn address(thing: &Thing) -> Option<String> {
+fn address(thing: &NamedFields) -> Option<String> {
     let has = thing.iter().filter(|(_, value)| value.json().contains('@'));
-    let [(name, Written::Text(address))] = has.collect::<Vec<_>>()[..] else { return None };
+    let [(name, WrittenValue::Text(address))] = has.collect::<Vec<_>>()[..] else { return None };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '@' | '.' | '-' | '_' | '+');
     let is_one = address.chars().all(is_plain) && address.matches('@').count() == 1;
     (is_one && last_word(name).is_some_and(|word| ADDRESSES.contains(&word.as_str()))).then(|| address.clone())
 }
 
-fn text(value: &Written) -> Option<&str> {
-    if let Written::Text(text) = value { Some(text) } else { None }
+fn text(value: &WrittenValue) -> Option<&str> {
+    if let WrittenValue::Text(text) = value { Some(text) } else { None }
 }
 
 /// A file's name without `.txt` and the like.
@@ -141,21 +141,25 @@ fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::plan::Planned;
+    use crate::domain::plan::PlannedArgument;
 
-    fn look(tool: &str, said: &[(&str, Whence)]) -> Step {
-        let is = |(index, (value, whence)): (usize, &(&str, Whence))| Planned {
+    fn look(tool: &str, said: &[(&str, ValueSource)]) -> PlannedCall {
+        let is = |(index, (value, whence)): (usize, &(&str, ValueSource))| PlannedArgument {
             name: format!("a{index}"),
-            value: Intended::Is { written: Written::Text((*value).to_owned()).json(), whence: Some(whence.clone()) },
+            value: PlannedValue::Is {
+                written: WrittenValue::Text((*value).to_owned()).json(),
+                whence: Some(whence.clone()),
+            },
         };
-        Step { tool: tool.to_owned(), content: Vec::new(), arguments: said.iter().enumerate().map(is).collect() }
+        PlannedCall { tool: tool.to_owned(), content: Vec::new(), arguments: said.iter().enumerate().map(is).collect() }
     }
 
     const MOVE: (&str, &str) = ("cal__move_event", "event_id");
 
     #[test]
     fn n16_the_id_of_one_thing_counts_that_is_named_as_the_person_has_said() {
-        let dentist = look("cal__search_events", &[("Dental check-up", Whence::Words), ("2024-05-20", Whence::Form)]);
+        let dentist =
+            look("cal__search_events", &[("Dental check-up", ValueSource::Words), ("2024-05-20", ValueSource::Form)]);
         let of = |answer: &str| found(&dentist, MOVE, answer);
         let five = Some("5".to_owned());
         assert_eq!(of(r#"[{"id_":"5","title":"Dental check-up","description":"id: 6"}]"#), five);
@@ -211,20 +215,20 @@ mod tests {
         ];
         for (tool, wants, counts) in table {
             assert_eq!(
-                found(&look(tool, &[("notes", Whence::Words)]), wants, answer).is_some(),
+                found(&look(tool, &[("notes", ValueSource::Words)]), wants, answer).is_some(),
                 counts,
                 "{tool} {wants:?}"
             );
         }
         assert_eq!(
-            found(&look("drive__search_files", &[("notes", Whence::Form)]), ("drive__x", "file_id"), answer),
+            found(&look("drive__search_files", &[("notes", ValueSource::Form)]), ("drive__x", "file_id"), answer),
             None
         );
     }
 
     #[test]
     fn n16_an_address_counts_that_a_directory_has_for_one_person_alone() {
-        let ben = |tool: &str| look(tool, &[("Ben Hill", Whence::Fact)]);
+        let ben = |tool: &str| look(tool, &[("Ben Hill", ValueSource::Fact)]);
         let of = |answer: &str| found(&ben("mail__search_contacts_by_name"), ("mail__send", "recipients"), answer);
         let known = r#"[{"name":"Ben Hill","email":"ben@home.example","phone":"1"}]"#;
         assert_eq!(of(known), Some("ben@home.example".to_owned()));

@@ -7,14 +7,14 @@ use crate::domain::principal::{Principal, Role, Trust};
 
 /// Where something is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SpeakingPlace {
     /// The conversation.
     pub session: SessionId,
     /// Whether one person alone is in it.
     pub private: bool,
 }
 
-impl Place {
+impl SpeakingPlace {
     /// The place of a session.
     #[must_use]
     pub fn of(session: SessionId, conversation: &Conversation) -> Self {
@@ -25,7 +25,7 @@ impl Place {
 /// What `reader` may have recalled at `place`: in private their own, in a group only the group's; what the house shares is
 /// not for guests.
 #[must_use]
-pub fn visible(reader: &Principal, place: Place) -> Vec<Scope> {
+pub fn visible(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
     let own = if place.private { Scope::Person(reader.user) } else { Scope::Conversation(place.session) };
     [own].into_iter().chain(shared_by(reader)).collect()
 }
@@ -38,7 +38,7 @@ pub fn shared_by(person: &Principal) -> Option<Scope> {
 
 /// Whose memory it becomes what `speaker` says at `place`; none: nobody's, as untrusted words are not remembered.
 #[must_use]
-pub fn kept_in(speaker: &Principal, place: Place) -> Option<Scope> {
+pub fn kept_in(speaker: &Principal, place: SpeakingPlace) -> Option<Scope> {
     if speaker.trust == Trust::Untrusted {
         return None;
     }
@@ -53,7 +53,7 @@ pub fn may_tell_facts(speaker: Role, trust: Trust, scope: Scope) -> bool {
 
 /// What `reader` is shown of memory by commands at `place`: in a group what belongs to the group, and nothing else.
 #[must_use]
-pub fn shown(reader: &Principal, place: Place) -> Vec<Scope> {
+pub fn shown(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
     if place.private { visible(reader, place) } else { vec![Scope::Conversation(place.session)] }
 }
 
@@ -62,7 +62,7 @@ pub fn shown(reader: &Principal, place: Place) -> Vec<Scope> {
 /// Of their own anything; in a conversation and in the house what they told themselves; admins and owners whatever is
 /// shown to them.
 #[must_use]
-pub fn may_change(caller: &Principal, place: Place, scope: Scope, told_by: Option<UserId>) -> bool {
+pub fn may_change(caller: &Principal, place: SpeakingPlace, scope: Scope, told_by: Option<UserId>) -> bool {
     if caller.trust == Trust::Untrusted || !shown(caller, place).contains(&scope) {
         return false;
     }
@@ -92,7 +92,7 @@ mod tests {
             (Role::Owner, Trust::Untrusted, true, vec![own], None),
         ];
         for (role, trust, private, seen, kept) in table {
-            let place = Place { session: SessionId(3), private };
+            let place = SpeakingPlace { session: SessionId(3), private };
             let somebody = person(role, trust);
             assert_eq!((visible(&somebody, place), kept_in(&somebody, place)), (seen, kept), "{role:?} {private}");
         }
@@ -133,7 +133,7 @@ mod tests {
             (Owner, false, Scope::House, me, false),
         ];
         for (role, private, scope, told_by, expected) in table {
-            let place = Place { session: SessionId(3), private };
+            let place = SpeakingPlace { session: SessionId(3), private };
             let may = may_change(&person(role, Trust::Trusted), place, scope, told_by);
             assert_eq!(may, expected, "{role:?}, private: {private}, {scope}, {told_by:?}");
             assert!(!may_change(&person(role, Trust::Untrusted), place, scope, told_by));

@@ -2,20 +2,20 @@
 //!
 //! Who can name an address to Hob must not reach the house by it, nor the machine itself, nor what a cloud tells its own
 //! machines. A name says nothing of where it leads: what counts is the address that is connected to.
-//! Start at [`Allowed::check`].
+//! Start at [`AllowedPlaces::check`].
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::Host;
 
 use crate::domain::network::{NamedHost, NamedPlace};
-use crate::policy::net::near::{Near, Nearness};
+use crate::policy::net::machine_networks::{AddressProximity, MachineNetworks};
 
-pub mod near;
+pub mod machine_networks;
 
 /// What an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
+pub enum AddressZone {
     /// Everybody's network.
     Public,
     /// A place that its owner may open: what it is, in words.
@@ -25,8 +25,8 @@ pub enum Zone {
 }
 
 /// IPv4 ranges that are not everybody's; the first that fits counts.
-const V4: [(Ipv4Addr, u8, Zone); 21] = {
-    use Zone::{Closed, Private};
+const V4: [(Ipv4Addr, u8, AddressZone); 21] = {
+    use AddressZone::{Closed, Private};
     const fn ip(a: u8, b: u8, c: u8, d: u8) -> Ipv4Addr {
         Ipv4Addr::new(a, b, c, d)
     }
@@ -56,8 +56,8 @@ const V4: [(Ipv4Addr, u8, Zone); 21] = {
 };
 
 /// IPv6 ranges that are not everybody's; the first that fits counts. What is not under 2000::/3 is nobody's anyway.
-const V6: [(Ipv6Addr, u8, Zone); 15] = {
-    use Zone::{Closed, Private};
+const V6: [(Ipv6Addr, u8, AddressZone); 15] = {
+    use AddressZone::{Closed, Private};
     const fn ip(a: u16, b: u16, c: u16) -> Ipv6Addr {
         Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0)
     }
@@ -82,60 +82,63 @@ const V6: [(Ipv6Addr, u8, Zone); 15] = {
 
 /// What this address belongs to where the machine is: its own, and those of its networks, are not everybody's.
 #[must_use]
-fn zone_near(near: &Near, address: IpAddr) -> Zone {
+fn zone_near(near: &MachineNetworks, address: IpAddr) -> AddressZone {
     let of = |address: IpAddr| match near.of(address) {
-        Nearness::Own => Some("this machine"),
-        Nearness::OnLink => Some("a network that this machine is in"),
-        Nearness::Far => None,
+        AddressProximity::Own => Some("this machine"),
+        AddressProximity::OnLink => Some("a network that this machine is in"),
+        AddressProximity::Far => None,
     };
     let IpAddr::V6(outer) = address.to_canonical() else {
-        return of(address).filter(|_| zone(address) == Zone::Public).map_or_else(|| zone(address), Zone::Private);
+        return of(address)
+            .filter(|_| zone(address) == AddressZone::Public)
+            .map_or_else(|| zone(address), AddressZone::Private);
     };
     let inner = embedded(outer).into_iter().flatten().find_map(|inner| of(inner.into()));
     match (zone(address), of(address), inner) {
-        (Zone::Public, Some(what), _) => Zone::Private(what),
-        (Zone::Public, None, Some(what)) => Zone::Closed(what),
+        (AddressZone::Public, Some(what), _) => AddressZone::Private(what),
+        (AddressZone::Public, None, Some(what)) => AddressZone::Closed(what),
         (known, _, _) => known,
     }
 }
 
 /// What this address belongs to, wherever the machine is. One that has another in it is as that one is, but is never opened.
 #[must_use]
-pub fn zone(address: IpAddr) -> Zone {
+pub fn zone(address: IpAddr) -> AddressZone {
     match address.to_canonical() {
         IpAddr::V4(address) => zone_v4(address),
         IpAddr::V6(address) => zone_v6(address),
     }
 }
 
-fn zone_v4(address: Ipv4Addr) -> Zone {
-    let within = |(base, bits, _): &&(Ipv4Addr, u8, Zone)| {
+fn zone_v4(address: Ipv4Addr) -> AddressZone {
+    let within = |(base, bits, _): &&(Ipv4Addr, u8, AddressZone)| {
         address.to_bits().checked_shr(32 - u32::from(*bits)) == base.to_bits().checked_shr(32 - u32::from(*bits))
     };
-    V4.iter().find(within).map_or(Zone::Public, |(_, _, zone)| *zone)
+    V4.iter().find(within).map_or(AddressZone::Public, |(_, _, zone)| *zone)
 }
 
-fn zone_v6(address: Ipv6Addr) -> Zone {
+fn zone_v6(address: Ipv6Addr) -> AddressZone {
     let own = own_zone(address);
     let inner = embedded(address);
     let closed = inner.into_iter().flatten().map(zone_v4).find_map(|zone| match zone {
-        Zone::Public => None,
-        Zone::Private(what) | Zone::Closed(what) => Some(Zone::Closed(what)),
+        AddressZone::Public => None,
+        AddressZone::Private(what) | AddressZone::Closed(what) => Some(AddressZone::Closed(what)),
     });
     match (own, closed) {
         // The translations that everybody may use are not under 2000::/3.
-        (Zone::Closed(_), None) if is_translated(address) => Zone::Public,
-        (Zone::Private(_), _) => own,
+        (AddressZone::Closed(_), None) if is_translated(address) => AddressZone::Public,
+        (AddressZone::Private(_), _) => own,
         (_, Some(closed)) => closed,
         (own, None) => own,
     }
 }
 
-fn own_zone(address: Ipv6Addr) -> Zone {
-    let within = |(base, bits, _): &&(Ipv6Addr, u8, Zone)| {
+fn own_zone(address: Ipv6Addr) -> AddressZone {
+    let within = |(base, bits, _): &&(Ipv6Addr, u8, AddressZone)| {
         address.to_bits().checked_shr(128 - u32::from(*bits)) == base.to_bits().checked_shr(128 - u32::from(*bits))
     };
-    let nobodys = if address.segments()[0] >> 13 == 1 { Zone::Public } else { Zone::Closed("a reserved address") };
+    let nobodys =
+        if address.segments()[0] >> 13 == 1 { AddressZone::Public } else { AddressZone::Closed("a reserved address") };
     V6.iter().find(within).map_or(nobodys, |(_, _, zone)| *zone)
 }
 
@@ -159,7 +162,7 @@ fn embedded(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
 
 /// Why an address may not be spoken to, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Barred {
+pub enum AddressRefusal {
     /// Its owner could open it.
     #[error("it leads to {0}, which is not opened to Hob")]
     Private(&'static str),
@@ -170,7 +173,7 @@ pub enum Barred {
 
 /// How an address may be spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open {
+pub enum AllowedAs {
     /// As everybody may.
     ToAll,
     /// Because its owner opened it.
@@ -179,9 +182,9 @@ pub enum Open {
 
 /// The private places that were opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowed(Vec<NamedPlace>);
+pub struct AllowedPlaces(Vec<NamedPlace>);
 
-impl Allowed {
+impl AllowedPlaces {
     /// These places.
     #[must_use]
     pub fn new(places: Vec<NamedPlace>) -> Self {
@@ -200,12 +203,17 @@ impl Allowed {
     ///
     /// # Errors
     /// When not.
-    pub fn check(&self, near: &Near, host: &Host<&str>, (address, port): (IpAddr, u16)) -> Result<Open, Barred> {
+    pub fn check(
+        &self,
+        near: &MachineNetworks,
+        host: &Host<&str>,
+        (address, port): (IpAddr, u16),
+    ) -> Result<AllowedAs, AddressRefusal> {
         match zone_near(near, address) {
-            Zone::Public => Ok(Open::ToAll),
-            Zone::Private(_) if self.names(host, port) => Ok(Open::ByName),
-            Zone::Private(what) => Err(Barred::Private(what)),
-            Zone::Closed(what) => Err(Barred::Closed(what)),
+            AddressZone::Public => Ok(AllowedAs::ToAll),
+            AddressZone::Private(_) if self.names(host, port) => Ok(AllowedAs::ByName),
+            AddressZone::Private(what) => Err(AddressRefusal::Private(what)),
+            AddressZone::Closed(what) => Err(AddressRefusal::Closed(what)),
         }
     }
 

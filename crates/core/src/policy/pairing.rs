@@ -5,7 +5,7 @@
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
-use crate::domain::inbound::{ChannelKind, Conversation, Proof};
+use crate::domain::inbound::{ChannelKind, Conversation, SenderProof};
 
 /// What a code is made of: no letter or digit that is taken for another one.
 const ALPHABET: &[u8; 28] = b"23456789ACDEFGHJKMNPQRTVWXYZ";
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Code {
 
 /// What is known when a stranger writes to Hob alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Knock {
+pub struct StrangerContact {
     /// Somebody may be let in by this account at all.
     pub has_door: bool,
     /// They have a code that still holds.
@@ -84,21 +84,21 @@ pub struct Knock {
 /// Whether a stranger is given a code. By e-mail only where the sender is proven: what answers forged senders answers
 /// somebody who has not written, and what answers machines may go on for ever.
 #[must_use]
-pub fn gives_code(place: &Conversation, proof: &Proof, knock: Knock) -> bool {
+pub fn gives_code(place: &Conversation, proof: &SenderProof, knock: StrangerContact) -> bool {
     let is_alone = match place.channel {
         ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => place.is_private(),
         ChannelKind::Email => true,
         ChannelKind::Terminal | ChannelKind::Web | ChannelKind::Event => false,
     };
-    let Knock { has_door, has_code, open } = knock;
-    is_alone && *proof == Proof::Platform && has_door && !has_code && open < OPEN_MAX
+    let StrangerContact { has_door, has_code, open } = knock;
+    is_alone && *proof == SenderProof::Platform && has_door && !has_code && open < OPEN_MAX
 }
 
 /// Whether this person may become the first owner here by the code that the daemon printed. No letter does: whoever reads
 /// the mailbox's server could write it.
 #[must_use]
-pub fn may_become_owner(place: &Conversation, proof: &Proof) -> bool {
-    place.channel != ChannelKind::Email && place.is_private() && *proof == Proof::Platform
+pub fn may_become_owner(place: &Conversation, proof: &SenderProof) -> bool {
+    place.channel != ChannelKind::Email && place.is_private() && *proof == SenderProof::Platform
 }
 
 #[cfg(test)]
@@ -148,29 +148,29 @@ mod tests {
 
     #[test]
     fn c1_only_a_stranger_alone_with_hob_gets_a_code() {
-        let fits = Knock { has_door: true, has_code: false, open: 0 };
-        let nobody = Proof::Nobody { why: "DMARC failed".to_owned() };
+        let fits = StrangerContact { has_door: true, has_code: false, open: 0 };
+        let nobody = SenderProof::Nobody { why: "DMARC failed".to_owned() };
         let (private, group) = (at(ChannelKind::Telegram, "9"), at(ChannelKind::Telegram, "-9"));
         let letter = at(ChannelKind::Email, "a@b.example");
         let table = [
-            (&private, Proof::Platform, fits, true),
-            (&group, Proof::Platform, fits, false),
-            (&private, Proof::Platform, Knock { has_door: false, ..fits }, false),
-            (&private, Proof::Platform, Knock { has_code: true, ..fits }, false),
-            (&private, Proof::Platform, Knock { open: OPEN_MAX - 1, ..fits }, true),
-            (&private, Proof::Platform, Knock { open: OPEN_MAX, ..fits }, false),
+            (&private, SenderProof::Platform, fits, true),
+            (&group, SenderProof::Platform, fits, false),
+            (&private, SenderProof::Platform, StrangerContact { has_door: false, ..fits }, false),
+            (&private, SenderProof::Platform, StrangerContact { has_code: true, ..fits }, false),
+            (&private, SenderProof::Platform, StrangerContact { open: OPEN_MAX - 1, ..fits }, true),
+            (&private, SenderProof::Platform, StrangerContact { open: OPEN_MAX, ..fits }, false),
             (&private, nobody.clone(), fits, false),
-            (&letter, Proof::Platform, fits, true),
+            (&letter, SenderProof::Platform, fits, true),
             (&letter, nobody.clone(), fits, false),
-            (&at(ChannelKind::Terminal, "x"), Proof::Platform, fits, false),
-            (&at(ChannelKind::Event, "x"), Proof::Platform, fits, false),
+            (&at(ChannelKind::Terminal, "x"), SenderProof::Platform, fits, false),
+            (&at(ChannelKind::Event, "x"), SenderProof::Platform, fits, false),
         ];
         for (place, proof, knock, expected) in table {
             assert_eq!(gives_code(place, &proof, knock), expected, "{place:?} {proof:?} {knock:?}");
         }
-        assert!(may_become_owner(&private, &Proof::Platform));
+        assert!(may_become_owner(&private, &SenderProof::Platform));
         assert!(!may_become_owner(&private, &nobody));
-        assert!(!may_become_owner(&group, &Proof::Platform));
-        assert!(!may_become_owner(&letter, &Proof::Platform));
+        assert!(!may_become_owner(&group, &SenderProof::Platform));
+        assert!(!may_become_owner(&letter, &SenderProof::Platform));
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 
 /// What the config says about who Hob is where.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Assignments {
+pub struct PersonaAssignments {
     /// The personas that there are.
     pub known: BTreeSet<String>,
     /// By platform and chat.
@@ -23,7 +23,7 @@ pub struct Assignments {
 
 /// Why it is this persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum PersonaOrigin {
     /// `/persona` in this conversation.
     Chosen,
     /// The config, for this chat.
@@ -38,7 +38,7 @@ pub enum Origin {
     Everywhere,
 }
 
-impl Origin {
+impl PersonaOrigin {
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -55,14 +55,14 @@ impl Origin {
 
 /// Who Hob is in a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Resolved<'a> {
+pub struct ResolvedPersona<'a> {
     /// The persona and why it is this one; none: nobody in particular.
-    pub persona: Option<(&'a str, Origin)>,
+    pub persona: Option<(&'a str, PersonaOrigin)>,
     /// What was chosen here and is not configured any more.
     pub gone: Option<&'a str>,
 }
 
-impl<'a> Resolved<'a> {
+impl<'a> ResolvedPersona<'a> {
     /// The persona's name.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
@@ -72,33 +72,33 @@ impl<'a> Resolved<'a> {
 
 /// What is known of a conversation beyond where it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Here<'a> {
+pub struct PersonaContext<'a> {
     /// The server or workspace that it is on; none: the platform has no such thing, or did not tell.
     pub server: Option<&'a str>,
     /// The persona that was chosen there.
     pub chosen: Option<&'a str>,
 }
 
-impl Assignments {
+impl PersonaAssignments {
     /// Who Hob is in `place`, of which that much is known.
     #[must_use]
-    pub fn resolve<'a>(&'a self, place: &Conversation, here: Here<'a>) -> Resolved<'a> {
-        let Here { server, chosen } = here;
+    pub fn resolve<'a>(&'a self, place: &Conversation, here: PersonaContext<'a>) -> ResolvedPersona<'a> {
+        let PersonaContext { server, chosen } = here;
         let gone = chosen.filter(|name| !self.known.contains(*name));
-        let chosen = chosen.filter(|name| self.known.contains(*name)).map(|name| (name, Origin::Chosen));
+        let chosen = chosen.filter(|name| self.known.contains(*name)).map(|name| (name, PersonaOrigin::Chosen));
         let by_chat = self.by_chat.get(&(place.channel, place.chat.clone()));
         let key = |server: &str| (place.channel, place.account.clone(), server.to_owned());
         let by_server = server.and_then(|server| self.by_server.get(&key(server)));
-        let server = if place.channel == ChannelKind::Slack { Origin::Workspace } else { Origin::Server };
+        let server = if place.channel == ChannelKind::Slack { PersonaOrigin::Workspace } else { PersonaOrigin::Server };
         let by_account = self.by_account.get(&(place.channel, place.account.clone()));
         let by_platform = by_account.or_else(|| self.by_platform.get(&place.channel));
         let from = |name: Option<&'a String>, origin| name.map(|name| (name.as_str(), origin));
         let persona = chosen
-            .or_else(|| from(by_chat, Origin::Chat))
+            .or_else(|| from(by_chat, PersonaOrigin::Chat))
             .or_else(|| from(by_server, server))
-            .or_else(|| from(by_platform, Origin::Platform))
-            .or_else(|| from(self.everywhere.as_ref(), Origin::Everywhere));
-        Resolved { persona, gone }
+            .or_else(|| from(by_platform, PersonaOrigin::Platform))
+            .or_else(|| from(self.everywhere.as_ref(), PersonaOrigin::Everywhere));
+        ResolvedPersona { persona, gone }
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
     fn c3_the_nearest_word_counts() {
         let (discord, slack, terminal) = (ChannelKind::Discord, ChannelKind::Slack, ChannelKind::Terminal);
         let server = |channel, account: &str, server: &str| (channel, account.to_owned(), server.to_owned());
-        let full = Assignments {
+        let full = PersonaAssignments {
             known: ["cook", "clerk", "nurse", "host", "night"].map(str::to_owned).into(),
             by_chat: BTreeMap::from([((discord, "1".to_owned()), "cook".to_owned())]),
             by_server: BTreeMap::from([
@@ -130,7 +130,7 @@ mod tests {
             by_platform: BTreeMap::from([(discord, "clerk".to_owned())]),
             everywhere: Some("host".to_owned()),
         };
-        let none = Assignments::default();
+        let none = PersonaAssignments::default();
         let table = [
             (&full, at(discord, "1"), (Some("s"), Some("nurse")), "nurse chosen here"),
             (&full, at(discord, "1"), (Some("s"), None), "cook set for this chat"),
@@ -151,7 +151,7 @@ mod tests {
             (&none, at(discord, "1"), (Some("s"), Some("cook")), "nobody, cook is gone"),
         ];
         for (assignments, place, (server, chosen), expected) in table {
-            let resolved = assignments.resolve(&place, Here { server, chosen });
+            let resolved = assignments.resolve(&place, PersonaContext { server, chosen });
             let persona = resolved
                 .persona
                 .map_or_else(|| "nobody".to_owned(), |(name, origin)| format!("{name} {}", origin.words()));

@@ -12,9 +12,9 @@
 //! somebody's steers was planned by nobody.
 //! Start at [`fit`]; what a model writes is read by [`read`].
 
-use crate::domain::plan::{Doubt, Intended, Planned, Step, Whence};
-use crate::policy::arguments::shown::{last_word, steers, words};
-use crate::policy::arguments::{Written, parse};
+use crate::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, UnvouchedValue, ValueSource};
+use crate::policy::arguments::display::{last_word, steers, words};
+use crate::policy::arguments::{WrittenValue, parse};
 use crate::policy::invisible::marked;
 
 /// So many calls a plan may name.
@@ -50,7 +50,7 @@ const TIMES: [&str; 6] = ["alarm", "appointment", "calendar", "event", "meeting"
 
 /// Which of a tool's arguments only say something, where nothing but their names tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Content {
+pub enum ContentArguments {
     /// None: each of them steers.
     #[default]
     None,
@@ -60,7 +60,7 @@ pub enum Content {
     ByName,
 }
 
-impl Content {
+impl ContentArguments {
     /// Does the argument of this name only say something? What is not known steers.
     #[must_use]
     pub fn has(self, name: &str) -> bool {
@@ -81,7 +81,7 @@ pub fn keeps_times(tool: &str) -> bool {
 
 /// A plan cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum PlanParseError {
     /// It has no such form.
     #[error("it needs steps, each with a tool and its arguments")]
     Shapeless,
@@ -94,66 +94,73 @@ pub enum Unread {
 ///
 /// # Errors
 /// When it is no plan.
-pub fn read(arguments: &str) -> Result<Vec<Step>, Unread> {
+pub fn read(arguments: &str) -> Result<Vec<PlannedCall>, PlanParseError> {
     if arguments.chars().count() > CHARS_MAX {
-        return Err(Unread::TooLong);
+        return Err(PlanParseError::TooLong);
     }
-    let Some(Written::Object(members)) = parse(arguments) else { return Err(Unread::Shapeless) };
+    let Some(WrittenValue::Object(members)) = parse(arguments) else { return Err(PlanParseError::Shapeless) };
     let steps = members.into_iter().find(|(name, _)| name == "steps");
-    let Some((_, Written::List(steps))) = steps else { return Err(Unread::Shapeless) };
+    let Some((_, WrittenValue::List(steps))) = steps else { return Err(PlanParseError::Shapeless) };
     if steps.len() > STEPS_MAX {
-        return Err(Unread::TooLong);
+        return Err(PlanParseError::TooLong);
     }
-    steps.into_iter().map(step).collect::<Option<Vec<_>>>().filter(|steps| !steps.is_empty()).ok_or(Unread::Shapeless)
+    steps
+        .into_iter()
+        .map(step)
+        .collect::<Option<Vec<_>>>()
+        .filter(|steps| !steps.is_empty())
+        .ok_or(PlanParseError::Shapeless)
 }
 
-fn step(written: Written) -> Option<Step> {
-    let Written::Object(members) = written else { return None };
+fn step(written: WrittenValue) -> Option<PlannedCall> {
+    let WrittenValue::Object(members) = written else { return None };
     let (mut tool, mut arguments) = (None, Vec::new());
     for (name, value) in members {
         match (name.as_str(), value) {
-            ("tool", Written::Text(name)) => tool = Some(name.trim().to_owned()),
-            ("arguments", Written::Object(members)) => {
-                arguments = members.into_iter().map(|(name, value)| Planned { name, value: intended(value) }).collect();
+            ("tool", WrittenValue::Text(name)) => tool = Some(name.trim().to_owned()),
+            ("arguments", WrittenValue::Object(members)) => {
+                arguments =
+                    members.into_iter().map(|(name, value)| PlannedArgument { name, value: intended(value) }).collect();
             }
             // What is not understood may have meant something.
             _ => return None,
         }
     }
-    Some(Step { tool: tool.filter(|tool| !tool.is_empty())?, content: Vec::new(), arguments })
+    Some(PlannedCall { tool: tool.filter(|tool| !tool.is_empty())?, content: Vec::new(), arguments })
 }
 
-fn intended(value: Written) -> Intended {
+fn intended(value: WrittenValue) -> PlannedValue {
     match value {
-        Written::Object(members) if members.len() == 1 && members[0].0 == FROM => {
-            Intended::From(members.into_iter().map(|(_, words)| shown(&words)).collect())
+        WrittenValue::Object(members) if members.len() == 1 && members[0].0 == FROM => {
+            PlannedValue::From(members.into_iter().map(|(_, words)| shown(&words)).collect())
         }
-        value => look(&value).unwrap_or_else(|| Intended::Is { written: value.json(), whence: None }),
+        value => look(&value).unwrap_or_else(|| PlannedValue::Is { written: value.json(), whence: None }),
     }
 }
 
 /// The call that is to find a value.
-fn look(value: &Written) -> Option<Intended> {
-    let Written::Object(members) = value else { return None };
+fn look(value: &WrittenValue) -> Option<PlannedValue> {
+    let WrittenValue::Object(members) = value else { return None };
     let of = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
-    let (Some(Written::Text(tool)), Some(Written::Object(with)), 2) = (of(FROM), of(WITH), members.len()) else {
+    let (Some(WrittenValue::Text(tool)), Some(WrittenValue::Object(with)), 2) = (of(FROM), of(WITH), members.len())
+    else {
         return None;
     };
-    let is = |(name, value): &(String, Written)| {
-        let value = Intended::Is { written: value.json(), whence: None };
-        Planned { name: name.clone(), value }
+    let is = |(name, value): &(String, WrittenValue)| {
+        let value = PlannedValue::Is { written: value.json(), whence: None };
+        PlannedArgument { name: name.clone(), value }
     };
     let arguments = with.iter().map(is).collect();
-    Some(Intended::Found(Box::new(Step { tool: tool.trim().to_owned(), content: Vec::new(), arguments })))
+    Some(PlannedValue::Found(Box::new(PlannedCall { tool: tool.trim().to_owned(), content: Vec::new(), arguments })))
 }
 
 /// A call that is to find a value, in words: `search_events for "dentist"`.
 #[must_use]
-pub fn look_words(look: &Step) -> String {
+pub fn look_words(look: &PlannedCall) -> String {
     let said = look.arguments.iter().filter(|planned| !look.content.contains(&planned.name));
-    let value = |planned: &Planned| match &planned.value {
-        Intended::Is { written, .. } => parse(written).map(|value| shown(&value)),
-        Intended::From(_) | Intended::Found(_) => None,
+    let value = |planned: &PlannedArgument| match &planned.value {
+        PlannedValue::Is { written, .. } => parse(written).map(|value| shown(&value)),
+        PlannedValue::From(_) | PlannedValue::Found(_) => None,
     };
     let said: Vec<String> = said.filter_map(value).collect();
     if said.is_empty() { look.tool.clone() } else { format!("{} for \"{}\"", look.tool, said.join(", ")) }
@@ -162,37 +169,42 @@ pub fn look_words(look: &Step) -> String {
 /// What of this call nobody who counts has said; none: it is not the one that was planned. `found` says what of an argument
 /// was found, as a text.
 #[must_use]
-pub fn fit(step: &Step, (tool, arguments): (&str, &str), found: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Doubt>> {
-    let Some(Written::Object(members)) = parse(arguments) else { return None };
+pub fn fit(
+    step: &PlannedCall,
+    (tool, arguments): (&str, &str),
+    found: &dyn Fn(&str) -> Option<String>,
+) -> Option<Vec<UnvouchedValue>> {
+    let Some(WrittenValue::Object(members)) = parse(arguments) else { return None };
     if step.tool != tool {
         return None;
     }
     let of = |name: &str| step.arguments.iter().find(|planned| planned.name == name).map(|planned| &planned.value);
-    let says = |name: &String, value: &Written| step.content.contains(name) && matches!(value, Written::Text(_));
+    let says =
+        |name: &String, value: &WrittenValue| step.content.contains(name) && matches!(value, WrittenValue::Text(_));
     let (mut doubts, mut is_steered) = (Vec::new(), false);
     for (name, value) in &members {
-        let doubt = |planned: &str| Doubt {
+        let doubt = |planned: &str| UnvouchedValue {
             argument: marked(name),
             value: shown(value),
             planned: planned.to_owned(),
             read_in: None,
         };
         match of(name) {
-            Some(Intended::Is { written, .. }) if !is(written, value) => return None,
+            Some(PlannedValue::Is { written, .. }) if !is(written, value) => return None,
             Some(_) | None if says(name, value) => {}
             None if is_nothing(value) => {}
             None => return None,
-            Some(Intended::Is { whence: Some(whence), .. }) => is_steered |= *whence != Whence::Form,
-            Some(Intended::Is { whence: None, .. }) => doubts.push(doubt("")),
-            Some(Intended::Found(look)) => match found(name) {
+            Some(PlannedValue::Is { whence: Some(whence), .. }) => is_steered |= *whence != ValueSource::Form,
+            Some(PlannedValue::Is { whence: None, .. }) => doubts.push(doubt("")),
+            Some(PlannedValue::Found(look)) => match found(name) {
                 Some(found) if is_text(&found, value) => is_steered = true,
                 Some(_) => return None,
                 None => doubts.push(doubt(&look_words(look))),
             },
-            Some(Intended::From(words)) => doubts.push(doubt(words)),
+            Some(PlannedValue::From(words)) => doubts.push(doubt(words)),
         }
     }
-    let is_there = |planned: &Planned| {
+    let is_there = |planned: &PlannedArgument| {
         members.iter().any(|(name, _)| *name == planned.name)
             || step.content.contains(&planned.name)
             || is_none(planned)
@@ -201,40 +213,42 @@ pub fn fit(step: &Step, (tool, arguments): (&str, &str), found: &dyn Fn(&str) ->
     (is_whole && (is_steered || !doubts.is_empty())).then_some(doubts)
 }
 
-fn is(written: &str, value: &Written) -> bool {
+fn is(written: &str, value: &WrittenValue) -> bool {
     parse(written).is_some_and(|planned| planned.is_same(value))
 }
 
 /// Is it this text or number, alone or as the only one of a list?
-fn is_text(text: &str, value: &Written) -> bool {
+fn is_text(text: &str, value: &WrittenValue) -> bool {
     match value {
-        Written::Text(other) | Written::Bare(other) => other == text,
-        Written::List(items) => items.len() == 1 && !matches!(items[0], Written::List(_)) && is_text(text, &items[0]),
-        Written::Object(_) => false,
+        WrittenValue::Text(other) | WrittenValue::Bare(other) => other == text,
+        WrittenValue::List(items) => {
+            items.len() == 1 && !matches!(items[0], WrittenValue::List(_)) && is_text(text, &items[0])
+        }
+        WrittenValue::Object(_) => false,
     }
 }
 
 /// Does it leave everything as it would be without it?
-fn is_nothing(value: &Written) -> bool {
+fn is_nothing(value: &WrittenValue) -> bool {
     match value {
-        Written::Bare(bare) => bare == "null",
-        Written::List(items) => items.is_empty(),
-        Written::Text(_) | Written::Object(_) => false,
+        WrittenValue::Bare(bare) => bare == "null",
+        WrittenValue::List(items) => items.is_empty(),
+        WrittenValue::Text(_) | WrittenValue::Object(_) => false,
     }
 }
 
-fn is_none(planned: &Planned) -> bool {
+fn is_none(planned: &PlannedArgument) -> bool {
     match &planned.value {
-        Intended::Is { written, .. } => parse(written).is_some_and(|value| is_nothing(&value)),
-        Intended::From(_) | Intended::Found(_) => false,
+        PlannedValue::Is { written, .. } => parse(written).is_some_and(|value| is_nothing(&value)),
+        PlannedValue::From(_) | PlannedValue::Found(_) => false,
     }
 }
 
 /// A value as people see it, on one line.
-fn shown(value: &Written) -> String {
+fn shown(value: &WrittenValue) -> String {
     let text = match value {
-        Written::Text(text) => text.clone(),
-        Written::Bare(_) | Written::List(_) | Written::Object(_) => value.json(),
+        WrittenValue::Text(text) => text.clone(),
+        WrittenValue::Bare(_) | WrittenValue::List(_) | WrittenValue::Object(_) => value.json(),
     };
     let line = marked(&text).replace('\n', " ⟨U+000A⟩ ");
     if line.chars().nth(SHOWN_CHARS_MAX).is_none() {

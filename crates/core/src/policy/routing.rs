@@ -97,7 +97,7 @@ const fn rule(measure: Measure, at_least: usize, tier: Tier) -> Rule {
 
 /// What went before a message, and what came with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct RoutingContext {
     /// Pictures and files that came with it.
     pub attachments: usize,
     /// The most tool calls that one of the session's last runs needed.
@@ -108,7 +108,7 @@ pub struct Around {
 
 /// The form of a message, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Features {
+pub struct MessageFeatures {
     length: usize,
     lines: usize,
     code_blocks: usize,
@@ -118,13 +118,13 @@ pub struct Features {
     list_items: usize,
     digits: usize,
     maths: usize,
-    around: Around,
+    around: RoutingContext,
 }
 
-impl Features {
+impl MessageFeatures {
     /// Measures a message.
     #[must_use]
-    pub fn of(text: &str, around: Around) -> Self {
+    pub fn of(text: &str, around: RoutingContext) -> Self {
         let mut features = Self { around, ..Self::default() };
         let mut in_code = false;
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -177,7 +177,7 @@ impl Features {
 
 /// How much model a message of this form needs.
 #[must_use]
-pub fn route(features: &Features) -> Tier {
+pub fn route(features: &MessageFeatures) -> Tier {
     let holds = |rule: &&Rule| features.get(rule.measure) >= rule.at_least;
     RULES.iter().filter(holds).map(|rule| rule.tier).max().unwrap_or(Tier::Fast)
 }

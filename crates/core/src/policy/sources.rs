@@ -14,17 +14,17 @@
 
 mod leads;
 mod number;
-mod own;
+mod sender_words;
 mod token;
 
 pub use leads::{is_link, leads};
-pub use own::own_words;
+pub use sender_words::own_words;
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::domain::plan::Whence;
-use crate::policy::arguments::{Written, parse};
+use crate::domain::plan::ValueSource;
+use crate::policy::arguments::{WrittenValue, parse};
 use crate::policy::invisible::is_invisible;
 
 /// A name of fewer letters proves nothing: each text has it.
@@ -40,36 +40,36 @@ const DATE_CHARS_MAX: usize = 35;
 
 /// A text, and what it counts for.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct SourcedText {
     /// What it is.
-    pub whence: Whence,
+    pub whence: ValueSource,
     /// The words.
     pub text: String,
 }
 
 /// Who has said all of a value; none: for some part of it nobody has. `schema` is what the tool says of the argument.
 #[must_use]
-pub fn whence(value: &Written, schema: &Value, told: &[Told]) -> Option<Whence> {
+pub fn whence(value: &WrittenValue, schema: &Value, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
-        Written::List(items) => {
+        WrittenValue::List(items) => {
             let of = |item| whence(item, schema.get("items").unwrap_or(&Value::Null), told);
             all_of(items.iter().map(of))
         }
-        Written::Object(members) => {
-            let of = |(name, value): &(String, Written)| {
+        WrittenValue::Object(members) => {
+            let of = |(name, value): &(String, WrittenValue)| {
                 whence(value, schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null), told)
             };
             all_of(members.iter().map(of))
         }
-        Written::Bare(bare) if matches!(bare.as_str(), "true" | "false" | "null") => Some(Whence::Form),
-        Written::Bare(text) | Written::Text(text) => {
+        WrittenValue::Bare(bare) if matches!(bare.as_str(), "true" | "false" | "null") => Some(ValueSource::Form),
+        WrittenValue::Bare(text) | WrittenValue::Text(text) => {
             let is_listed = schema.get("enum").and_then(Value::as_array).is_some_and(|all| {
                 all.iter().any(|known| {
                     known.as_str().map_or_else(|| known.to_string().as_str() == text, |known| known == text)
                 })
             });
             if is_listed || is_moment(text) {
-                return Some(Whence::Form);
+                return Some(ValueSource::Form);
             }
             told.iter().find(|told| is_said(text, &told.text)).map(|told| told.whence.clone())
         }
@@ -78,24 +78,24 @@ pub fn whence(value: &Written, schema: &Value, told: &[Told]) -> Option<Whence> 
 
 /// The same where a form alone proves nothing, because somebody else may have chosen it: all of it was said.
 #[must_use]
-pub fn whence_said(value: &Written, told: &[Told]) -> Option<Whence> {
+pub fn whence_said(value: &WrittenValue, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
-        Written::List(items) => all_of(items.iter().map(|item| whence_said(item, told))),
-        Written::Object(members) => all_of(members.iter().map(|(_, value)| whence_said(value, told))),
-        Written::Bare(text) | Written::Text(text) if is_moment(text) => {
-            is_moment_said(&value.json(), told).then_some(Whence::Words)
+        WrittenValue::List(items) => all_of(items.iter().map(|item| whence_said(item, told))),
+        WrittenValue::Object(members) => all_of(members.iter().map(|(_, value)| whence_said(value, told))),
+        WrittenValue::Bare(text) | WrittenValue::Text(text) if is_moment(text) => {
+            is_moment_said(&value.json(), told).then_some(ValueSource::Words)
         }
-        Written::Bare(text) | Written::Text(text) => {
+        WrittenValue::Bare(text) | WrittenValue::Text(text) => {
             told.iter().find(|told| is_said(text, &told.text)).map(|told| told.whence.clone())
         }
     }
 }
 
 /// What stands for all: what names something goes before what is a mere form. Nothing at all is said by nobody.
-fn all_of(parts: impl Iterator<Item = Option<Whence>>) -> Option<Whence> {
-    let parts: Option<Vec<Whence>> = parts.collect();
+fn all_of(parts: impl Iterator<Item = Option<ValueSource>>) -> Option<ValueSource> {
+    let parts: Option<Vec<ValueSource>> = parts.collect();
     let parts = parts?;
-    parts.iter().find(|part| **part != Whence::Form).or(parts.first()).cloned()
+    parts.iter().find(|part| **part != ValueSource::Form).or(parts.first()).cloned()
 }
 
 /// A day, a time, or both, as machines write them.
@@ -110,12 +110,12 @@ fn is_moment(text: &str) -> bool {
 
 /// Has the person said this moment themselves: its day and its time, each as it is written?
 #[must_use]
-pub fn is_moment_said(written: &str, told: &[Told]) -> bool {
-    let Some(Written::Text(moment)) = parse(written) else { return false };
+pub fn is_moment_said(written: &str, told: &[SourcedText]) -> bool {
+    let Some(WrittenValue::Text(moment)) = parse(written) else { return false };
     let parts: Vec<&str> = moment.split(['T', ' ']).collect();
     let is_said = |part: &str| {
         let short = part.strip_suffix(":00").filter(|short| short.contains(':')).unwrap_or(part);
-        let mut words = told.iter().filter(|told| told.whence == Whence::Words);
+        let mut words = told.iter().filter(|told| told.whence == ValueSource::Words);
         words.any(|told| is_said(part, &told.text) || is_said(short, &told.text))
     };
     is_moment(&moment) && parts.len() <= 2 && parts[0].contains('-') && parts.into_iter().all(is_said)

@@ -7,7 +7,7 @@ const AIM: Duration = Duration::from_millis(10);
 
 /// How much is done in one step: as much as fits in the aim, learnt from the steps before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stride {
+pub struct StepSize {
     size: i64,
     most: i64,
     /// Steps in a row of which not even the least fitted.
@@ -17,7 +17,7 @@ pub struct Stride {
 /// A machine may stand still for a moment: so often the least is tried.
 const FAILURES_MAX: u8 = 8;
 
-impl Stride {
+impl StepSize {
     /// Begins with so much, and never does more than that.
     #[must_use]
     pub fn new(size: i64, most: i64) -> Self {
@@ -53,7 +53,7 @@ impl Stride {
 
 /// Whether the disk has room for more than messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Room {
+pub enum DiskState {
     /// It has.
     #[default]
     Ample,
@@ -61,7 +61,7 @@ pub enum Room {
     Low,
 }
 
-impl Room {
+impl DiskState {
     /// With so many bytes free, where fewer than `low` are too few. It is over a little above that, so that it does not flicker.
     #[must_use]
     pub fn judge(self, free: u64, low: u64) -> Self {
@@ -80,11 +80,11 @@ const STUCK_LOOKS: u32 = 30;
 
 /// Whether somebody who reads keeps the log from being folded in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LogWatch {
+pub struct WalMonitor {
     looks: u32,
 }
 
-impl LogWatch {
+impl WalMonitor {
     /// At this look so many pages were in the log, and so many of them could be folded in.
     #[must_use]
     pub fn after(self, pages: i64, folded: i64) -> Self {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn n12_a_stride_finds_what_fits_in_its_time() {
         let sizes = |held: &[u64]| {
-            let mut stride = Stride::new(100, 300);
+            let mut stride = StepSize::new(100, 300);
             held.iter()
                 .map(|held| {
                     stride = stride.after(ms(*held));
@@ -130,37 +130,37 @@ mod tests {
         };
         assert_eq!(sizes(&[1, 1, 1, 5, 11]), [200, 300, 300, 300, 150]);
         assert_eq!(sizes(&[40; 8]), [50, 25, 12, 6, 3, 1, 1, 1]);
-        let stride = Stride::new(100, 300);
+        let stride = StepSize::new(100, 300);
         assert_eq!(stride.shorter().unwrap().size(), 25);
-        assert_eq!(Stride::new(3, 300).shorter().unwrap().size(), 1);
-        let tries = |first: Stride| std::iter::successors(Some(first), |stride| stride.shorter()).count();
-        assert_eq!(tries(Stride::new(1, 300)), 8);
+        assert_eq!(StepSize::new(3, 300).shorter().unwrap().size(), 1);
+        let tries = |first: StepSize| std::iter::successors(Some(first), |stride| stride.shorter()).count();
+        assert_eq!(tries(StepSize::new(1, 300)), 8);
         assert_eq!(
-            Stride::new(1, 300).shorter().unwrap().after(ms(5)),
-            Stride::new(1, 300),
+            StepSize::new(1, 300).shorter().unwrap().after(ms(5)),
+            StepSize::new(1, 300),
             "one that fits is a new beginning"
         );
     }
 
     #[test]
     fn n9_the_disk_is_low_and_does_not_flicker() {
-        let mut room = Room::default();
-        let seen: Vec<Room> = [500, 400, 399, 420, 499, 500, 450, 399]
+        let mut room = DiskState::default();
+        let seen: Vec<DiskState> = [500, 400, 399, 420, 499, 500, 450, 399]
             .map(|free| {
                 room = room.judge(free, 400);
                 room
             })
             .into();
-        use Room::{Ample, Low};
+        use DiskState::{Ample, Low};
         assert_eq!(seen, [Ample, Ample, Low, Low, Low, Ample, Ample, Low]);
     }
 
     #[test]
     fn n12_a_log_is_stuck_when_it_stays_long() {
-        let watch = (0..29).fold(LogWatch::default(), |watch, _| watch.after(80_000, 100));
+        let watch = (0..29).fold(WalMonitor::default(), |watch, _| watch.after(80_000, 100));
         assert!(!watch.is_stuck() && watch.after(80_000, 100).is_stuck());
         assert!(!watch.after(80_000, 100).after(80_000, 80_000).is_stuck());
-        assert!(!(0..99).fold(LogWatch::default(), |watch, _| watch.after(32_000, 0)).is_stuck(), "that is not many");
+        assert!(!(0..99).fold(WalMonitor::default(), |watch, _| watch.after(32_000, 0)).is_stuck(), "that is not many");
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use crate::render::document::{Span, Style};
 use crate::render::lines::{Dialect, Mark, all_marks};
 use crate::render::links;
-use crate::render::page::{CodeLines, Page, Put, Signs};
+use crate::render::page::{CodeLines, DialectSigns, Page, PutResult};
 
 /// Shows nothing, and keeps signs apart.
 pub(super) const APART: &str = "\u{200b}";
 
-const SIGNS: Signs = Signs {
+const SIGNS: DialectSigns = DialectSigns {
     quote: ("> ", "> "),
     inner_quote: ("│ ", "│"),
     quote_is_marked: false,
@@ -122,11 +122,11 @@ pub(super) fn literal(text: &str) -> String {
 }
 
 impl Dialect for Discord {
-    fn signs(&self) -> &Signs {
+    fn signs(&self) -> &DialectSigns {
         &SIGNS
     }
 
-    fn text(&self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> Put {
+    fn text(&self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> PutResult {
         match span {
             // In brackets it ends where it ends, and Discord shows no preview of it.
             Some(span) if is_bare(span) => page.put(&format!("<{text}>")),
@@ -144,7 +144,7 @@ impl Dialect for Discord {
         marks
     }
 
-    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put {
+    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult {
         match mark {
             Mark::Style(Style::CODE) => page.put(ticks(&span.text).unwrap_or_default()),
             Mark::Style(style) => page.put(sign(*style)),
@@ -152,7 +152,7 @@ impl Dialect for Discord {
         }
     }
 
-    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put {
+    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult {
         match mark {
             Mark::Style(Style::CODE) => page.put(ticks(&span.text).unwrap_or_default()),
             Mark::Style(style) => page.put(sign(*style)),
@@ -160,7 +160,7 @@ impl Dialect for Discord {
         }
     }
 
-    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put {
+    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> PutResult {
         page.begin_line()?;
         page.put("```")?;
         page.put(language.unwrap_or_default())?;

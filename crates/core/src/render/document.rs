@@ -73,7 +73,7 @@ pub(super) fn same_link(one: Option<&Rc<str>>, other: Option<&Rc<str>>) -> bool 
 
 /// Which side a column's text keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ColumnAlignment {
     /// Left, also where nothing is said.
     Left,
     /// The middle.
@@ -89,7 +89,7 @@ pub(super) type Cell = Vec<Span>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     /// The columns' sides.
-    pub(super) sides: Vec<Side>,
+    pub(super) sides: Vec<ColumnAlignment>,
     /// The first row.
     pub(super) header: Vec<Cell>,
     /// The other rows, each with as many cells as the header.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use crate::render::document::{Block, Cell, Item, List, Side, Span, Style, Table, same_link};
+use crate::render::document::{Block, Cell, ColumnAlignment, Item, List, Span, Style, Table, same_link};
 
 /// Where the HTML is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum HtmlTarget {
     /// On a page with a style sheet of its own.
     Web,
     /// In a mail, where styles are inline or not at all.
@@ -33,7 +33,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// The blocks as HTML.
-pub(super) fn html(blocks: &[Block], shown: For) -> String {
+pub(super) fn html(blocks: &[Block], shown: HtmlTarget) -> String {
     let mut writer = Writer { out: String::new(), shown };
     writer.blocks(blocks);
     writer.out
@@ -41,7 +41,7 @@ pub(super) fn html(blocks: &[Block], shown: For) -> String {
 
 struct Writer {
     out: String,
-    shown: For,
+    shown: HtmlTarget,
 }
 
 /// Tags of the styles, the outermost first.
@@ -61,7 +61,7 @@ impl Writer {
     }
 
     fn open(&mut self, tag: &str, style: &str) {
-        let styled = self.shown == For::Mail && !style.is_empty();
+        let styled = self.shown == HtmlTarget::Mail && !style.is_empty();
         let attributes = [("style", style)];
         self.tag(tag, if styled { &attributes } else { &[] });
     }
@@ -159,14 +159,14 @@ impl Writer {
         self.out.push_str("\n<tr>");
         for (column, cell) in row.iter().enumerate() {
             let side = match table.sides.get(column) {
-                Some(Side::Middle) => "center",
-                Some(Side::Right) => "right",
-                Some(Side::Left) | None => "left",
+                Some(ColumnAlignment::Middle) => "center",
+                Some(ColumnAlignment::Right) => "right",
+                Some(ColumnAlignment::Left) | None => "left",
             };
             match self.shown {
                 // The page's policy forbids styles that stand in its text.
-                For::Web => self.tag(tag, &[("class", side)]),
-                For::Mail => {
+                HtmlTarget::Web => self.tag(tag, &[("class", side)]),
+                HtmlTarget::Mail => {
                     let style = format!("text-align:{side};border:1px solid #ccc;padding:.2em .6em");
                     self.open(tag, &style);
                 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 
 use crate::render::document::{Block, Item, List, Span, Style, Table};
-use crate::render::page::{Container, Full, Page, Put, Signs};
+use crate::render::page::{Container, DialectSigns, Page, PageFull, PutResult};
 use crate::render::table;
 
 /// Something that begins and ends within a line.
@@ -36,25 +36,25 @@ const STYLES: [Style; 4] = [Style::STRONG, Style::EMPHASIS, Style::STRIKE, Style
 /// How a platform writes.
 pub(super) trait Dialect {
     /// Its signs.
-    fn signs(&self) -> &Signs;
+    fn signs(&self) -> &DialectSigns;
     /// Writes a part of a span that is within a line, so that it is shown as it is; white between spans has none.
-    fn text(&self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> Put;
+    fn text(&self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> PutResult;
     /// Which of a span's marks the platform can show.
     fn marks(&self, span: &Span) -> Vec<Mark> {
         all_marks(span)
     }
     /// Begins a mark, of which `span` is the first.
-    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put;
+    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult;
     /// Ends a mark, of which `span` is the last.
-    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put;
+    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult;
     /// Writes a block of code.
-    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put;
+    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> PutResult;
     /// Begins the outermost quote.
-    fn open_quote(&self, _page: &mut Page<'_>) -> Put {
+    fn open_quote(&self, _page: &mut Page<'_>) -> PutResult {
         Ok(())
     }
     /// Ends the outermost quote.
-    fn close_quote(&self, _page: &mut Page<'_>) -> Put {
+    fn close_quote(&self, _page: &mut Page<'_>) -> PutResult {
         Ok(())
     }
     /// What a heading begins with; without it, headings are strong text.
@@ -75,7 +75,7 @@ pub(super) fn all_marks(span: &Span) -> Vec<Mark> {
 }
 
 /// Writes blocks, with a blank line between them unless they are `tight`.
-pub(super) fn blocks(dialect: &dyn Dialect, page: &mut Page<'_>, blocks: &[Block], tight: bool) -> Put {
+pub(super) fn blocks(dialect: &dyn Dialect, page: &mut Page<'_>, blocks: &[Block], tight: bool) -> PutResult {
     for (index, part) in blocks.iter().enumerate() {
         if index > 0 {
             page.gap(tight)?;
@@ -86,7 +86,7 @@ pub(super) fn blocks(dialect: &dyn Dialect, page: &mut Page<'_>, blocks: &[Block
 }
 
 /// Writes one block.
-pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -> Put {
+pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -> PutResult {
     match block {
         Block::Paragraph(text) => spans(dialect, page, text),
         Block::Heading(level, text) => heading(dialect, page, *level, text),
@@ -119,16 +119,16 @@ pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -
 }
 
 /// Writes a table's header and its first rows.
-pub(super) fn rows(dialect: &dyn Dialect, page: &mut Page<'_>, table: &Table, rows: usize) -> Put {
+pub(super) fn rows(dialect: &dyn Dialect, page: &mut Page<'_>, table: &Table, rows: usize) -> PutResult {
     // A long table is not aligned only to learn that it is too long.
     if page.is_less_than(rows * table::row_units_min(table)) {
-        return Err(Full);
+        return Err(PageFull);
     }
     code(dialect, page, None, &table::aligned(table, rows))
 }
 
 /// Writes a list's item; `index` is its place in the list.
-pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, index: usize, item: &Item) -> Put {
+pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, index: usize, item: &Item) -> PutResult {
     let marker = marker(dialect, page.depth().1, list, index, item);
     page.enter(Container::Item(marker.width()), (!item.continued).then_some(marker));
     if item.blocks.is_empty() {
@@ -153,7 +153,7 @@ pub(super) fn marker(dialect: &dyn Dialect, depth: usize, list: &List, index: us
     }
 }
 
-fn heading(dialect: &dyn Dialect, page: &mut Page<'_>, level: u8, text: &[Span]) -> Put {
+fn heading(dialect: &dyn Dialect, page: &mut Page<'_>, level: u8, text: &[Span]) -> PutResult {
     if let Some(sign) = dialect.heading(level) {
         page.begin_line()?;
         page.put(sign)?;
@@ -165,7 +165,7 @@ fn heading(dialect: &dyn Dialect, page: &mut Page<'_>, level: u8, text: &[Span])
     spans(dialect, page, &text.iter().map(strong).collect::<Vec<_>>())
 }
 
-fn code(dialect: &dyn Dialect, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put {
+fn code(dialect: &dyn Dialect, page: &mut Page<'_>, language: Option<&str>, text: &str) -> PutResult {
     page.code(|page| dialect.code(page, language, text))
 }
 
@@ -175,7 +175,7 @@ fn reach(dialect: &dyn Dialect, mark: &Mark, spans: &[Span]) -> usize {
 }
 
 /// Writes a text's spans: white stays outside of marks, and what is open stays open as long as it can.
-fn spans(dialect: &dyn Dialect, page: &mut Page<'_>, text: &[Span]) -> Put {
+fn spans(dialect: &dyn Dialect, page: &mut Page<'_>, text: &[Span]) -> PutResult {
     let text = dialect.spans(text);
     let mut line = Line { dialect, open: Vec::new(), white: String::new(), previous: None };
     for (index, span) in text.iter().enumerate() {
@@ -205,7 +205,7 @@ struct Line<'a> {
 
 impl Line<'_> {
     /// Closes and opens marks for the first of the spans, with the white between.
-    fn turn(&mut self, page: &mut Page<'_>, spans: &[Span]) -> Put {
+    fn turn(&mut self, page: &mut Page<'_>, spans: &[Span]) -> PutResult {
         let Some(span) = spans.first() else { return Ok(()) };
         let wanted = self.dialect.marks(span);
         let in_line = !self.dialect.signs().marks_at_words || !self.white.contains('\n');
@@ -237,7 +237,7 @@ impl Line<'_> {
     }
 
     /// Closes marks until so many are open.
-    fn close(&mut self, page: &mut Page<'_>, stays: usize) -> Put {
+    fn close(&mut self, page: &mut Page<'_>, stays: usize) -> PutResult {
         while self.open.len() > stays {
             let Some((mark, span)) = self.open.pop().zip(self.previous.as_ref()) else { break };
             self.dialect.close(page, &mark, span)?;
@@ -246,7 +246,7 @@ impl Line<'_> {
         Ok(())
     }
 
-    fn say(&mut self, page: &mut Page<'_>, text: &str, span: &Span) -> Put {
+    fn say(&mut self, page: &mut Page<'_>, text: &str, span: &Span) -> PutResult {
         let after_mark = page.last().is_some_and(|(_, marked)| marked);
         let word = text.chars().next().is_some_and(char::is_alphanumeric);
         if after_mark && word && self.dialect.signs().marks_at_words {
@@ -255,7 +255,7 @@ impl Line<'_> {
         self.write(page, text, Some(span))
     }
 
-    fn write(&mut self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> Put {
+    fn write(&mut self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> PutResult {
         for (index, part) in text.split('\n').enumerate() {
             if index > 0 {
                 page.end_line()?;

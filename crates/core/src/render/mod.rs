@@ -11,7 +11,7 @@ mod document;
 mod html;
 mod lines;
 mod links;
-mod lower;
+mod lowering;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod oracle;
 mod page;
@@ -30,9 +30,9 @@ use crate::policy::invisible::is_invisible;
 use crate::render::clean::clean;
 use crate::render::discord::Discord;
 use crate::render::document::{Block, Span};
-use crate::render::html::{For, html};
+use crate::render::html::{HtmlTarget, html};
 use crate::render::lines::Dialect;
-use crate::render::lower::{Shows, lower};
+use crate::render::lowering::{PlatformRendering, lower};
 use crate::render::page::{Page, Size};
 use crate::render::plain::Plain;
 use crate::render::slack::Slack;
@@ -63,7 +63,7 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
         return chunk::chunks(text, capabilities.text_limit()).into_iter().map(source).collect();
     }
     let blocks = parse::parse(text);
-    let kit = Kit::new(capabilities);
+    let kit = RenderKit::new(capabilities);
     let chunks = kit.chunks(blocks);
     if !chunks.is_empty() || !is_visible(text) {
         return chunks;
@@ -80,7 +80,7 @@ pub fn finished(text: &str) -> usize {
 
 /// What words are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TextFormat {
     /// Markdown, as models write it.
     Markdown,
     /// As they stand: Hob's own words, in which a star is a star.
@@ -89,7 +89,7 @@ pub enum Form {
 
 /// One chunk of words for the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct RenderedPiece {
     /// Without markup.
     pub text: String,
     /// In the platform's markup, where the words have one.
@@ -98,21 +98,21 @@ pub struct Piece {
 
 /// Words as a platform's messages.
 #[must_use]
-pub fn pieces(text: &str, form: Form, channel: ChannelKind) -> Vec<Piece> {
+pub fn pieces(text: &str, form: TextFormat, channel: ChannelKind) -> Vec<RenderedPiece> {
     let capabilities = Capabilities::of(channel);
     match form {
-        Form::Plain => {
+        TextFormat::Plain => {
             let limit = capabilities.text_limit();
             let fitting = |piece: String| match capabilities.markup {
                 // What keeps a sign from acting at most doubles it.
                 Markup::DiscordMarkdown if !limit.fits(&literal(&piece)) => chunk::chunks(&piece, limit.halved()),
                 _ => vec![piece],
             };
-            let plain = |text| Piece { text, markup: None };
+            let plain = |text| RenderedPiece { text, markup: None };
             chunk::chunks(text, limit).into_iter().flat_map(fitting).map(plain).collect()
         }
-        Form::Markdown => {
-            let marked = |chunk: Chunk| Piece { text: chunk.plain, markup: Some(chunk.markup) };
+        TextFormat::Markdown => {
+            let marked = |chunk: Chunk| RenderedPiece { text: chunk.plain, markup: Some(chunk.markup) };
             render(text, capabilities).into_iter().map(marked).collect()
         }
     }
@@ -135,7 +135,7 @@ fn is_hidden(sign: char) -> bool {
 }
 
 /// What a platform's messages are made with.
-struct Kit {
+struct RenderKit {
     capabilities: Capabilities,
     limit: Option<Limit>,
     markup: Box<dyn Dialect>,
@@ -143,7 +143,7 @@ struct Kit {
     links: fn(&str, &str) -> bool,
 }
 
-impl Kit {
+impl RenderKit {
     fn new(capabilities: &Capabilities) -> Self {
         let columns = capabilities.columns;
         let any: fn(&str, &str) -> bool = |_, _| true;
@@ -162,8 +162,8 @@ impl Kit {
 
     fn chunks(&self, blocks: Vec<Block>) -> Vec<Chunk> {
         let pages = match self.capabilities.markup {
-            Markup::MailHtml => Some(html(&blocks, For::Mail)),
-            Markup::WebHtml => Some(html(&blocks, For::Web)),
+            Markup::MailHtml => Some(html(&blocks, HtmlTarget::Mail)),
+            Markup::WebHtml => Some(html(&blocks, HtmlTarget::Web)),
             _ => None,
         };
         let blocks = lower(blocks, &self.shows());
@@ -186,14 +186,14 @@ impl Kit {
         Splitter { markup: &*self.markup, plain: &*self.plain, limit, size }
     }
 
-    fn shows(&self) -> Shows {
+    fn shows(&self) -> PlatformRendering {
         let units = self.limit.map_or(usize::MAX, Limit::max);
         // A terminal's tables are indented as its code is.
         let indent = match self.capabilities.markup {
             Markup::Ansi | Markup::Plain => plain::INDENT.len(),
             _ => 0,
         };
-        Shows {
+        PlatformRendering {
             table_columns_max: self.capabilities.columns.map_or(usize::MAX, |columns| columns.saturating_sub(indent)),
             row_chars_max: units / 8,
             link_bytes_max: (units / 8).min(2_048),

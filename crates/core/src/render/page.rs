@@ -6,10 +6,10 @@ use crate::domain::capabilities::Limit;
 
 /// The page is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Full;
+pub(super) struct PageFull;
 
 /// Whether there was room.
-pub(super) type Put = Result<(), Full>;
+pub(super) type PutResult = Result<(), PageFull>;
 
 /// How much is on a page, or may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ pub(super) enum CodeLines {
 }
 
 /// What differs between dialects without being code.
-pub(super) struct Signs {
+pub(super) struct DialectSigns {
     /// What a quote's lines begin with, and its blank ones.
     pub(super) quote: (&'static str, &'static str),
     /// The same for quotes within quotes and lists.
@@ -80,7 +80,7 @@ struct Prefix {
 
 /// What is written, or measured.
 pub(super) struct Page<'a> {
-    signs: &'a Signs,
+    signs: &'a DialectSigns,
     written: Option<String>,
     limit: Option<Limit>,
     room: Size,
@@ -101,7 +101,7 @@ pub(super) struct Page<'a> {
 
 impl<'a> Page<'a> {
     /// An empty page. Without a limit, everything fits; unless it is `kept`, it is only measured.
-    pub(super) fn new(signs: &'a Signs, limit: Option<Limit>, room: Size, kept: bool) -> Self {
+    pub(super) fn new(signs: &'a DialectSigns, limit: Option<Limit>, room: Size, kept: bool) -> Self {
         Self {
             signs,
             written: kept.then(String::new),
@@ -150,7 +150,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes code, whose lines begin with what the signs leave of their container's.
-    pub(super) fn code(&mut self, write: impl FnOnce(&mut Self) -> Put) -> Put {
+    pub(super) fn code(&mut self, write: impl FnOnce(&mut Self) -> PutResult) -> PutResult {
         if self.signs.code == CodeLines::Indented {
             return write(self);
         }
@@ -177,12 +177,12 @@ impl<'a> Page<'a> {
     }
 
     /// Writes what the platform counts as it stands.
-    pub(super) fn put(&mut self, text: &str) -> Put {
+    pub(super) fn put(&mut self, text: &str) -> PutResult {
         self.put_as(text, text)
     }
 
     /// Writes what the platform counts as something else: as `shown`.
-    pub(super) fn put_as(&mut self, text: &str, shown: &str) -> Put {
+    pub(super) fn put_as(&mut self, text: &str, shown: &str) -> PutResult {
         if self.held > 0 {
             let spaces = " ".repeat(std::mem::take(&mut self.held));
             self.put(&spaces)?;
@@ -190,7 +190,7 @@ impl<'a> Page<'a> {
         if let Some(limit) = self.limit {
             self.used.units += limit.measure(shown);
             if self.used.units > self.room.units {
-                return Err(Full);
+                return Err(PageFull);
             }
         }
         if let Some(written) = &mut self.written {
@@ -201,13 +201,13 @@ impl<'a> Page<'a> {
     }
 
     /// Counts markup that has a limit of its own.
-    pub(super) fn weigh(&mut self, weight: usize) -> Put {
+    pub(super) fn weigh(&mut self, weight: usize) -> PutResult {
         self.used.weight += weight;
-        if self.limit.is_some() && self.used.weight > self.room.weight { Err(Full) } else { Ok(()) }
+        if self.limit.is_some() && self.used.weight > self.room.weight { Err(PageFull) } else { Ok(()) }
     }
 
     /// Writes what the line begins with, unless that is done.
-    pub(super) fn begin_line(&mut self) -> Put {
+    pub(super) fn begin_line(&mut self) -> PutResult {
         if !std::mem::take(&mut self.at_margin) {
             return self.put_pending();
         }
@@ -220,7 +220,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes what containers that begin within the line begin with.
-    fn put_pending(&mut self) -> Put {
+    fn put_pending(&mut self) -> PutResult {
         if self.prefixes.iter().all(|prefix| prefix.first.is_none()) {
             return Ok(());
         }
@@ -232,7 +232,7 @@ impl<'a> Page<'a> {
     }
 
     /// Ends the line.
-    pub(super) fn end_line(&mut self) -> Put {
+    pub(super) fn end_line(&mut self) -> PutResult {
         self.held = 0;
         self.begin_line()?;
         self.put("\n")?;
@@ -241,7 +241,7 @@ impl<'a> Page<'a> {
     }
 
     /// Ends the line and leaves a blank one.
-    pub(super) fn gap(&mut self, tight: bool) -> Put {
+    pub(super) fn gap(&mut self, tight: bool) -> PutResult {
         self.end_line()?;
         if tight {
             return Ok(());
@@ -256,7 +256,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes lines of code within their container.
-    pub(super) fn code_lines(&mut self, text: &str, write: impl Fn(&mut Self, &str) -> Put) -> Put {
+    pub(super) fn code_lines(&mut self, text: &str, write: impl Fn(&mut Self, &str) -> PutResult) -> PutResult {
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 self.end_line()?;
@@ -299,7 +299,7 @@ impl<'a> Page<'a> {
     }
 
     /// Writes text within a line by words, broken where the line is full.
-    pub(super) fn words(&mut self, text: &str) -> Put {
+    pub(super) fn words(&mut self, text: &str) -> PutResult {
         let Some(width) = self.signs.width else { return self.put(text) };
         for word in text.split_inclusive(' ') {
             let columns = word.trim_end().width();

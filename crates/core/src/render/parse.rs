@@ -9,7 +9,7 @@ use std::rc::Rc;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::render::clean::clean;
-use crate::render::document::{Block, Cell, Item, List, Side, Span, Style, Table};
+use crate::render::document::{Block, Cell, ColumnAlignment, Item, List, Span, Style, Table};
 use crate::render::links;
 
 /// How deep lists and quotes nest.
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &str) -> Vec<Block> {
 }
 
 /// What is open around the text.
-enum Frame {
+enum OpenBlock {
     Quote(Vec<Block>),
     List(List),
     Item(Item),
@@ -68,7 +68,7 @@ enum Frame {
 }
 
 /// A link that is open.
-struct Target {
+struct OpenLink {
     address: String,
     link: Option<Rc<str>>,
     /// Its text, but for that of links within.
@@ -80,13 +80,13 @@ struct Target {
 #[derive(Default)]
 struct Builder {
     blocks: Vec<Block>,
-    frames: Vec<Frame>,
+    frames: Vec<OpenBlock>,
     depth: usize,
     spans: Vec<Span>,
     strong: usize,
     emphasis: usize,
     strike: usize,
-    targets: Vec<Target>,
+    targets: Vec<OpenLink>,
     table: Option<Table>,
     row: Vec<Cell>,
     code: Option<(Option<String>, String)>,
@@ -107,7 +107,7 @@ impl Builder {
                 self.push(Block::Rule);
             }
             Event::TaskListMarker(done) => {
-                if let Some(Frame::Item(item)) = self.frames.last_mut() {
+                if let Some(OpenBlock::Item(item)) = self.frames.last_mut() {
                     item.task = Some(done);
                 }
             }
@@ -129,18 +129,18 @@ impl Builder {
                 self.flush();
                 self.code = Some((language(&kind), String::new()));
             }
-            Tag::BlockQuote(_) => self.open(Frame::Quote(Vec::new())),
-            Tag::List(start) => self.open(Frame::List(List { start, tight: true, items: Vec::new() })),
+            Tag::BlockQuote(_) => self.open(OpenBlock::Quote(Vec::new())),
+            Tag::List(start) => self.open(OpenBlock::List(List { start, tight: true, items: Vec::new() })),
             Tag::Item => {
-                let within = matches!(self.frames.last(), Some(Frame::List(_)));
+                let within = matches!(self.frames.last(), Some(OpenBlock::List(_)));
                 let item = Item { task: None, continued: false, blocks: Vec::new() };
                 self.flush();
-                self.frames.push(if within { Frame::Item(item) } else { Frame::Opened });
+                self.frames.push(if within { OpenBlock::Item(item) } else { OpenBlock::Opened });
             }
             Tag::Paragraph => {
                 self.flush();
                 let mut around = self.frames.iter_mut().rev();
-                if let (Some(Frame::Item(_)), Some(Frame::List(list))) = (around.next(), around.next()) {
+                if let (Some(OpenBlock::Item(_)), Some(OpenBlock::List(list))) = (around.next(), around.next()) {
                     list.tight = false;
                 }
             }
@@ -158,7 +158,7 @@ impl Builder {
         let outer = self.targets.first().and_then(|target| target.link.clone());
         let link = outer.or_else(|| links::safe(address).map(Rc::from));
         let address = clean(address).into_owned();
-        self.targets.push(Target { address, link, label: String::new(), filled: false });
+        self.targets.push(OpenLink { address, link, label: String::new(), filled: false });
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -201,33 +201,33 @@ impl Builder {
         }
     }
 
-    fn open(&mut self, frame: Frame) {
+    fn open(&mut self, frame: OpenBlock) {
         self.flush();
         if self.depth < DEPTH_MAX {
             self.depth += 1;
             self.frames.push(frame);
         } else {
-            self.frames.push(Frame::Opened);
+            self.frames.push(OpenBlock::Opened);
         }
     }
 
     fn close(&mut self) {
         self.flush();
         match self.frames.pop() {
-            Some(Frame::Quote(blocks)) => {
+            Some(OpenBlock::Quote(blocks)) => {
                 self.depth -= 1;
                 self.push(Block::Quote(blocks));
             }
-            Some(Frame::List(list)) => {
+            Some(OpenBlock::List(list)) => {
                 self.depth -= 1;
                 self.push(Block::List(list));
             }
-            Some(Frame::Item(item)) => {
-                if let Some(Frame::List(list)) = self.frames.last_mut() {
+            Some(OpenBlock::Item(item)) => {
+                if let Some(OpenBlock::List(list)) = self.frames.last_mut() {
                     list.items.push(item);
                 }
             }
-            Some(Frame::Opened) | None => {}
+            Some(OpenBlock::Opened) | None => {}
         }
     }
 
@@ -242,9 +242,9 @@ impl Builder {
             return;
         }
         let blocks = self.frames.iter_mut().rev().find_map(|frame| match frame {
-            Frame::Quote(blocks) => Some(blocks),
-            Frame::Item(item) => Some(&mut item.blocks),
-            Frame::List(_) | Frame::Opened => None,
+            OpenBlock::Quote(blocks) => Some(blocks),
+            OpenBlock::Item(item) => Some(&mut item.blocks),
+            OpenBlock::List(_) | OpenBlock::Opened => None,
         });
         blocks.unwrap_or(&mut self.blocks).push(block);
     }
@@ -324,11 +324,11 @@ pub(super) fn trim(spans: &mut Vec<Span>) {
     }
 }
 
-fn side(alignment: Alignment) -> Side {
+fn side(alignment: Alignment) -> ColumnAlignment {
     match alignment {
-        Alignment::None | Alignment::Left => Side::Left,
-        Alignment::Center => Side::Middle,
-        Alignment::Right => Side::Right,
+        Alignment::None | Alignment::Left => ColumnAlignment::Left,
+        Alignment::Center => ColumnAlignment::Middle,
+        Alignment::Right => ColumnAlignment::Right,
     }
 }
 

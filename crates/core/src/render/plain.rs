@@ -2,7 +2,7 @@
 
 use crate::render::document::{Span, Style};
 use crate::render::lines::{Dialect, Mark};
-use crate::render::page::{CodeLines, Page, Put, Signs};
+use crate::render::page::{CodeLines, DialectSigns, Page, PutResult};
 use crate::render::{links, slack};
 
 /// What stands for white at a line's start and is not taken away.
@@ -10,7 +10,7 @@ pub(super) const INDENT: &str = "    ";
 
 /// Plain text, or nearly.
 pub(super) struct Plain {
-    signs: Signs,
+    signs: DialectSigns,
     /// What is done to the text.
     text: Text,
 }
@@ -54,7 +54,7 @@ impl Plain {
     }
 
     fn new(width: Option<usize>, text: Text) -> Self {
-        let signs = Signs {
+        let signs = DialectSigns {
             quote: ("> ", ">"),
             inner_quote: ("> ", ">"),
             quote_is_marked: false,
@@ -73,7 +73,7 @@ impl Plain {
         self
     }
 
-    fn put(&self, page: &mut Page<'_>, text: &str) -> Put {
+    fn put(&self, page: &mut Page<'_>, text: &str) -> PutResult {
         match self.text {
             Text::Slack => page.words(&slack::neutral(text)),
             Text::Bare | Text::Ansi => page.words(text),
@@ -81,7 +81,7 @@ impl Plain {
     }
 
     /// Switches a style on or off where the text has styles.
-    fn switch(&self, page: &mut Page<'_>, sequence: &str) -> Put {
+    fn switch(&self, page: &mut Page<'_>, sequence: &str) -> PutResult {
         if self.text == Text::Ansi { page.put_as(sequence, "") } else { Ok(()) }
     }
 }
@@ -99,22 +99,22 @@ fn sequences(style: Style) -> (&'static str, &'static str) {
 const CODE: (&str, &str) = ("\x1b[36m", "\x1b[39m");
 
 impl Dialect for Plain {
-    fn signs(&self) -> &Signs {
+    fn signs(&self) -> &DialectSigns {
         &self.signs
     }
 
-    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> Put {
+    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> PutResult {
         self.put(page, text)
     }
 
-    fn open(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> Put {
+    fn open(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => self.switch(page, sequences(*style).0),
             Mark::Link(_) => Ok(()),
         }
     }
 
-    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put {
+    fn close(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => self.switch(page, sequences(*style).1),
             Mark::Link(address) if links::shows(&span.text, address) => Ok(()),
@@ -122,7 +122,7 @@ impl Dialect for Plain {
         }
     }
 
-    fn code(&self, page: &mut Page<'_>, _language: Option<&str>, text: &str) -> Put {
+    fn code(&self, page: &mut Page<'_>, _language: Option<&str>, text: &str) -> PutResult {
         page.code_lines(text, |page, line| {
             if self.signs.code == CodeLines::Indented {
                 page.put(INDENT)?;

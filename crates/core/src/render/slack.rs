@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::render::discord::{APART, one_line, without_fences};
 use crate::render::document::{Span, Style, same_link};
 use crate::render::lines::{Dialect, Mark, all_marks};
-use crate::render::page::{CodeLines, Page, Put, Signs};
+use crate::render::page::{CodeLines, DialectSigns, Page, PutResult};
 
-const SIGNS: Signs = Signs {
+const SIGNS: DialectSigns = DialectSigns {
     quote: ("> ", ">"),
     inner_quote: ("│ ", "│"),
     quote_is_marked: false,
@@ -60,11 +60,11 @@ fn sign(style: Style) -> &'static str {
 }
 
 impl Dialect for Slack {
-    fn signs(&self) -> &Signs {
+    fn signs(&self) -> &DialectSigns {
         &SIGNS
     }
 
-    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> Put {
+    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> PutResult {
         if page.at_start() && text.starts_with('>') {
             // Slack takes the entity for a quote's sign, too.
             page.put(APART)?;
@@ -82,7 +82,7 @@ impl Dialect for Slack {
         marks
     }
 
-    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> Put {
+    fn open(&self, page: &mut Page<'_>, mark: &Mark, span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => page.put(sign(*style)),
             Mark::Link(address) if span.text == **address => page.put("<"),
@@ -90,14 +90,14 @@ impl Dialect for Slack {
         }
     }
 
-    fn close(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> Put {
+    fn close(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => page.put(sign(*style)),
             Mark::Link(_) => page.put(">"),
         }
     }
 
-    fn code(&self, page: &mut Page<'_>, _language: Option<&str>, text: &str) -> Put {
+    fn code(&self, page: &mut Page<'_>, _language: Option<&str>, text: &str) -> PutResult {
         page.begin_line()?;
         page.put("```")?;
         page.end_line()?;

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::document::{Block, Cell, Item, List, Side, Span, Style, Table};
+use crate::render::document::{Block, Cell, ColumnAlignment, Item, List, Span, Style, Table};
 use crate::render::links;
 
 /// Between columns.
@@ -58,10 +58,10 @@ pub(super) fn aligned(table: &Table, rows: usize) -> String {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let text = words(cell);
             let room = width.saturating_sub(text.width());
-            let before = match table.sides.get(column).unwrap_or(&Side::Left) {
-                Side::Left => 0,
-                Side::Middle => room / 2,
-                Side::Right => room,
+            let before = match table.sides.get(column).unwrap_or(&ColumnAlignment::Left) {
+                ColumnAlignment::Left => 0,
+                ColumnAlignment::Middle => room / 2,
+                ColumnAlignment::Right => room,
             };
             format!("{}{text}{}", " ".repeat(before), " ".repeat(room - before))
         });

@@ -7,7 +7,7 @@
 use crate::render::document::{Span, Style};
 use crate::render::html::escaped;
 use crate::render::lines::{Dialect, Mark, all_marks};
-use crate::render::page::{CodeLines, Page, Put, Signs};
+use crate::render::page::{CodeLines, DialectSigns, Page, PutResult};
 
 /// The weight of all entities of a message.
 pub(super) const WEIGHT_MAX: usize = 9_000;
@@ -18,7 +18,7 @@ const ENTITY: usize = WEIGHT_MAX / 100;
 /// What an entity has besides its address, at most.
 const OVERHEAD: usize = 20;
 
-const SIGNS: Signs = Signs {
+const SIGNS: DialectSigns = DialectSigns {
     quote: ("> ", ">"),
     inner_quote: ("│ ", "│"),
     quote_is_marked: true,
@@ -48,11 +48,11 @@ fn tag(style: Style) -> (&'static str, &'static str) {
 }
 
 impl Dialect for Telegram {
-    fn signs(&self) -> &Signs {
+    fn signs(&self) -> &DialectSigns {
         &SIGNS
     }
 
-    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> Put {
+    fn text(&self, page: &mut Page<'_>, text: &str, _span: Option<&Span>) -> PutResult {
         page.put_as(&escaped(text), text)
     }
 
@@ -68,7 +68,7 @@ impl Dialect for Telegram {
         marks
     }
 
-    fn open(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> Put {
+    fn open(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => {
                 page.weigh(ENTITY)?;
@@ -81,14 +81,14 @@ impl Dialect for Telegram {
         }
     }
 
-    fn close(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> Put {
+    fn close(&self, page: &mut Page<'_>, mark: &Mark, _span: &Span) -> PutResult {
         match mark {
             Mark::Style(style) => page.put_as(tag(*style).1, ""),
             Mark::Link(_) => page.put_as("</a>", ""),
         }
     }
 
-    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put {
+    fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> PutResult {
         if text.trim().is_empty() {
             // An entity must hold something.
             return Ok(());
@@ -104,13 +104,13 @@ impl Dialect for Telegram {
         page.put_as(close, "")
     }
 
-    fn open_quote(&self, page: &mut Page<'_>) -> Put {
+    fn open_quote(&self, page: &mut Page<'_>) -> PutResult {
         page.weigh(ENTITY)?;
         page.begin_line()?;
         page.put_as("<blockquote>", "")
     }
 
-    fn close_quote(&self, page: &mut Page<'_>) -> Put {
+    fn close_quote(&self, page: &mut Page<'_>) -> PutResult {
         page.put_as("</blockquote>", "")
     }
 }

@@ -1,9 +1,9 @@
 //! Letters that say of themselves what is not so: each shows the words that a person would read.
 
-use crate::letter::Reading;
+use crate::letter::LetterOutcome;
 use crate::tests::{composed, envelope, reading, words};
-use hob_core::domain::inbound::{Happening, Inbound};
-use hob_core::domain::letter::Envelope;
+use hob_core::domain::email_envelope::Envelope;
+use hob_core::domain::inbound::{Inbound, InboundEvent};
 
 /// A letter with these headers and this body.
 fn letter(headers: &str, body: &[u8]) -> Inbound {
@@ -13,13 +13,13 @@ fn letter(headers: &str, body: &[u8]) -> Inbound {
 
 fn whole(raw: &[u8]) -> Inbound {
     match reading(raw, raw.len() as u64) {
-        Reading::Said(inbound) => *inbound,
-        Reading::Passed { why } => panic!("it was passed over: {why}"),
+        LetterOutcome::Said(inbound) => *inbound,
+        LetterOutcome::Passed { why } => panic!("it was passed over: {why}"),
     }
 }
 
 fn text(inbound: &Inbound) -> &str {
-    let Happening::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
+    let InboundEvent::Posted { text } = &inbound.happening else { panic!("a letter is posted") };
     text
 }
 

@@ -11,7 +11,7 @@ const COMMENT_WORDS_MIN: usize = 5;
 pub(super) const MATCHES_MAX: usize = 5_000_000;
 
 /// An element on the way down, with what its surroundings say.
-struct Step<'a> {
+struct TreeStep<'a> {
     node: NodeRef<'a>,
     /// The colour behind it, as far as `style` attributes say.
     background: Option<String>,
@@ -22,7 +22,7 @@ struct Step<'a> {
 /// Takes it out; how many passages there were.
 pub(super) fn take_out(document: &Document) -> usize {
     let mut passages = by_sheets(document);
-    let mut stack = vec![Step { node: document.root(), background: None, classed: false }];
+    let mut stack = vec![TreeStep { node: document.root(), background: None, classed: false }];
     let mut gone = Vec::new();
     while let Some(step) = stack.pop() {
         if step.node.is_comment() {
@@ -40,7 +40,7 @@ pub(super) fn take_out(document: &Document) -> usize {
             style.background().or_else(|| step.node.attr("bgcolor").map(|c| style::color(&c.to_lowercase())));
         let background = background.or(step.background);
         let classed = step.classed || step.node.has_attr("class") && !step.node.has_name("html");
-        let below = |node| Step { node, background: background.clone(), classed };
+        let below = |node| TreeStep { node, background: background.clone(), classed };
         stack.extend(step.node.children_it(true).map(below));
     }
     for node in gone {
@@ -85,7 +85,7 @@ fn is_hidden(node: &NodeRef<'_>, style: &Style) -> bool {
 }
 
 /// Is its text of the colour that is behind it? A page is white where nothing says otherwise.
-fn is_unreadable(step: &Step<'_>, style: &Style) -> bool {
+fn is_unreadable(step: &TreeStep<'_>, style: &Style) -> bool {
     let font = || step.node.attr("color").filter(|_| step.node.has_name("font")).map(|color| color.to_lowercase());
     let Some(color) = style.color().or_else(|| font().and_then(|color| Style::of(&format!("color:{color}")).color()))
     else {

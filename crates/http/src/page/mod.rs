@@ -31,7 +31,7 @@ const AROUND: &str = "nav, header, footer, aside, form, [role=navigation], [role
 
 /// A page's readable text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct PageText {
     /// Its title.
     pub title: Option<String>,
     /// When it was published, as it says itself.
@@ -48,7 +48,7 @@ pub struct Page {
 
 /// The readable text of a page that came from `url`.
 #[must_use]
-pub fn html(html: &str, url: &Url) -> Page {
+pub fn html(html: &str, url: &Url) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
     let hidden = hidden::take_out(&document);
@@ -56,19 +56,19 @@ pub fn html(html: &str, url: &Url) -> Page {
     let title = title.or_else(|| title_of(&document));
     let (text, invisible) = characters::visible(&text);
     let note = |words: Option<String>| words.map(|words| one_line(&words)).filter(|words| !words.is_empty());
-    Page { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
+    PageText { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
 /// All that a letter's HTML shows; it is no page, and has no article to be looked for.
 #[must_use]
-pub fn letter(html: &str) -> Page {
+pub fn letter(html: &str) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
     let hidden = hidden::take_out(&document);
     let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
     let text = if parsed.shallow { letter_markdown(&body, &document) } else { tree::words(&document) };
     let (text, invisible) = characters::visible(&text);
-    Page { title: None, date: None, text: tidy(&text), hidden, invisible, cut: parsed.cut }
+    PageText { title: None, date: None, text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
 /// A letter's links lead where they say: they have no page that they could be relative to.

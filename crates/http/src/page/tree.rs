@@ -24,7 +24,7 @@ const MARKS_MAX: usize = 10_000;
 const PIECE_BYTES: usize = 2_048;
 
 /// A page's tree.
-pub(super) struct Parsed {
+pub(super) struct ParsedPage {
     pub(super) document: Document,
     /// The bytes that were copied for little pieces of text, as far as they were counted.
     #[cfg_attr(not(test), expect(dead_code, reason = "what a page costs is looked at by its test"))]
@@ -36,7 +36,7 @@ pub(super) struct Parsed {
 }
 
 /// Reads a page as far as it stays within bounds.
-pub(super) fn parse(html: &str) -> Parsed {
+pub(super) fn parse(html: &str) -> ParsedPage {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let mut parser = parse_document(Document::default(), ParseOpts { tree_builder, ..ParseOpts::default() });
     let mut rest = html;
@@ -64,7 +64,7 @@ pub(super) fn parse(html: &str) -> Parsed {
     split_long(&document);
     let shallow =
         document.root().descendants_it().all(|node| node.ancestors_it(Some(DEPTH_MAX + 1)).count() <= DEPTH_MAX);
-    Parsed { document, copied, cut, shallow }
+    ParsedPage { document, copied, cut, shallow }
 }
 
 /// Makes several texts of a long one.
@@ -118,7 +118,7 @@ pub(super) fn words(document: &Document) -> String {
 /// What a page costs those that read it, in what their time grows with.
 #[cfg(test)]
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct ParseCost {
     pub(super) nodes: usize,
     /// Bytes that were copied for little pieces of text.
     pub(super) copied: usize,
@@ -133,13 +133,13 @@ pub(super) struct Work {
 
 /// Of this page.
 #[cfg(test)]
-pub(super) fn work(html: &str) -> Work {
+pub(super) fn work(html: &str) -> ParseCost {
     use crate::page::hidden;
     use crate::page::style::Style;
-    let Parsed { document, copied, .. } = parse(html);
+    let ParsedPage { document, copied, .. } = parse(html);
     let nodes: Vec<NodeRef<'_>> = document.root().descendants_it().collect();
     let longest = |of: &dyn Fn(&NodeRef<'_>) -> usize| nodes.iter().map(of).max().unwrap_or(0);
-    Work {
+    ParseCost {
         nodes: document.tree.len(),
         copied,
         longest_text: longest(&|node| if node.is_text() { node.text().len() } else { 0 }),

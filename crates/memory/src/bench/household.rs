@@ -12,12 +12,12 @@ use super::Conversation;
 use crate::embedding::Embedder;
 use crate::embedding::local::LocalEmbedder;
 use crate::recall::RecallLimits;
-use crate::recall::fuse::{Candidate, Fit};
-use crate::recall::meaning::Meant;
+use crate::recall::fuse::{Candidate, FitGrade};
+use crate::recall::meaning::EmbeddedQuestion;
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_model::tokens;
 use hob_store::Store;
-use hob_store::recall::Turn;
+use hob_store::recall::SpeakerTurn;
 use sqlx::Connection;
 
 const DATA: &str = include_str!("../../../../tests/recall/household.json");
@@ -25,17 +25,17 @@ const DATA: &str = include_str!("../../../../tests/recall/household.json");
 #[derive(Deserialize)]
 struct Household {
     conversation: BTreeMap<String, Value>,
-    qa: Vec<Asked>,
+    qa: Vec<HouseholdQuestion>,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct HouseholdQuestion {
     question: String,
     evidence: Vec<String>,
 }
 
 /// What a question brought.
-struct Brought {
+struct QuestionResult {
     evidence: Vec<String>,
     ranked: Vec<Candidate>,
     /// How many were told.
@@ -45,16 +45,16 @@ struct Brought {
 }
 
 /// The household, and the meaning of each question if there is an embedding.
-struct House {
+struct Harness {
     conversation: Conversation,
-    asked: Vec<(Asked, Option<Meant>)>,
+    asked: Vec<(HouseholdQuestion, Option<EmbeddedQuestion>)>,
     _folder: TempDir,
 }
 
 /// Shares of the evidence: among the first five, and among the first ten.
-type Recall = (f64, f64);
+type RecallScore = (f64, f64);
 
-impl House {
+impl Harness {
     async fn open(embedder: Option<Arc<dyn Embedder>>) -> Self {
         let household = serde_json::from_str::<Vec<Household>>(DATA).unwrap().remove(0);
         let folder = tempfile::tempdir().unwrap();
@@ -78,43 +78,43 @@ impl House {
     }
 
     /// What each question brings, by its meaning too or by its words alone.
-    async fn ask(&self, by_words: bool) -> Vec<Brought> {
+    async fn ask(&self, by_words: bool) -> Vec<QuestionResult> {
         let memory = &self.conversation.memory;
         let mut all = Vec::new();
         for (one, meant) in &self.asked {
             let mut question = self.conversation.question(one.question.clone());
             question.limits = RecallLimits::default();
-            question.turn = Some(Turn { session: SessionId(1), speaker: UserId(1) });
+            question.turn = Some(SpeakerTurn { session: SessionId(1), speaker: UserId(1) });
             let meant = meant.as_ref().filter(|_| !by_words);
             let ranked = memory.ranked(&question, meant).await.unwrap();
             let recalled = memory.recall_meant(&question, meant).await.unwrap();
             let tokens = recalled.salient.iter().map(|one| tokens::count(&one.text)).sum();
             let (told, raised) = (recalled.fragments.len(), (recalled.salient.len(), tokens));
-            all.push(Brought { evidence: one.evidence.clone(), ranked, told, raised });
+            all.push(QuestionResult { evidence: one.evidence.clone(), ranked, told, raised });
         }
         all
     }
 
-    fn is_evidence(&self, brought: &Brought, one: &Candidate) -> bool {
+    fn is_evidence(&self, brought: &QuestionResult, one: &Candidate) -> bool {
         self.conversation.name(one).is_some_and(|name| brought.evidence.contains(&name))
     }
 
     /// The share of questions without an answer that bring nothing, and of the evidence among the best five that fits.
-    fn silence(&self, all: &[Brought]) -> (f64, f64) {
-        let without: Vec<&Brought> = all.iter().filter(|brought| brought.evidence.is_empty()).collect();
+    fn silence(&self, all: &[QuestionResult]) -> (f64, f64) {
+        let without: Vec<&QuestionResult> = all.iter().filter(|brought| brought.evidence.is_empty()).collect();
         let silent = without.iter().filter(|brought| brought.told == 0).count();
         let (mut kept, mut found) = (0.0, 0.0);
         for brought in all {
             for one in brought.ranked.iter().take(5).filter(|one| self.is_evidence(brought, one)) {
                 found += 1.0;
-                kept += f64::from(one.fit == Fit::Well);
+                kept += f64::from(one.fit == FitGrade::Well);
             }
         }
         (silent as f64 / without.len() as f64, kept / found)
     }
 
     /// What is raised unasked for a question, on average: how much, and in how many tokens.
-    fn raised(all: &[Brought]) -> (f64, f64) {
+    fn raised(all: &[QuestionResult]) -> (f64, f64) {
         let count = all.len() as f64;
         let (pieces, tokens) = all.iter().fold((0, 0), |(p, t), one| (p + one.raised.0, t + one.raised.1));
         (pieces as f64 / count, tokens as f64 / count)
@@ -122,11 +122,11 @@ impl House {
 
     /// How much is found where the pool is in the order of its scores, or of this part of them alone; what has nothing of
     /// that part is not found by it.
-    fn recall(&self, all: &[Brought], part: Option<usize>) -> Recall {
-        let with: Vec<&Brought> = all.iter().filter(|brought| !brought.evidence.is_empty()).collect();
+    fn recall(&self, all: &[QuestionResult], part: Option<usize>) -> RecallScore {
+        let with: Vec<&QuestionResult> = all.iter().filter(|brought| !brought.evidence.is_empty()).collect();
         let score = |one: &Candidate| part.map_or(one.score, |at| one.parts[at]);
         let at = |count: usize| {
-            let share = |brought: &&Brought| {
+            let share = |brought: &&QuestionResult| {
                 let least = brought.ranked.iter().map(score).fold(f64::INFINITY, f64::min);
                 let mut order: Vec<&Candidate> = brought.ranked.iter().collect();
                 order.retain(|one| part.is_none() || score(one) > least);
@@ -140,7 +140,7 @@ impl House {
     }
 }
 
-fn is_better(one: Recall, other: Recall) -> bool {
+fn is_better(one: RecallScore, other: RecallScore) -> bool {
     one.0 > other.0 + 0.1 && one.1 > other.1 + 0.1
 }
 
@@ -150,14 +150,14 @@ const COSINE: usize = 2;
 
 #[tokio::test]
 async fn e5_a_household_is_recalled_by_text() {
-    let house = House::open(None).await;
+    let house = Harness::open(None).await;
     let without = house.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
     assert!(house.conversation.names.len() >= 150 && house.asked.len() - without >= 60 && without >= 10);
     let all = house.ask(true).await;
     let found = house.recall(&all, None);
     let words = house.recall(&all, Some(BM25));
     let (silent, kept) = house.silence(&all);
-    println!("{found:?} {words:?} {silent} {kept} {:?}", House::raised(&all));
+    println!("{found:?} {words:?} {silent} {kept} {:?}", Harness::raised(&all));
     assert!(found.0 >= 0.60 && found.1 >= 0.66, "{found:?}");
     assert!(is_better(found, words), "better than BM25 by itself: {words:?}");
     assert!(silent >= 0.70 && kept >= 0.85, "{silent} {kept}");
@@ -166,12 +166,12 @@ async fn e5_a_household_is_recalled_by_text() {
 #[tokio::test]
 async fn e5_a_household_is_recalled_by_meaning() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model");
-    let house = House::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
+    let house = Harness::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
     let all = house.ask(false).await;
     let found = house.recall(&all, None);
     let meaning = house.recall(&all, Some(COSINE));
     let (silent, kept) = house.silence(&all);
-    println!("{found:?} {meaning:?} {silent} {kept} {:?}", House::raised(&all));
+    println!("{found:?} {meaning:?} {silent} {kept} {:?}", Harness::raised(&all));
     assert!(found.0 >= 0.64 && found.1 >= 0.77, "{found:?}");
     assert!(is_better(found, meaning), "better than the vectors by themselves: {meaning:?}");
     assert!(silent >= 0.65 && kept >= 0.78, "{silent} {kept}");

@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::budget_reservation::{expected, lost, set_aside, signed};
 use crate::embedding::Bill;
 use crate::embedding::error::EmbedError;
-use crate::set_aside::{expected, lost, set_aside, signed};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::money::Money;
-use hob_model::budget_guard::{BudgetGuard, Refusal};
+use hob_model::budget_guard::{BudgetGuard, CapExceeded};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Usage;
+use hob_model::model_table::ModelTable;
 use hob_model::price::{self, Rates};
-use hob_model::table::Table;
 use hob_store::error::StoreError;
-use hob_store::memory_calls::{self, NewCall};
+use hob_store::memory_calls::{self, NewMemoryCall};
 use hob_store::model_calls::CallEnd;
 use hob_store::{Store, Tx, millis, users};
 
@@ -29,7 +29,7 @@ pub struct Account {
     /// Where calls are recorded.
     pub store: Store,
     /// What models cost.
-    pub table: Arc<Table>,
+    pub table: Arc<ModelTable>,
     /// The household's caps.
     pub budget_guard: Arc<BudgetGuard>,
     /// The time of day.
@@ -45,7 +45,7 @@ pub(super) struct OpenCall {
 }
 
 /// What came of a call.
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     /// The server read so many tokens, as far as it tells.
     Read(Option<u64>),
     /// It refused, which costs nothing.
@@ -54,7 +54,7 @@ pub(super) enum Outcome {
     Unheard,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// What a failure costs.
     pub(super) fn of(error: &ModelError) -> Self {
         match error.class {
@@ -85,7 +85,7 @@ impl Account {
             return Ok(None);
         }
         let tokens = expected(tokens);
-        let begin = Begin {
+        let begin = BeginEmbeddingCall {
             bill: bill.clone(),
             label: label.to_owned(),
             tokens,
@@ -94,14 +94,14 @@ impl Account {
             at: self.clock.now(),
         };
         match self.store.write(async move |tx| begin.run(tx).await).await {
-            Ok(Begun::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
+            Ok(BeginOutcome::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
             // An address of one's own, as far as anybody knows.
-            Ok(Begun::NobodyPays) if rates.is_none() => Ok(None),
-            Ok(Begun::NobodyPays) => {
+            Ok(BeginOutcome::NobodyPays) if rates.is_none() => Ok(None),
+            Ok(BeginOutcome::NobodyPays) => {
                 let what = "Nobody owns this Hob yet: no vectors are bought.".to_owned();
                 Err(EmbedError::Transient { what, retry_after: None })
             }
-            Ok(Begun::Refused(Refusal { cap, resets, .. })) => {
+            Ok(BeginOutcome::Refused(CapExceeded { cap, resets, .. })) => {
                 let until = resets.map(|at| format!(" until {at}")).unwrap_or_default();
                 let what =
                     format!("The budget of {} for {} is used up{until}: no vectors are bought.", cap.most, cap.words);
@@ -112,9 +112,9 @@ impl Account {
     }
 
     /// Records what came of it.
-    pub(super) async fn end(&self, call: OpenCall, outcome: Outcome) {
+    pub(super) async fn end(&self, call: OpenCall, outcome: CallOutcome) {
         let end = match outcome {
-            Outcome::Read(told) => {
+            CallOutcome::Read(told) => {
                 let usage = Usage { input_tokens: told.unwrap_or(call.tokens), ..Usage::default() };
                 CallEnd {
                     state: "answered",
@@ -123,8 +123,8 @@ impl Account {
                     ..CallEnd::default()
                 }
             }
-            Outcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
-            Outcome::Unheard => lost(call.rates.as_ref(), call.tokens),
+            CallOutcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
+            CallOutcome::Unheard => lost(call.rates.as_ref(), call.tokens),
         };
         let id = call.id;
         let at = self.clock.now();
@@ -137,7 +137,7 @@ impl Account {
 
 /// Sets the money aside, in one transaction with the look whether the caps allow it.
 #[derive(Clone)]
-struct Begin {
+struct BeginEmbeddingCall {
     bill: Bill,
     label: String,
     tokens: u64,
@@ -147,28 +147,28 @@ struct Begin {
 }
 
 /// Whether the server may be asked.
-enum Begun {
+enum BeginOutcome {
     /// Yes: it is on record.
     Call(i64),
     /// Nobody owns this Hob yet.
     NobodyPays,
     /// It does not fit a cap.
-    Refused(Refusal),
+    Refused(CapExceeded),
 }
 
-impl Begin {
-    async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+impl BeginEmbeddingCall {
+    async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
         let (user, persona) = match &self.bill {
             Bill::House => (users::first_owner(tx).await?, None),
             Bill::Said(user) => (Some(*user), None),
             Bill::Asked { user, persona } => (Some(*user), persona.as_deref()),
         };
-        let Some(user) = user else { return Ok(Begun::NobodyPays) };
+        let Some(user) = user else { return Ok(BeginOutcome::NobodyPays) };
         let guard = match self.bill {
             Bill::House | Bill::Said(_) => &self.budget_guard.of_house(),
             Bill::Asked { .. } => &*self.budget_guard,
         };
-        let call = NewCall {
+        let call = NewMemoryCall {
             user,
             persona,
             purpose: "embedding",
@@ -178,7 +178,7 @@ impl Begin {
             at: millis(self.at),
         };
         let asked = set_aside(tx, guard, self.at, &call).await?;
-        Ok(asked.map_or_else(Begun::Refused, Begun::Call))
+        Ok(asked.map_or_else(BeginOutcome::Refused, BeginOutcome::Call))
     }
 }
 

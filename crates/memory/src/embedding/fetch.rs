@@ -24,18 +24,18 @@ mod tests;
 pub const MINILM_URL: &str = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
 
 /// The files of all-MiniLM-L6-v2; the large one last, so that a wrong address is noticed early.
-pub const MINILM: [Wanted; 3] = [
-    Wanted {
+pub const MINILM: [ModelFile; 3] = [
+    ModelFile {
         name: "config.json",
         bytes: 612,
         sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
     },
-    Wanted {
+    ModelFile {
         name: "tokenizer.json",
         bytes: 466_247,
         sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     },
-    Wanted {
+    ModelFile {
         name: "model.safetensors",
         bytes: 90_868_376,
         sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -53,7 +53,7 @@ const BLOCK_BYTES: usize = 256 * 1024;
 
 /// A file that is to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ModelFile {
     /// Its name, here and there.
     pub name: &'static str,
     /// Its exact length.
@@ -74,7 +74,7 @@ pub struct Progress {
 }
 
 /// Whether all files lie in `folder`. Only whole files have their names.
-pub async fn is_there(folder: &Path, files: &[Wanted]) -> bool {
+pub async fn is_there(folder: &Path, files: &[ModelFile]) -> bool {
     for file in files {
         let found = fs::metadata(folder.join(file.name)).await;
         if !found.is_ok_and(|found| found.is_file() && found.len() == file.bytes) {
@@ -91,7 +91,7 @@ pub async fn is_there(folder: &Path, files: &[Wanted]) -> bool {
 /// disk takes nothing.
 pub async fn fetch(
     base_url: &str,
-    files: &[Wanted],
+    files: &[ModelFile],
     folder: &Path,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(), EmbedError> {
@@ -118,13 +118,13 @@ pub async fn fetch(
 struct Download<'a> {
     client: &'a Client,
     url: Url,
-    file: Wanted,
+    file: ModelFile,
     part: PathBuf,
     progress: &'a (dyn Fn(Progress) + Sync),
 }
 
 /// What is there of a file.
-struct Begun {
+struct PartialFile {
     file: File,
     done: u64,
     hash: Sha256,
@@ -153,7 +153,7 @@ impl Download<'_> {
     }
 
     /// Takes up what an earlier attempt left.
-    async fn begun(&self) -> Result<Begun, EmbedError> {
+    async fn begun(&self) -> Result<PartialFile, EmbedError> {
         let open = OpenOptions::new().read(true).append(true).create(true).open(&self.part).await;
         let mut file = open.map_err(|error| disk(&self.part, error))?;
         let mut begun = (Sha256::new(), 0);
@@ -166,11 +166,11 @@ impl Download<'_> {
             begun.0.update(&block[..read]);
             begun.1 += read as u64;
         }
-        Ok(Begun { file, done: begun.1, hash: begun.0 })
+        Ok(PartialFile { file, done: begun.1, hash: begun.0 })
     }
 
     /// Fetches what is missing.
-    async fn go_on(&self, begun: &mut Begun) -> Result<(), EmbedError> {
+    async fn go_on(&self, begun: &mut PartialFile) -> Result<(), EmbedError> {
         if begun.done >= self.file.bytes {
             return Ok(());
         }
@@ -227,7 +227,7 @@ impl Download<'_> {
     }
 
     /// Gives the whole file its name.
-    async fn finish(&self, mut begun: Begun, target: &Path) -> Result<(), EmbedError> {
+    async fn finish(&self, mut begun: PartialFile, target: &Path) -> Result<(), EmbedError> {
         begun.file.flush().await.map_err(|error| disk(&self.part, error))?;
         begun.file.sync_all().await.map_err(|error| disk(&self.part, error))?;
         let sum: String = begun.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -10,7 +10,7 @@ use reqwest::header::AUTHORIZATION;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::embedding::account::{Account, Outcome};
+use crate::embedding::account::{Account, CallOutcome};
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
@@ -33,7 +33,7 @@ const DIMENSIONS_MAX: usize = 8192;
 
 /// Which server, which model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remote {
+pub struct RemoteModel {
     /// Whose prices hold, as [`hob_model::table`] calls it.
     pub vendor: &'static str,
     /// Where the API is, with its version: `https://api.openai.com/v1`.
@@ -54,7 +54,7 @@ pub struct OpenAiEmbedder {
 
 struct Server {
     client: Client,
-    remote: Remote,
+    remote: RemoteModel,
     /// None: whoever asks keeps no accounts.
     account: Option<Account>,
 }
@@ -63,11 +63,11 @@ struct Server {
 struct Reply {
     data: Vec<Item>,
     #[serde(default)]
-    usage: Option<Read>,
+    usage: Option<ReplyUsage>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Read {
+struct ReplyUsage {
     #[serde(default)]
     prompt_tokens: Option<u64>,
 }
@@ -83,7 +83,7 @@ impl OpenAiEmbedder {
     ///
     /// # Errors
     /// When the address or the key cannot be used, or the server does not give a vector.
-    pub async fn open(remote: Remote, account: Option<Account>) -> Result<Self, EmbedError> {
+    pub async fn open(remote: RemoteModel, account: Option<Account>) -> Result<Self, EmbedError> {
         let endpoint = Endpoint::new(&remote.base_url, "", Deadlines::default())
             .and_then(|endpoint| endpoint.key(AUTHORIZATION, "Bearer ", remote.api_key.as_ref()))
             .map_err(|error| for_good(decide(&error)))?;
@@ -159,8 +159,8 @@ impl Server {
         if let (Some(account), Some(open)) = (account, open) {
             let told = |reply: &Reply| reply.usage.as_ref().and_then(|usage| usage.prompt_tokens);
             let outcome = match &answer {
-                Ok(reply) => Outcome::Read(told(reply)),
-                Err(error) => Outcome::of(error),
+                Ok(reply) => CallOutcome::Read(told(reply)),
+                Err(error) => CallOutcome::of(error),
             };
             account.end(open, outcome).await;
         }
@@ -168,7 +168,7 @@ impl Server {
     }
 
     async fn answer(&self, texts: Vec<String>) -> Result<Reply, ModelError> {
-        let Remote { model, dimensions, .. } = &self.remote;
+        let RemoteModel { model, dimensions, .. } = &self.remote;
         // Nobody has a vector of so many numbers: the server says what it takes.
         let dimensions = dimensions.map(|dimensions| u32::try_from(dimensions).unwrap_or(u32::MAX));
         self.client.embed(model, texts, dimensions).await.map_err(|failure| failure.error)

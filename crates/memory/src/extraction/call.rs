@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::set_aside::{expected, lost, set_aside, signed};
+use crate::budget_reservation::{expected, lost, set_aside, signed};
 use hob_core::domain::ids::{EpisodeId, UserId};
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::Scope;
-use hob_model::budget_guard::{BudgetGuard, Refusal};
+use hob_core::policy::budget::CapScope;
+use hob_model::budget_guard::{BudgetGuard, CapExceeded};
 use hob_model::catalog::Catalog;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Usage};
+use hob_model::model_table::ModelTable;
 use hob_model::price;
 use hob_model::provider::{NoSink, Request};
-use hob_model::table::Table;
 use hob_model::tokens;
 use hob_store::error::StoreError;
-use hob_store::memory_calls::{self, NewCall};
+use hob_store::memory_calls::{self, NewMemoryCall};
 use hob_store::model_calls::CallEnd;
 use hob_store::{Tx, episodes, millis};
 
@@ -52,7 +52,7 @@ impl Purpose {
 
 /// A call that is about to be made.
 #[derive(Clone)]
-pub struct Begin {
+pub struct BeginCall {
     /// What for.
     pub purpose: Purpose,
     /// Whose words it reads.
@@ -71,7 +71,7 @@ pub struct Begin {
 
 /// Whether it may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
+pub enum BeginOutcome {
     /// Yes: it is on record.
     Call {
         /// Its row.
@@ -84,31 +84,31 @@ pub enum Begun {
     /// There were enough in the last hour.
     HourIsFull,
     /// It does not fit a cap.
-    Refused(Refusal),
+    Refused(CapExceeded),
 }
 
-impl Begun {
+impl BeginOutcome {
     /// Whether no other call may be made now either.
     #[must_use]
     pub fn holds_for_all(&self) -> bool {
         match self {
             Self::Call { .. } | Self::Stale => false,
             Self::HourIsFull => true,
-            Self::Refused(refusal) => !matches!(refusal.cap.scope, Scope::Person(_) | Scope::Persona(_)),
+            Self::Refused(refusal) => !matches!(refusal.cap.scope, CapScope::Person(_) | CapScope::Persona(_)),
         }
     }
 }
 
-impl Begin {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Begun, StoreError> {
+impl BeginCall {
+    pub async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
         let hour_ago = millis(self.at - SignedDuration::from_hours(1));
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
-            return Ok(Begun::HourIsFull);
+            return Ok(BeginOutcome::HourIsFull);
         }
         let tries = match self.purpose {
             Purpose::Stretch { episode, from } => match episodes::try_from(tx, episode, from).await? {
                 Some(tries) => tries,
-                None => return Ok(Begun::Stale),
+                None => return Ok(BeginOutcome::Stale),
             },
             Purpose::Review => 1,
         };
@@ -116,7 +116,7 @@ impl Begin {
             Purpose::Stretch { episode, .. } => memory_calls::persona_of(tx, episode).await?,
             Purpose::Review => None,
         };
-        let call = NewCall {
+        let call = NewMemoryCall {
             user: self.user,
             persona: persona.as_deref(),
             purpose: self.purpose.as_str(),
@@ -126,11 +126,11 @@ impl Begin {
             at: millis(self.at),
         };
         match (set_aside(tx, &self.budget_guard, self.at, &call).await?, self.purpose) {
-            (Ok(id), _) => Ok(Begun::Call { id, tries }),
-            (Err(refusal), Purpose::Review) => Ok(Begun::Refused(refusal)),
+            (Ok(id), _) => Ok(BeginOutcome::Call { id, tries }),
+            (Err(refusal), Purpose::Review) => Ok(BeginOutcome::Refused(refusal)),
             (Err(refusal), Purpose::Stretch { episode, .. }) => {
                 episodes::untry(tx, episode).await?;
-                Ok(Begun::Refused(refusal))
+                Ok(BeginOutcome::Refused(refusal))
             }
         }
     }
@@ -144,7 +144,7 @@ pub fn estimate(request: &Request) -> u64 {
 
 /// What is set aside for it. A model without a known price has none.
 #[must_use]
-pub fn reserve(table: &Table, model: &str, request: &Request) -> Money {
+pub fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
     let reply = request.max_output_tokens.unwrap_or_default();
     table.facts(model).rates.map_or(Money::ZERO, |rates| price::most(estimate(request), reply, &rates))
 }
@@ -184,7 +184,7 @@ pub fn passes(class: ErrorClass) -> bool {
 
 /// The bill of a call that was answered.
 #[must_use]
-pub fn answered(table: &Table, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+pub fn answered(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
     let told = completion.usage;
     let written = || {
         let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();
@@ -210,7 +210,7 @@ pub fn answered(table: &Table, model: &str, request: &Request, completion: &Comp
 
 /// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
 #[must_use]
-pub fn failed(table: &Table, model: &str, request: &Request, error: &ModelError) -> CallEnd {
+pub fn failed(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
     if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
         let error = Some(error.message.clone());
         return CallEnd { error, ..lost(table.facts(model).rates.as_ref(), estimate(request)) };
@@ -219,12 +219,12 @@ pub fn failed(table: &Table, model: &str, request: &Request, error: &ModelError)
     CallEnd { state: "failed", skipped, error: Some(error.message.clone()), ..CallEnd::default() }
 }
 
-fn cost(table: &Table, model: &str, usage: &Usage) -> Option<i64> {
+fn cost(table: &ModelTable, model: &str, usage: &Usage) -> Option<i64> {
     table.facts(model).rates.map(|rates| price::cost(usage, &rates).nanos())
 }
 
 /// Closes the calls that a process left open, and gives how many; to be run before there are others.
-pub async fn close_lost(tx: &mut Tx, table: &Table, at: Timestamp) -> Result<usize, StoreError> {
+pub async fn close_lost(tx: &mut Tx, table: &ModelTable, at: Timestamp) -> Result<usize, StoreError> {
     let open = memory_calls::open(tx).await?;
     for call in &open {
         let rates = table.facts(&call.model).rates;

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::facts::same::{same_key, same_value};
+use crate::facts::equivalence::{same_key, same_value};
 use hob_core::domain::ids::FactId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
@@ -17,7 +17,7 @@ const FACTS_MAX: i64 = 300;
 
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Consolidated {
+pub struct ConsolidationOutcome {
     /// Which.
     pub scope: Scope,
     /// Facts that were merged into others, or are over.
@@ -25,7 +25,11 @@ pub struct Consolidated {
 }
 
 /// Looks through the scope that has waited longest.
-pub async fn consolidate(tx: &mut Tx, before: Timestamp, at: Timestamp) -> Result<Option<Consolidated>, StoreError> {
+pub async fn consolidate(
+    tx: &mut Tx,
+    before: Timestamp,
+    at: Timestamp,
+) -> Result<Option<ConsolidationOutcome>, StoreError> {
     let Some(scope) = facts::changed_before(tx, millis(before)).await? else { return Ok(None) };
     let now = millis(at);
     let known = facts::newest(tx, scope, None, FACTS_MAX).await?;
@@ -38,12 +42,12 @@ pub async fn consolidate(tx: &mut Tx, before: Timestamp, at: Timestamp) -> Resul
         }
     }
     facts::consolidated(tx, scope).await?;
-    Ok(Some(Consolidated { scope, merged }))
+    Ok(Some(ConsolidationOutcome { scope, merged }))
 }
 
 /// A fact that is no longer current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Merge {
+pub struct FactMerge {
     /// Which.
     pub gone: FactId,
     /// What says the same; none: its time is over.
@@ -53,7 +57,7 @@ pub struct Merge {
 /// What of the current facts says the same as another, whatever its category, and what is over. Of two, the one stays that was
 /// told, else the surer, else the older.
 #[must_use]
-pub fn merges(known: &[Fact], now: i64) -> Vec<Merge> {
+pub fn merges(known: &[Fact], now: i64) -> Vec<FactMerge> {
     let mut staying: Vec<&Fact> = Vec::new();
     let mut gone = Vec::new();
     let mut by_worth: Vec<&Fact> = known.iter().collect();
@@ -63,7 +67,7 @@ pub fn merges(known: &[Fact], now: i64) -> Vec<Merge> {
     });
     for fact in by_worth {
         if fact.is_over(now) {
-            gone.push(Merge { gone: fact.id, into: None });
+            gone.push(FactMerge { gone: fact.id, into: None });
             continue;
         }
         let twin = staying.iter().find(|other| {
@@ -73,7 +77,7 @@ pub fn merges(known: &[Fact], now: i64) -> Vec<Merge> {
                 && same_value(&other.value, &fact.value)
         });
         match twin {
-            Some(twin) => gone.push(Merge { gone: fact.id, into: Some(twin.id) }),
+            Some(twin) => gone.push(FactMerge { gone: fact.id, into: Some(twin.id) }),
             None => staying.push(fact),
         }
     }
@@ -98,7 +102,7 @@ mod tests {
             Fact { valid_until: Some(50), ..of(6, "away", "in Rome") },
             Fact { person: Some(hob_core::domain::ids::PersonId(1)), ..of(7, "sister's name", "Berta") },
         ];
-        let into = |gone, into: Option<i64>| Merge { gone: FactId(gone), into: into.map(FactId) };
+        let into = |gone, into: Option<i64>| FactMerge { gone: FactId(gone), into: into.map(FactId) };
         assert_eq!(merges(&known, 100), [into(1, Some(2)), into(6, None)]);
         assert_eq!(merges(&[], 100), []);
     }

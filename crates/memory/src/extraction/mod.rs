@@ -8,7 +8,7 @@
 
 pub mod call;
 pub mod consolidation;
-pub mod material;
+pub mod excerpt;
 pub mod reply;
 pub mod restricted;
 
@@ -20,19 +20,19 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::extraction::call::{Begin, Begun, Purpose};
-use crate::extraction::material::{Stretch, TURNS_MAX};
-use crate::extraction::reply::{Dropped, Found};
-use crate::facts::keep::{Remembered, keep};
+use crate::extraction::call::{BeginCall, BeginOutcome, Purpose};
+use crate::extraction::excerpt::{EpisodeExcerpt, TURNS_MAX};
+use crate::extraction::reply::{DroppedCounts, ExtractedFact};
+use crate::facts::keep::{RememberOutcome, keep};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::EpisodeId;
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
 use hob_model::error::ModelError;
 use hob_model::message::Completion;
+use hob_model::model_table::ModelTable;
 use hob_model::offline;
-use hob_model::table::Table;
-use hob_store::episodes::Unread;
+use hob_store::episodes::UnextractedEpisode;
 use hob_store::error::StoreError;
 use hob_store::model_calls::CallEnd;
 use hob_store::{Store, Tx, episodes, facts, memory_calls, millis};
@@ -56,7 +56,7 @@ pub struct Ports {
     /// The models.
     pub models: Arc<Catalog>,
     /// What they cost.
-    pub table: Arc<Table>,
+    pub table: Arc<ModelTable>,
     /// The household's caps.
     pub budget_guard: Arc<BudgetGuard>,
     /// The time of day.
@@ -87,7 +87,7 @@ pub struct Extractor {
 
 /// What a pass did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pass {
+pub struct PassReport {
     /// Models asked.
     pub calls: usize,
     /// Facts that are new, or took another's place.
@@ -103,7 +103,7 @@ pub struct Pass {
 }
 
 /// How far a stretch came.
-enum Came {
+enum ExcerptProgress {
     /// It is done with, or not; the next may follow.
     On,
     /// Nobody can be asked now.
@@ -119,8 +119,8 @@ impl Extractor {
     }
 
     /// Goes through conversations that are over, as far as that is allowed now.
-    pub async fn pass(&self) -> Result<Pass, StoreError> {
-        let mut pass = Pass::default();
+    pub async fn pass(&self) -> Result<PassReport, StoreError> {
+        let mut pass = PassReport::default();
         let Some(model) = self.model() else { return Ok(pass) };
         let before = millis(self.ports.clock.now() - self.settings.idle);
         for unread in self.ports.store.read(async |tx| episodes::unread(tx, before, LOOKED_AT).await).await? {
@@ -128,7 +128,7 @@ impl Extractor {
                 pass.waits = true;
                 break;
             }
-            if matches!(self.episode(&model, unread, &mut pass).await?, Came::Wait) {
+            if matches!(self.episode(&model, unread, &mut pass).await?, ExcerptProgress::Wait) {
                 pass.waits = true;
                 break;
             }
@@ -164,17 +164,22 @@ impl Extractor {
     }
 
     /// The next stretch of an episode.
-    async fn episode(&self, model: &str, unread: Unread, pass: &mut Pass) -> Result<Came, StoreError> {
+    async fn episode(
+        &self,
+        model: &str,
+        unread: UnextractedEpisode,
+        pass: &mut PassReport,
+    ) -> Result<ExcerptProgress, StoreError> {
         let Ports { store, models, table, budget_guard, clock } = &self.ports;
         let (id, from) = (unread.id, unread.extracted);
-        let Next { stretch, keys } = store.read(async |tx| load(tx, &unread).await).await?;
+        let NextExcerpt { stretch, keys } = store.read(async |tx| load(tx, &unread).await).await?;
         let Some(user) = stretch.shown.iter().find_map(|shown| shown.turn.user) else {
             let through = stretch.through;
             store.write(async move |tx| episodes::advance(tx, id, from, through).await).await?;
-            return Ok(Came::On);
+            return Ok(ExcerptProgress::On);
         };
-        let request = material::request(&stretch.shown, &keys, &self.settings.zone);
-        let begin = Begin {
+        let request = excerpt::request(&stretch.shown, &keys, &self.settings.zone);
+        let begin = BeginCall {
             purpose: Purpose::Stretch { episode: id, from },
             user,
             model: model.to_owned(),
@@ -184,11 +189,11 @@ impl Extractor {
             at: clock.now(),
         };
         let (call, tries) = match store.write(async move |tx| begin.run(tx).await).await? {
-            Begun::Call { id, tries } => (id, tries),
+            BeginOutcome::Call { id, tries } => (id, tries),
             begun => {
                 tracing::debug!(episode = %id, ?begun, "memory.extraction_waits");
-                pass.waits |= begun != Begun::Stale;
-                return Ok(if begun.holds_for_all() { Came::Wait } else { Came::On });
+                pass.waits |= begun != BeginOutcome::Stale;
+                return Ok(if begun.holds_for_all() { ExcerptProgress::Wait } else { ExcerptProgress::On });
             }
         };
         pass.calls += 1;
@@ -200,17 +205,17 @@ impl Extractor {
         let verdict = self.verdict(&unread, &stretch, answer, tries);
         let waits = matches!(verdict, Verdict::Later);
         let (through, at) = (stretch.through, clock.now());
-        let finish = Arc::new(Finish { call, end, episode: id, from, through, verdict, at });
+        let finish = Arc::new(FinishCall { call, end, episode: id, from, through, verdict, at });
         let kept = store.write(async move |tx| finish.run(tx).await).await?;
         pass.count(&kept);
-        Ok(if waits { Came::Wait } else { Came::On })
+        Ok(if waits { ExcerptProgress::Wait } else { ExcerptProgress::On })
     }
 
     /// What becomes of an answer.
     fn verdict(
         &self,
-        unread: &Unread,
-        stretch: &Stretch,
+        unread: &UnextractedEpisode,
+        stretch: &EpisodeExcerpt,
         answer: Result<Completion, ModelError>,
         tries: i64,
     ) -> Verdict {
@@ -242,39 +247,41 @@ impl Extractor {
     }
 }
 
-impl Pass {
-    fn count(&mut self, kept: &Kept) {
+impl PassReport {
+    fn count(&mut self, kept: &KeptFacts) {
         for remembered in &kept.remembered {
             match remembered {
-                Remembered::New { .. } | Remembered::Superseded { .. } | Remembered::Past { .. } => self.kept += 1,
-                Remembered::Known { .. } => self.known += 1,
-                Remembered::Rival { .. } => self.rivals += 1,
+                RememberOutcome::New { .. } | RememberOutcome::Superseded { .. } | RememberOutcome::Past { .. } => {
+                    self.kept += 1
+                }
+                RememberOutcome::Known { .. } => self.known += 1,
+                RememberOutcome::Rival { .. } => self.rivals += 1,
             }
         }
         self.dropped += kept.dropped;
     }
 }
 
-struct Next {
-    stretch: Stretch,
+struct NextExcerpt {
+    stretch: EpisodeExcerpt,
     keys: Vec<(String, String)>,
 }
 
 /// The next stretch of an episode, and the keys in use in its scope.
-async fn load(tx: &mut Tx, unread: &Unread) -> Result<Next, StoreError> {
-    let Unread { id, scope, extracted, turns, .. } = unread;
+async fn load(tx: &mut Tx, unread: &UnextractedEpisode) -> Result<NextExcerpt, StoreError> {
+    let UnextractedEpisode { id, scope, extracted, turns, .. } = unread;
     let next = episodes::turns(tx, *id, *extracted, TURNS_MAX).await?;
     let known = facts::list(tx, *scope, KEYS_MAX).await?;
     let told = |category: &str, key: &str| restricted::is_category(category) || restricted::speaks_of(key);
     let keys = known.into_iter().filter(|fact| !told(&fact.category, &fact.key));
     let keys = keys.map(|fact| (fact.category, fact.key)).collect();
-    Ok(Next { stretch: material::stretch(*scope, next, *turns), keys })
+    Ok(NextExcerpt { stretch: excerpt::stretch(*scope, next, *turns), keys })
 }
 
 /// What becomes of a stretch.
 enum Verdict {
     /// These facts are believed.
-    Found { found: Vec<Found>, dropped: Dropped },
+    Found { found: Vec<ExtractedFact>, dropped: DroppedCounts },
     /// Nobody could be asked: it does not count as a try.
     Later,
     /// It is tried once more.
@@ -284,7 +291,7 @@ enum Verdict {
 }
 
 /// The call's end, its facts and the cursor, in one transaction.
-struct Finish {
+struct FinishCall {
     call: i64,
     end: CallEnd,
     episode: EpisodeId,
@@ -296,15 +303,15 @@ struct Finish {
 
 /// What was kept.
 #[derive(Default)]
-struct Kept {
-    remembered: Vec<Remembered>,
+struct KeptFacts {
+    remembered: Vec<RememberOutcome>,
     dropped: usize,
 }
 
-impl Finish {
-    async fn run(&self, tx: &mut Tx) -> Result<Kept, StoreError> {
+impl FinishCall {
+    async fn run(&self, tx: &mut Tx) -> Result<KeptFacts, StoreError> {
         memory_calls::end(tx, self.call, &self.end, millis(self.at)).await?;
-        let mut kept = Kept::default();
+        let mut kept = KeptFacts::default();
         match &self.verdict {
             Verdict::Later => episodes::untry(tx, self.episode).await?,
             Verdict::Again => {}

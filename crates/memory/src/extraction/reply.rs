@@ -13,10 +13,10 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::extraction::material::{CATEGORIES, FACTS_MAX, Shown, TOOL};
+use crate::extraction::excerpt::{CATEGORIES, FACTS_MAX, ShownTurn, TOOL};
 use crate::extraction::restricted;
 use crate::facts::holds_until;
-use crate::facts::keep::Saying;
+use crate::facts::keep::FactDraft;
 use crate::rank::stem::stem;
 use crate::rank::words::{is_stop_word, words};
 use crate::recall::said_by;
@@ -128,7 +128,7 @@ pub struct Draft {
 
 /// A reply that is not what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableReply {
     /// There is neither a call nor JSON in it.
     #[error("the model noted nothing: it did not call {TOOL}")]
     NoCall,
@@ -144,7 +144,7 @@ pub enum Unreadable {
 ///
 /// # Errors
 /// When it is not what was asked for.
-pub fn read(completion: &Completion) -> Result<Vec<Draft>, Unreadable> {
+pub fn read(completion: &Completion) -> Result<Vec<Draft>, UnreadableReply> {
     let called = completion.calls().find(|call| call.name == TOOL).map(|call| call.arguments.clone());
     // Where a provider cannot be made to call a tool, some models write what they would have called it with.
     let written = || {
@@ -152,14 +152,15 @@ pub fn read(completion: &Completion) -> Result<Vec<Draft>, Unreadable> {
         let (from, to) = (text.find('{')?, text.rfind('}')?);
         text.get(from..=to).map(str::to_owned)
     };
-    let json = called.or_else(written).ok_or(Unreadable::NoCall)?;
-    let reply: Reply = serde_json::from_str(&json).map_err(|error| Unreadable::Malformed { column: error.column() })?;
+    let json = called.or_else(written).ok_or(UnreadableReply::NoCall)?;
+    let reply: Reply =
+        serde_json::from_str(&json).map_err(|error| UnreadableReply::Malformed { column: error.column() })?;
     Ok(reply.facts)
 }
 
 /// How many drafts were dropped, by why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedCounts {
     /// They cite no turn that was shown, or say what it does not.
     pub unsupported: usize,
     /// They are of health, money, politics or religion.
@@ -170,17 +171,22 @@ pub struct Dropped {
 
 /// A fact that is believed, and the memory that it rests on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ExtractedFact {
     /// What it rests on.
     pub memory: MemoryId,
     /// The fact.
-    pub saying: Saying,
+    pub saying: FactDraft,
 }
 
 /// What is believed of the drafts.
 #[must_use]
-pub fn checked(drafts: Vec<Draft>, scope: Scope, shown: &[Shown], zone: &TimeZone) -> (Vec<Found>, Dropped) {
-    let (mut found, mut dropped) = (Vec::new(), Dropped::default());
+pub fn checked(
+    drafts: Vec<Draft>,
+    scope: Scope,
+    shown: &[ShownTurn],
+    zone: &TimeZone,
+) -> (Vec<ExtractedFact>, DroppedCounts) {
+    let (mut found, mut dropped) = (Vec::new(), DroppedCounts::default());
     for draft in drafts {
         let cited = draft.turn.checked_sub(1).and_then(|at| shown.get(at));
         let Some(cited) = cited else {
@@ -194,13 +200,13 @@ pub fn checked(drafts: Vec<Draft>, scope: Scope, shown: &[Shown], zone: &TimeZon
         } else if !is_supported(draft.value.trim(), cited) {
             dropped.unsupported += 1;
         } else {
-            found.push(Found { memory: cited.turn.memory, saying: saying(&draft, scope, cited, zone) });
+            found.push(ExtractedFact { memory: cited.turn.memory, saying: saying(&draft, scope, cited, zone) });
         }
     }
     (found, dropped)
 }
 
-fn is_restricted(draft: &Draft, cited: &Shown) -> bool {
+fn is_restricted(draft: &Draft, cited: &ShownTurn) -> bool {
     let told = [draft.key.as_str(), &draft.value, &cited.turn.text];
     restricted::is_category(&draft.category) || told.iter().any(|text| restricted::speaks_of(text))
 }
@@ -216,7 +222,7 @@ fn is_fit(draft: &Draft) -> bool {
 }
 
 /// Do the words of the value stand in the turn? A turn that says yes brings along what it says yes to.
-fn is_supported(value: &str, cited: &Shown) -> bool {
+fn is_supported(value: &str, cited: &ShownTurn) -> bool {
     let said: Vec<String> = tokens(&cited.text).collect();
     let yes = words(&cited.text).next().is_some_and(|word| YES.binary_search(&word.as_str()).is_ok());
     let asked: Vec<String> = cited.asked.as_deref().filter(|_| yes).into_iter().flat_map(tokens).collect();
@@ -259,16 +265,16 @@ fn tokens(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The evidence that something changed: the model's word, and a word of the turn.
-fn has_changed(draft: &Draft, cited: &Shown) -> bool {
+fn has_changed(draft: &Draft, cited: &ShownTurn) -> bool {
     draft.changed && words(&cited.text).any(|word| CHANGES.binary_search(&word.as_str()).is_ok())
 }
 
-fn saying(draft: &Draft, scope: Scope, cited: &Shown, zone: &TimeZone) -> Saying {
+fn saying(draft: &Draft, scope: Scope, cited: &ShownTurn, zone: &TimeZone) -> FactDraft {
     let (key, value) = (draft.key.trim(), draft.value.trim());
     let category = draft.category.trim().to_lowercase();
     let known = CATEGORIES.contains(&category.as_str());
     let said_at = Timestamp::from_millisecond(cited.turn.at).unwrap_or(Timestamp::UNIX_EPOCH);
-    Saying {
+    FactDraft {
         scope,
         category: if known { category } else { "general".to_owned() },
         key: key.to_owned(),
@@ -291,13 +297,13 @@ fn saying(draft: &Draft, scope: Scope, cited: &Shown, zone: &TimeZone) -> Saying
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extraction::material::tests::turn;
+    use crate::extraction::excerpt::tests::turn;
     use hob_core::domain::ids::UserId;
-    use hob_store::episodes::Turn;
+    use hob_store::episodes::EpisodeTurn;
 
-    fn shown(text: &str, asked: Option<&str>) -> Shown {
-        let turn = Turn { asked: asked.map(str::to_owned), ..turn(1, "user", text) };
-        Shown { text: text.to_owned(), asked: turn.asked.clone(), turn }
+    fn shown(text: &str, asked: Option<&str>) -> ShownTurn {
+        let turn = EpisodeTurn { asked: asked.map(str::to_owned), ..turn(1, "user", text) };
+        ShownTurn { text: text.to_owned(), asked: turn.asked.clone(), turn }
     }
 
     fn draft(category: &str, key: &str, value: &str) -> Draft {
@@ -408,9 +414,9 @@ mod tests {
         let fact = r#"{"turn":1,"category":"person","key":"k","value":"v","confidence":0.5,"changed":false}"#;
         assert_eq!(call(&format!("{{\"facts\":[{fact},{fact}]}}")), Ok(2));
         assert_eq!(text(&format!("Here:\n```json\n{{\"facts\":[{fact}]}}\n```")), Ok(1));
-        assert_eq!(text("There is nothing."), Err(Unreadable::NoCall));
-        assert!(matches!(call("{\"facts\":["), Err(Unreadable::Malformed { .. })));
-        assert!(matches!(call("{\"facts\":[],\"run\":\"rm\"}"), Err(Unreadable::Malformed { .. })));
-        assert!(matches!(call("{\"facts\":[{\"turn\":1}]}"), Err(Unreadable::Malformed { .. })));
+        assert_eq!(text("There is nothing."), Err(UnreadableReply::NoCall));
+        assert!(matches!(call("{\"facts\":["), Err(UnreadableReply::Malformed { .. })));
+        assert!(matches!(call("{\"facts\":[],\"run\":\"rm\"}"), Err(UnreadableReply::Malformed { .. })));
+        assert!(matches!(call("{\"facts\":[{\"turn\":1}]}"), Err(UnreadableReply::Malformed { .. })));
     }
 }

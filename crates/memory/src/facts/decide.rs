@@ -10,7 +10,7 @@
 //! | another value, by the same person, who says that it changed | supersedes | supersedes |
 //! | another value | supersedes | a rival: a person is asked |
 
-use crate::facts::same::same_value;
+use crate::facts::equivalence::same_value;
 use hob_core::domain::ids::{FactId, UserId};
 use hob_store::facts::{Fact, Source};
 

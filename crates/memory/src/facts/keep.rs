@@ -1,7 +1,7 @@
 //! Keeps what is said to be so: finds what is known under its key, decides, and writes.
 
 use crate::facts::decide::{Claim, Decision, decide};
-use crate::facts::same::{fold, one_line, same_key};
+use crate::facts::equivalence::{fold, one_line, same_key};
 use crate::recall::match_expression;
 use hob_core::domain::ids::{FactId, MessageId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
@@ -15,7 +15,7 @@ const CANDIDATES: i64 = 20;
 
 /// Something to be kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Saying {
+pub struct FactDraft {
     /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
@@ -52,7 +52,7 @@ pub struct Saying {
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remembered {
+pub enum RememberOutcome {
     /// It is known from now on.
     New {
         /// The fact.
@@ -86,7 +86,7 @@ pub enum Remembered {
     },
 }
 
-impl Remembered {
+impl RememberOutcome {
     /// The fact.
     #[must_use]
     pub fn fact(&self) -> FactId {
@@ -111,46 +111,54 @@ impl Remembered {
 }
 
 /// Keeps it.
-pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, StoreError> {
-    let saying = &Saying { category: fold(&saying.category), key: one_line(&saying.key), ..saying.clone() };
+pub async fn keep(tx: &mut Tx, saying: &FactDraft, now: i64) -> Result<RememberOutcome, StoreError> {
+    let saying = &FactDraft { category: fold(&saying.category), key: one_line(&saying.key), ..saying.clone() };
     let known = known(tx, saying).await?;
-    let Saying { value, source, user, said_at, changed, .. } = saying;
+    let FactDraft { value, source, user, said_at, changed, .. } = saying;
     let claim = Claim { value, source: *source, user: *user, said_at: *said_at, changed: *changed, now };
     match (decide(&claim, &known), known.first()) {
-        (Decision::New, _) | (_, None) => Ok(Remembered::New { fact: add(tx, saying, &saying.key, None, now).await? }),
+        (Decision::New, _) | (_, None) => {
+            Ok(RememberOutcome::New { fact: add(tx, saying, &saying.key, None, now).await? })
+        }
         (Decision::Same(same), Some(current)) => {
             let same = known.iter().find(|fact| fact.id == same).unwrap_or(current);
             again(tx, saying, same, &known, now).await
         }
         (Decision::Supersede, Some(current)) => {
             // Corrected without a word of whom it is about, it is still about them.
-            let saying = &Saying { person: saying.person.or(current.person), ..saying.clone() };
+            let saying = &FactDraft { person: saying.person.or(current.person), ..saying.clone() };
             // Beside the current one first: there may be only one current value.
             let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             for old in &known {
                 facts::supersede(tx, old.id, Some(fact), now).await?;
             }
             facts::set_rival_of(tx, fact, None).await?;
-            Ok(Remembered::Superseded { fact, before: current.value.clone() })
+            Ok(RememberOutcome::Superseded { fact, before: current.value.clone() })
         }
         (Decision::Rival(replaced), Some(current)) => {
             let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             if let Some(replaced) = replaced {
                 facts::supersede(tx, replaced, Some(fact), now).await?;
             }
-            Ok(Remembered::Rival { fact, current: current.value.clone() })
+            Ok(RememberOutcome::Rival { fact, current: current.value.clone() })
         }
         (Decision::Past, Some(current)) => {
             let fact = add(tx, saying, &current.key, Some(current.id), now).await?;
             facts::supersede(tx, fact, Some(current.id), now).await?;
             facts::set_rival_of(tx, fact, None).await?;
-            Ok(Remembered::Past { fact })
+            Ok(RememberOutcome::Past { fact })
         }
     }
 }
 
 /// The same is said again; a person who was asked has answered by it.
-async fn again(tx: &mut Tx, saying: &Saying, same: &Fact, known: &[Fact], now: i64) -> Result<Remembered, StoreError> {
+async fn again(
+    tx: &mut Tx,
+    saying: &FactDraft,
+    same: &Fact,
+    known: &[Fact],
+    now: i64,
+) -> Result<RememberOutcome, StoreError> {
     let until = match (same.valid_until, saying.valid_until) {
         (Some(known), Some(said)) => Some(known.max(said)),
         // Said without an end, it has none any more.
@@ -163,7 +171,7 @@ async fn again(tx: &mut Tx, saying: &Saying, same: &Fact, known: &[Fact], now: i
     }
     facts::strengthen(tx, same.id, same.source.max(saying.source), saying.confidence, until).await?;
     let settled = if saying.source == Source::Told { settle(tx, same, known, now).await? } else { None };
-    Ok(Remembered::Known { fact: same.id, settled })
+    Ok(RememberOutcome::Known { fact: same.id, settled })
 }
 
 /// One of those that contradict each other is true: the others are history. Gives the value that was current before, or else one
@@ -180,7 +188,7 @@ pub(super) async fn settle(tx: &mut Tx, truth: &Fact, known: &[Fact], now: i64) 
 }
 
 /// What is known under the key, however it is put: the current fact, then its rivals.
-async fn known(tx: &mut Tx, saying: &Saying) -> Result<Vec<Fact>, StoreError> {
+async fn known(tx: &mut Tx, saying: &FactDraft) -> Result<Vec<Fact>, StoreError> {
     let mut current = facts::current(tx, saying.scope, &saying.category, &saying.key).await?;
     if current.is_none()
         && let Some(query) = match_expression(&saying.key, &[saying.scope], "{key}")
@@ -198,7 +206,7 @@ async fn known(tx: &mut Tx, saying: &Saying) -> Result<Vec<Fact>, StoreError> {
 
 async fn add(
     tx: &mut Tx,
-    saying: &Saying,
+    saying: &FactDraft,
     key: &str,
     rival_of: Option<FactId>,
     now: i64,

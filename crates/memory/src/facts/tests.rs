@@ -7,20 +7,20 @@ use sqlx::SqliteConnection;
 
 use super::rivals::settle_rival;
 use super::*;
-use hob_store::{Pace, Store};
+use hob_store::{SchedulingMode, Store};
 
-struct House {
+struct Harness {
     _home: tempfile::TempDir,
     store: Store,
     raw: SqliteConnection,
 }
 
-impl House {
+impl Harness {
     /// A database with Anna (1) and Ben (2).
     async fn open() -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("hob.db");
-        let store = Store::open(&path, Pace::Threaded).await.unwrap();
+        let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
         let mut raw = Store::raw(&path).await.unwrap();
         sqlx::raw_sql(
             "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Anna', 'owner', 0), (2, 'Ben', 'user', 0)",
@@ -31,11 +31,11 @@ impl House {
         Self { _home: home, store, raw }
     }
 
-    async fn keep(&self, saying: Saying, now: i64) -> Remembered {
+    async fn keep(&self, saying: FactDraft, now: i64) -> RememberOutcome {
         self.store.write(async move |tx| keep(tx, &saying, now).await).await.unwrap()
     }
 
-    async fn relevant(&self, scope: Scope, question: &str, limit: usize, now: Timestamp) -> Relevant {
+    async fn relevant(&self, scope: Scope, question: &str, limit: usize, now: Timestamp) -> RelevantFacts {
         self.store.read(async |tx| relevant(tx, &[scope], question, limit, now).await).await.unwrap()
     }
 
@@ -56,8 +56,8 @@ impl House {
     }
 }
 
-fn saying(source: Source, user: i64, key: &str, value: &str) -> Saying {
-    Saying {
+fn saying(source: Source, user: i64, key: &str, value: &str) -> FactDraft {
+    FactDraft {
         scope: Scope::House,
         category: "person".to_owned(),
         key: key.to_owned(),
@@ -83,11 +83,11 @@ fn at(ms: i64) -> Timestamp {
 
 #[tokio::test]
 async fn n6_what_is_told_supersedes_and_the_past_stays() {
-    let mut house = House::open().await;
-    let told = |value| Saying { said_at: 10, ..saying(Source::Told, 1, "sister's name", value) };
-    assert!(matches!(house.keep(told("Berta"), 10).await, Remembered::New { .. }));
-    assert!(matches!(house.keep(told(" berta. "), 11).await, Remembered::Known { settled: None, .. }));
-    let other = Saying { key: "Name of my sister".to_owned(), ..told("Clara") };
+    let mut house = Harness::open().await;
+    let told = |value| FactDraft { said_at: 10, ..saying(Source::Told, 1, "sister's name", value) };
+    assert!(matches!(house.keep(told("Berta"), 10).await, RememberOutcome::New { .. }));
+    assert!(matches!(house.keep(told(" berta. "), 11).await, RememberOutcome::Known { settled: None, .. }));
+    let other = FactDraft { key: "Name of my sister".to_owned(), ..told("Clara") };
     let superseded = house.keep(other, 12).await;
     assert_eq!(superseded.before(), Some("Berta"));
     assert_eq!(house.shown().await, "[sister's name: Berta], sister's name: Clara");
@@ -100,12 +100,12 @@ async fn n6_what_is_told_supersedes_and_the_past_stays() {
 
 #[tokio::test]
 async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
-    let mut house = House::open().await;
+    let mut house = Harness::open().await;
     house.keep(saying(Source::Told, 1, "door code", "12"), 10).await;
-    let rival = house.keep(Saying { said_at: 20, ..saying(Source::Extracted, 2, "door code", "13") }, 30).await;
-    assert!(matches!(&rival, Remembered::Rival { current, .. } if current == "12"));
+    let rival = house.keep(FactDraft { said_at: 20, ..saying(Source::Extracted, 2, "door code", "13") }, 30).await;
+    assert!(matches!(&rival, RememberOutcome::Rival { current, .. } if current == "12"));
     assert_eq!(house.shown().await, "door code: 12, door code: 13?");
-    let Relevant { facts, rivals: rivalries } = house.relevant(Scope::House, "door code", 9, at(40)).await;
+    let RelevantFacts { facts, rivals: rivalries } = house.relevant(Scope::House, "door code", 9, at(40)).await;
     let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12"], "a rival is not put before the model as known");
     assert_eq!(rivalries.len(), 1);
@@ -121,12 +121,12 @@ async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
 
 #[tokio::test]
 async fn n6_contradictions_come_in_pairs_beside_what_stands() {
-    let house = House::open().await;
+    let house = Harness::open().await;
     for (key, value, at) in [("pet", "a dog", 10), ("car", "red", 11), ("code", "12", 12), ("pet", "a cat", 13)] {
-        house.keep(Saying { said_at: at, ..saying(Source::Extracted, 1, key, value) }, at).await;
+        house.keep(FactDraft { said_at: at, ..saying(Source::Extracted, 1, key, value) }, at).await;
     }
-    house.keep(Saying { said_at: 14, ..saying(Source::Extracted, 2, "code", "13") }, 14).await;
-    let Relevant { facts, rivals } = house.relevant(Scope::House, "so", 2, at(40)).await;
+    house.keep(FactDraft { said_at: 14, ..saying(Source::Extracted, 2, "code", "13") }, 14).await;
+    let RelevantFacts { facts, rivals } = house.relevant(Scope::House, "so", 2, at(40)).await;
     let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12", "red"], "what goes along is no more for what contradicts it");
     let pairs: Vec<(&str, &str)> =
@@ -136,7 +136,7 @@ async fn n6_contradictions_come_in_pairs_beside_what_stands() {
 
 #[tokio::test]
 async fn n6_a_choice_settles_what_was_open() {
-    let mut house = House::open().await;
+    let mut house = Harness::open().await;
     house.keep(saying(Source::Extracted, 1, "pet", "a dog"), 10).await;
     let rival = house.keep(saying(Source::Extracted, 2, "pet", "a cat"), 20).await.fact();
     let store = house.store.clone();
@@ -150,13 +150,13 @@ async fn n6_a_choice_settles_what_was_open() {
 
 #[tokio::test]
 async fn n6_what_is_over_is_no_longer_known() {
-    let mut house = House::open().await;
+    let mut house = Harness::open().await;
     let zone = TimeZone::UTC;
     let until = holds_until("on holiday until Friday", "2026-07-15T12:00:00Z".parse().unwrap(), &zone).unwrap();
     assert_eq!(until.to_string(), "2026-07-18T00:00:00Z");
     let now = millis(until) - 1;
     let away =
-        Saying { valid_until: Some(millis(until)), said_at: now, ..saying(Source::Told, 1, "away", "on holiday") };
+        FactDraft { valid_until: Some(millis(until)), said_at: now, ..saying(Source::Told, 1, "away", "on holiday") };
     house.keep(away, now).await;
     let known = async |now| {
         let store = &house.store;
@@ -164,9 +164,9 @@ async fn n6_what_is_over_is_no_longer_known() {
     };
     assert_eq!((known(at(now)).await, known(until).await), (1, 0));
     assert!(house.relevant(Scope::House, "holiday", 9, until).await.facts.is_empty());
-    let back = Saying { said_at: millis(until), ..saying(Source::Extracted, 2, "away", "back home") };
+    let back = FactDraft { said_at: millis(until), ..saying(Source::Extracted, 2, "away", "back home") };
     assert!(
-        matches!(house.keep(back, millis(until)).await, Remembered::Superseded { .. }),
+        matches!(house.keep(back, millis(until)).await, RememberOutcome::Superseded { .. }),
         "nothing stands against it"
     );
     assert_eq!(house.shown().await, "[away: on holiday], away: back home");
@@ -174,7 +174,7 @@ async fn n6_what_is_over_is_no_longer_known() {
 
 #[tokio::test]
 async fn n6_where_a_fact_is_forgotten_its_rival_stands_alone() {
-    let mut house = House::open().await;
+    let mut house = Harness::open().await;
     for value in ["a dog", "a cat", "a hamster"] {
         house.keep(saying(Source::Extracted, 1, "pet", value), 10).await;
     }
@@ -187,15 +187,15 @@ async fn n6_where_a_fact_is_forgotten_its_rival_stands_alone() {
 
 #[tokio::test]
 async fn n8_the_facts_that_go_along_are_few_fit_and_ones_own() {
-    let house = House::open().await;
+    let house = Harness::open().await;
     let day = SignedDuration::from_hours(24).as_millis() as i64;
     for number in 0..30 {
         let key = format!("shelf {number}");
         house
-            .keep(Saying { said_at: number * day, ..saying(Source::Told, 1, &key, "full of jars") }, number * day)
+            .keep(FactDraft { said_at: number * day, ..saying(Source::Told, 1, &key, "full of jars") }, number * day)
             .await;
     }
-    let private = Saying { scope: Scope::Person(UserId(2)), ..saying(Source::Told, 2, "shelf of jars", "empty") };
+    let private = FactDraft { scope: Scope::Person(UserId(2)), ..saying(Source::Told, 2, "shelf of jars", "empty") };
     house.keep(private, 0).await;
     let keys = async |question| {
         let known = house.relevant(Scope::House, question, 5, at(40 * day)).await;
@@ -217,12 +217,12 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut house = House::open().await;
+            let mut house = Harness::open().await;
             let (keys, values) = (["pet", "door code"], ["one", "two", "three", "four", "five"]);
             for (now, (source, user, key, value, changed, before)) in (100_i64..).zip(&said) {
                 let source = [Source::Extracted, Source::Import, Source::Told][usize::from(*source)];
                 let valid_until = (*before % 5 == 0).then_some(now + 3);
-                let new = Saying {
+                let new = FactDraft {
                     changed: *changed,
                     said_at: if source == Source::Told { now } else { now - before },
                     valid_until,

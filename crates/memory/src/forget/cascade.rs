@@ -2,27 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::forget::Forgotten;
+use crate::forget::ForgetOutcome;
 use crate::people::keys::tells_birthday;
 use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
 use hob_model::message::{Message, ReplyPart, ToolCall};
 use hob_model::tokens;
 use hob_store::error::StoreError;
-use hob_store::forgetting::kept::{self, Kept};
-use hob_store::forgetting::put_off::{self, PutOff};
-use hob_store::forgetting::{self, FORGOTTEN, Opening, Part, Said};
+use hob_store::forgetting::deferred::{self, DeferredForget};
+use hob_store::forgetting::rewriting::{self, RewritableMessage};
+use hob_store::forgetting::{self, FORGOTTEN, MessageLocation, OpeningText, Part};
 use hob_store::{
-    Tx, agents, answers, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors,
+    Tx, agents, answers, facts, files, memories, memory_views, occurrences, people, retention, schedules, vectors,
 };
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
 pub(super) struct Cascade {
-    forgotten: Forgotten,
+    forgotten: ForgetOutcome,
     /// Runs that began with words which are gone.
     tails: BTreeSet<RunId>,
     /// The earliest place of each conversation at which something was forgotten.
-    earliest: BTreeMap<SessionId, Said>,
+    earliest: BTreeMap<SessionId, MessageLocation>,
     /// Since when the oldest of the facts was known.
     facts_since: Option<i64>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Cascade {
 impl Cascade {
     /// Something said.
     pub(super) async fn memory(&mut self, tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
-        let Some(row) = remembered::memory(tx, memory).await? else {
+        let Some(row) = memory_views::memory(tx, memory).await? else {
             return Ok(());
         };
         let said = forgetting::said(tx, memory).await?;
@@ -40,7 +40,7 @@ impl Cascade {
             self.tails.extend(answers::recalled(tx, said).await?);
         }
         let next = memories::next(tx, memory).await?;
-        remembered::delete_memory(tx, memory).await?;
+        memory_views::delete_memory(tx, memory).await?;
         retention::drop_empty(tx, row.episode).await?;
         if let Some(next) = next {
             vectors::make_anew(tx, next).await?;
@@ -49,19 +49,19 @@ impl Cascade {
         let Some(said) = said else {
             return Ok(());
         };
-        for fact in remembered::resting_on(tx, said.message).await? {
+        for fact in memory_views::resting_on(tx, said.message).await? {
             self.fact(tx, fact).await?;
         }
         self.words(tx, &said).await
     }
 
     /// Something said in a conversation that goes as a whole, whether it was remembered or not.
-    pub(super) async fn message(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+    pub(super) async fn message(&mut self, tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
         self.tails.extend(answers::recalled(tx, said).await?);
         for memory in forgetting::memories_of(tx, said.message).await? {
             self.memory(tx, memory).await?;
         }
-        for fact in remembered::resting_on(tx, said.message).await? {
+        for fact in memory_views::resting_on(tx, said.message).await? {
             self.fact(tx, fact).await?;
         }
         self.words(tx, said).await
@@ -69,7 +69,7 @@ impl Cascade {
 
     /// Something known, and the values before it.
     pub(super) async fn fact(&mut self, tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
-        for fact in remembered::with_history(tx, fact).await? {
+        for fact in memory_views::with_history(tx, fact).await? {
             self.tails.extend(forgetting::recalled_fact(tx, fact).await?);
             if let Some(known) = facts::find(tx, fact).await? {
                 self.facts_since = Some(self.facts_since.unwrap_or(known.since).min(known.since));
@@ -78,7 +78,7 @@ impl Cascade {
                     people::drop_birthday(tx, person).await?;
                 }
             }
-            remembered::delete_fact(tx, fact).await?;
+            memory_views::delete_fact(tx, fact).await?;
             self.forgotten.facts.insert(fact);
         }
         Ok(())
@@ -86,18 +86,18 @@ impl Cascade {
 
     /// Somebody, and all that is known of them.
     pub(super) async fn person(&mut self, tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
-        for fact in remembered::about(tx, person).await? {
+        for fact in memory_views::about(tx, person).await? {
             self.fact(tx, fact).await?;
         }
-        remembered::delete_person(tx, person).await?;
+        memory_views::delete_person(tx, person).await?;
         self.forgotten.people.push(person);
         Ok(())
     }
 
     /// The words of a message, wherever they are kept.
-    async fn words(&mut self, tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+    async fn words(&mut self, tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
         // Its place and its role stay, so that whoever counts messages counts the same: also a run that goes on.
-        if let Some(message) = kept::message(tx, said.message).await? {
+        if let Some(message) = rewriting::message(tx, said.message).await? {
             blank(tx, message).await?;
         }
         // What came with it goes as well; the content, when it is swept.
@@ -107,14 +107,14 @@ impl Cascade {
             *earliest = *said;
         }
         if !take_out_words(tx, said).await? {
-            put_off::add(tx, said.run, Part::Words, Some(said.message)).await?;
+            deferred::add(tx, said.run, Part::Words, Some(said.message)).await?;
             self.forgotten.put_off = true;
         }
         Ok(())
     }
 
     /// What is done once, however much was forgotten.
-    pub(super) async fn finish(mut self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
+    pub(super) async fn finish(mut self, tx: &mut Tx) -> Result<ForgetOutcome, StoreError> {
         for said in self.earliest.values() {
             forgetting::drop_summaries(tx, said).await?;
             for run in forgetting::told_of(tx, said.session, said.ordinal).await? {
@@ -138,14 +138,14 @@ impl Cascade {
 async fn or_later(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
     let is_done = take_out(tx, run, part).await?;
     if !is_done {
-        put_off::add(tx, run, part, None).await?;
+        deferred::add(tx, run, part, None).await?;
     }
     Ok(is_done)
 }
 
 /// What was put off, of one run or of all, as far as it can be done now.
 pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), StoreError> {
-    for PutOff { id, run, part, message } in put_off::list(tx, run).await? {
+    for DeferredForget { id, run, part, message } in deferred::list(tx, run).await? {
         let said = match message {
             Some(message) => forgetting::place(tx, message).await?,
             None => None,
@@ -156,7 +156,7 @@ pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), Stor
             (Part::Journal | Part::Tail, _) => take_out(tx, run, part).await?,
         };
         if is_done {
-            put_off::done(tx, id).await?;
+            deferred::done(tx, id).await?;
         }
     }
     Ok(())
@@ -164,7 +164,7 @@ pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), Stor
 
 /// Takes this part out of the record of a run, unless that is still in use: gives whether it is gone.
 async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
-    if !forgetting::is_over(tx, run).await? || !forgetting::drop_opening(tx, run, Opening::Tail).await? {
+    if !forgetting::is_over(tx, run).await? || !forgetting::drop_opening(tx, run, OpeningText::Tail).await? {
         return Ok(false);
     }
     if part == Part::Journal {
@@ -175,7 +175,7 @@ async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreErro
 
 /// Takes out what came of a message: what Hob and its tools said in its run, that run's journal, and those of the
 /// messages that joined it.
-async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
+async fn take_out_words(tx: &mut Tx, said: &MessageLocation) -> Result<bool, StoreError> {
     for answer in forgetting::drop_questions(tx, said).await? {
         // The question was in its vector.
         vectors::make_anew(tx, answer).await?;
@@ -183,7 +183,7 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
     if !forgetting::is_over(tx, said.run).await? {
         return Ok(false);
     }
-    for reply in kept::replies(tx, said).await? {
+    for reply in rewriting::replies(tx, said).await? {
         blank(tx, reply).await?;
     }
     // While the journal is there, which names them.
@@ -200,7 +200,7 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
 async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
     for agent in agents::below(tx, run).await? {
-        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_opening(tx, agent, Opening::Prompt).await? {
+        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_opening(tx, agent, OpeningText::Prompt).await? {
             gone = false;
             continue;
         }
@@ -222,23 +222,23 @@ async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError>
 
 /// All that was said and done in a run that is over.
 async fn take_out_whole(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    for message in kept::history_of(tx, run).await? {
+    for message in rewriting::history_of(tx, run).await? {
         blank(tx, message).await?;
     }
     forgetting::blank(tx, run).await?;
     Ok(take_out(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
 }
 
-async fn blank(tx: &mut Tx, mut stored: Kept) -> Result<(), StoreError> {
+async fn blank(tx: &mut Tx, mut stored: RewritableMessage) -> Result<(), StoreError> {
     let Ok(message) = serde_json::from_str::<Message>(&stored.body) else {
         // What cannot be read is left out of every history, and stays so.
         stored.body = String::new();
-        return kept::rewrite(tx, &stored, FORGOTTEN, 0).await;
+        return rewriting::rewrite(tx, &stored, FORGOTTEN, 0).await;
     };
     let blanked = without_words(message);
     stored.body = encode(&blanked)?;
     let tokens = i64::try_from(tokens::message(&blanked)).unwrap_or(i64::MAX);
-    kept::rewrite(tx, &stored, &blanked.text(), tokens).await
+    rewriting::rewrite(tx, &stored, &blanked.text(), tokens).await
 }
 
 fn encode(message: &Message) -> Result<String, StoreError> {

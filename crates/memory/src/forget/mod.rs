@@ -1,11 +1,11 @@
 //! Forgetting for good: a memory, a fact or a person goes with everything that rests on it, and its words with it.
 //!
 //! Never: a look at who may. `policy::memory::may_change` has said so before.
-//! Start at [`Forget`].
+//! Start at [`ForgetItem`].
 
 mod cascade;
 #[cfg(test)]
-mod house;
+mod harness;
 #[cfg(test)]
 mod tests;
 
@@ -14,13 +14,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::forget::cascade::Cascade;
-use crate::item::Item;
+use crate::item::MemoryItem;
 use crate::recall::Memory;
 use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
 use hob_core::domain::memory::Scope;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
-use hob_store::remembered::{self, Counts};
+use hob_store::memory_views::{self, MemoryCounts};
 use hob_store::{Store, Tx, files, forgetting};
 
 /// How much of a scope goes in one transaction.
@@ -28,7 +28,7 @@ const SLICE: i64 = 50;
 
 /// What is gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetOutcome {
     /// Memories, for [`crate::nearby::Nearby::forget`].
     pub memories: Vec<(Scope, MemoryId)>,
     /// Facts, old values too.
@@ -41,7 +41,7 @@ pub struct Forgotten {
 
 /// Forgets one thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forget {
+pub enum ForgetItem {
     /// Something said, with the facts that rest on it.
     Memory(MemoryId),
     /// Something known, with the values that it had before.
@@ -50,17 +50,17 @@ pub enum Forget {
     Person(PersonId),
 }
 
-impl From<Item> for Forget {
-    fn from(item: Item) -> Self {
+impl From<MemoryItem> for ForgetItem {
+    fn from(item: MemoryItem) -> Self {
         match item {
-            Item::Memory(memory) => Self::Memory(memory),
-            Item::Fact(fact) => Self::Fact(fact),
+            MemoryItem::Memory(memory) => Self::Memory(memory),
+            MemoryItem::Fact(fact) => Self::Fact(fact),
         }
     }
 }
 
-impl Forget {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
+impl ForgetItem {
+    pub async fn run(&self, tx: &mut Tx) -> Result<ForgetOutcome, StoreError> {
         let mut cascade = Cascade::default();
         match *self {
             Self::Memory(memory) => cascade.memory(tx, memory).await?,
@@ -72,18 +72,18 @@ impl Forget {
 }
 
 /// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice()`] does it.
-pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<Counts, StoreError> {
-    let counts = remembered::counts(tx, scope).await?;
-    remembered::condemn(tx, scope).await?;
+pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, StoreError> {
+    let counts = memory_views::counts(tx, scope).await?;
+    memory_views::condemn(tx, scope).await?;
     files::drop_scope(tx, scope).await?;
     Ok(counts)
 }
 
 /// Forgets the next of a scope of which everything is to go; none: all of it is gone.
-pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<Forgotten>, StoreError> {
-    let slice = remembered::slice(tx, scope, SLICE).await?;
-    if slice == remembered::Slice::default() {
-        remembered::absolve(tx, scope).await?;
+pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<ForgetOutcome>, StoreError> {
+    let slice = memory_views::slice(tx, scope, SLICE).await?;
+    if slice == memory_views::ForgetSlice::default() {
+        memory_views::absolve(tx, scope).await?;
         return Ok(None);
     }
     let mut cascade = Cascade::default();
@@ -101,7 +101,7 @@ pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<Forgotten>, Store
 
 /// Forgets the next of what was said in a conversation that goes as a whole. Gives what is gone, and from where it goes on; none:
 /// that was all.
-pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forgotten, Option<i64>), StoreError> {
+pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(ForgetOutcome, Option<i64>), StoreError> {
     let said = forgetting::said_in(tx, session, after, SLICE).await?;
     let mut cascade = Cascade::default();
     for one in &said {
@@ -145,8 +145,8 @@ pub async fn without_record(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, S
 
 /// What was begun and is not done: scopes of which everything is to go, and whether something waits for the end of a run.
 pub async fn unfinished(tx: &mut Tx) -> Result<(Vec<Scope>, bool), StoreError> {
-    let waiting = forgetting::put_off::list(tx, None).await?;
-    Ok((remembered::condemned(tx).await?, !waiting.is_empty()))
+    let waiting = forgetting::deferred::list(tx, None).await?;
+    Ok((memory_views::condemned(tx).await?, !waiting.is_empty()))
 }
 
 /// Takes out what was put off until a run is over, as far as that is so now.

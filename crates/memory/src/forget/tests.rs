@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use super::cascade::without_words;
-use super::house::House;
-use super::{Forget, Forgotten, everything, slice, sweep};
-use crate::facts::Remember;
-use crate::item::Item;
+use super::harness::Harness;
+use super::{ForgetItem, ForgetOutcome, everything, slice, sweep};
+use crate::facts::ToldFact;
+use crate::item::MemoryItem;
 use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
@@ -14,7 +14,7 @@ use hob_model::message::{Message, ReplyPart, Sealed, ToolCall};
 
 #[tokio::test]
 async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
     house.says(2, 1, "What shall I pack?", "completed").await;
     house.says(3, 2, "Water the plants", "completed").await;
@@ -32,7 +32,7 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
                   VALUES ('inbound:9:0', 1, 'telegram', 'default', '7', 'm1 I fly to Zanzibar', '[]', 'delivered', 0, 0, 1);"
             .to_owned()])
         .await;
-    let forgotten = house.forget(Item::parse("m1").unwrap().into()).await;
+    let forgotten = house.forget(MemoryItem::parse("m1").unwrap().into()).await;
     assert_eq!(forgotten.memories, [(Scope::Person(UserId(1)), MemoryId(1))]);
     assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
     assert!(!forgotten.put_off);
@@ -58,8 +58,8 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
 }
 
 /// A schedule that run 1 made and that came once, as run 2, with what both had delivered besides their replies.
-async fn scheduled(state: &str) -> House {
-    let house = House::new().await;
+async fn scheduled(state: &str) -> Harness {
+    let house = Harness::new().await;
     house.says(1, 1, "Remind me of Zanzibar", "completed").await;
     house.says(2, 1, "Zanzibar, now", "completed").await;
     house
@@ -81,18 +81,18 @@ async fn scheduled(state: &str) -> House {
 #[tokio::test]
 async fn n8_what_was_scheduled_goes_when_it_is_done() {
     let house = scheduled("done").await;
-    assert!(!house.forget(Item::parse("m1").unwrap().into()).await.put_off);
+    assert!(!house.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off);
     assert_eq!(house.texts("SELECT task || asked FROM schedules").await, ["[forgotten]"]);
     assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, [""; 0]);
     assert!(!house.keeps_the_word().await);
     let house = scheduled("paused").await;
-    house.forget(Item::parse("m1").unwrap().into()).await;
+    house.forget(MemoryItem::parse("m1").unwrap().into()).await;
     assert_eq!(house.texts("SELECT task FROM schedules").await, ["Zanzibar"], "it is still to be done");
 }
 
 #[tokio::test]
 async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "Write of Zanzibar", "completed").await;
     let sent = |key: &str, (state, ended): (&str, &str)| {
         format!(
@@ -107,7 +107,7 @@ async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
             sent("call:11:1.0:0", ("delivered", "1")),
         ])
         .await;
-    assert!(house.forget(Item::parse("m1").unwrap().into()).await.put_off, "it is still on its way");
+    assert!(house.forget(MemoryItem::parse("m1").unwrap().into()).await.put_off, "it is still on its way");
     let texts = "SELECT text FROM outbox WHERE key NOT LIKE 'run:%' ORDER BY key";
     assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
     house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
@@ -117,22 +117,22 @@ async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
 
 #[tokio::test]
 async fn n8_a_vector_in_which_forgotten_words_were_is_made_anew() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     for run in 1..=4 {
         house.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
     house.sql(&["UPDATE embedding_models SET through = 4".to_owned()]).await;
-    house.forget(Forget::Memory(MemoryId(2))).await;
+    house.forget(ForgetItem::Memory(MemoryId(2))).await;
     assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1", "4"]);
     assert_eq!(house.texts("SELECT through || '' FROM embedding_models").await, ["2"], "the upkeep goes on from there");
     // A hole between them: what stands before the fourth is the first from now on.
-    house.forget(Forget::Memory(MemoryId(3))).await;
+    house.forget(ForgetItem::Memory(MemoryId(3))).await;
     assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1"]);
 }
 
 #[tokio::test]
 async fn n8_an_answer_that_came_after_others_had_joined_keeps_no_question() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I travel to Zanzibar", "completed").await;
     house.says(2, 1, "In May", "completed").await;
     house.says(3, 1, "Anna", "completed").await;
@@ -144,7 +144,7 @@ async fn n8_an_answer_that_came_after_others_had_joined_keeps_no_question() {
                 UPDATE embedding_models SET through = 4;"
             .to_owned()])
         .await;
-    house.forget(Forget::Memory(MemoryId(1))).await;
+    house.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(house.texts("SELECT id || coalesce(asked, '') FROM memories").await, ["2", "3", "4Which plants?"]);
     assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["4"], "the question was in its vector");
     assert!(!house.keeps_the_word().await);
@@ -152,7 +152,7 @@ async fn n8_an_answer_that_came_after_others_had_joined_keeps_no_question() {
 
 #[tokio::test]
 async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I travel", "completed").await;
     let answer = |id: i64, chat: i64, at: i64| {
         format!(
@@ -171,7 +171,7 @@ async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
                 .to_owned(),
         ])
         .await;
-    house.forget(Forget::Memory(MemoryId(1))).await;
+    house.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(
         house.texts("SELECT text FROM inbound WHERE disposition = 'answer'").await,
         ["[forgotten]", "answer 21"]
@@ -181,9 +181,9 @@ async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
 
 #[tokio::test]
 async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "Remember that I fly to Zanzibar", "running").await;
-    let remember = Remember {
+    let remember = ToldFact {
         scope: Scope::Person(UserId(1)),
         user: UserId(1),
         category: "travel".to_owned(),
@@ -203,14 +203,14 @@ async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
                 .to_owned(),
         ])
         .await;
-    let forgotten = house.forget(Forget::Memory(MemoryId(1))).await;
+    let forgotten = house.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(forgotten.facts.len(), 1);
     assert!(!house.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_a_fact_is_in_no_context_that_told_a_contradiction_or_was_a_heartbeats() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     for run in 1..=4 {
         house.says(run, 1, "What is new?", "completed").await;
     }
@@ -223,14 +223,14 @@ async fn n8_a_fact_is_in_no_context_that_told_a_contradiction_or_was_a_heartbeat
                 UPDATE blobs SET text = 'Zanzibar or Oslo' WHERE hash IN ('blob:2', 'blob:3', 'blob:4');"
             .to_owned()])
         .await;
-    house.forget(Forget::Fact(FactId(1))).await;
+    house.forget(ForgetItem::Fact(FactId(1))).await;
     assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1"]);
     assert!(!house.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_a_birthday_that_is_forgotten_is_not_known_of_its_person_either() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house
         .sql(&["INSERT INTO people (id, scope, name, birthday, created_at, updated_at) VALUES (1, 'p1', 'Anna', '1990-05-03', 0, 0);"
             .to_owned()])
@@ -238,17 +238,17 @@ async fn n8_a_birthday_that_is_forgotten_is_not_known_of_its_person_either() {
     house.fact(1, None, "3 May 1990", false).await;
     house.fact(2, None, "tea", true).await;
     house.sql(&["UPDATE facts SET key = 'Anna''s birthday', person_id = 1".to_owned()]).await;
-    house.forget(Forget::Fact(FactId(2))).await;
+    house.forget(ForgetItem::Fact(FactId(2))).await;
     assert_eq!(house.texts("SELECT birthday FROM people").await, ["1990-05-03"], "that one was history");
-    house.forget(Forget::Fact(FactId(1))).await;
+    house.forget(ForgetItem::Fact(FactId(1))).await;
     assert_eq!(house.texts("SELECT name || coalesce(birthday, '') FROM people").await, ["Anna"]);
 }
 
 #[tokio::test]
 async fn n8_where_nothing_is_left_there_is_no_episode_and_nothing_to_look_through() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I fly to Zanzibar", "completed").await;
-    house.forget(Forget::Memory(MemoryId(1))).await;
+    house.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert_eq!(house.texts("SELECT scope FROM episodes").await, ["p2"]);
     house.fact(1, None, "Zanzibar", false).await;
     house.sql(&["INSERT INTO facts_changed (scope, since) VALUES ('p1', 0), ('p2', 0)".to_owned()]).await;
@@ -260,20 +260,20 @@ async fn n8_where_nothing_is_left_there_is_no_episode_and_nothing_to_look_throug
 
 #[tokio::test]
 async fn n8_a_file_that_remembers_has_the_word() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
     assert!(house.keeps_the_word().await, "so the test above can fail");
 }
 
 #[tokio::test]
 async fn n8_a_fact_goes_with_the_values_before_it_and_nothing_else() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I fly to Oslo", "completed").await;
     house.fact(1, None, "Zanzibar", true).await;
     house.fact(2, Some(10), "Oslo", true).await;
     house.fact(3, None, "Rome", false).await;
     // The newest alone is current: what superseded a forgotten value stays.
-    let forgotten = house.forget(Forget::Fact(FactId(2))).await;
+    let forgotten = house.forget(ForgetItem::Fact(FactId(2))).await;
     assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
     assert_eq!(house.texts("SELECT value FROM facts").await, ["Rome"]);
     assert_eq!(house.texts("SELECT text FROM memories").await, ["I fly to Oslo"], "what was said is still known");
@@ -283,7 +283,7 @@ async fn n8_a_fact_goes_with_the_values_before_it_and_nothing_else() {
 
 #[tokio::test]
 async fn n8_what_contradicted_a_forgotten_fact_takes_its_place() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.fact(1, None, "Zanzibar", false).await;
     house
         .sql(&["INSERT INTO facts (id, scope, category, key, value, speaker, source, confidence, importance, created_at, rival_of)
@@ -291,14 +291,14 @@ async fn n8_what_contradicted_a_forgotten_fact_takes_its_place() {
                        (3, 'p1', 'travel', 'next trip', 'Rome', 'Ada', 'told', 1, 0.5, 3, 1)"
             .to_owned()])
         .await;
-    house.forget(Forget::Fact(FactId(1))).await;
+    house.forget(ForgetItem::Fact(FactId(1))).await;
     let left = house.texts("SELECT value || coalesce(' against ' || rival_of, '') FROM facts ORDER BY id").await;
     assert_eq!(left, ["Oslo", "Rome against 2"]);
 }
 
 #[tokio::test]
 async fn n8_a_person_goes_with_what_is_known_of_them() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.fact(1, None, "Zanzibar", false).await;
     house
         .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Zanzibar Joe', 0, 0);
@@ -306,14 +306,14 @@ async fn n8_a_person_goes_with_what_is_known_of_them() {
                 UPDATE facts SET person_id = 1;"
             .to_owned()])
         .await;
-    let forgotten = house.forget(Forget::Person(PersonId(1))).await;
+    let forgotten = house.forget(ForgetItem::Person(PersonId(1))).await;
     assert_eq!((forgotten.people, forgotten.facts.len()), (vec![PersonId(1)], 1));
     assert!(!house.keeps_the_word().await);
 }
 
 #[tokio::test]
 async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I fly to Zanzibar in May", "waiting").await;
     house.says(2, 2, "Where does Ada fly?", "waiting").await;
     house
@@ -321,7 +321,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
                 UPDATE blobs SET text = 'zanzibar was recalled' WHERE hash = 'blob:2';"
             .to_owned()])
         .await;
-    let forgotten = house.forget(Forget::Memory(MemoryId(1))).await;
+    let forgotten = house.forget(ForgetItem::Memory(MemoryId(1))).await;
     assert!(forgotten.put_off);
     assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["1", "2"], "no run is hurt");
     assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1", "blob:2"]);
@@ -346,7 +346,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
 
 #[tokio::test]
 async fn n8_what_joined_a_run_goes_with_its_record() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     house.says(1, 1, "I travel in May", "completed").await;
     house.says(2, 1, "To Zanzibar", "completed").await;
     house
@@ -358,7 +358,7 @@ async fn n8_what_joined_a_run_goes_with_its_record() {
             .to_owned()])
         .await;
     house.sql(&["DELETE FROM tool_calls WHERE run_id = 2".to_owned()]).await;
-    house.forget(Forget::Memory(MemoryId(2))).await;
+    house.forget(ForgetItem::Memory(MemoryId(2))).await;
     let history = house.texts("SELECT text FROM messages ORDER BY id").await;
     assert_eq!(history, ["I travel in May", "So: I travel in May", "[forgotten]", "[forgotten]"]);
     assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, Vec::<String>::new());
@@ -367,7 +367,7 @@ async fn n8_what_joined_a_run_goes_with_its_record() {
 
 #[tokio::test]
 async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     for run in 1..=60 {
         house.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
@@ -391,7 +391,7 @@ async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
 
 #[tokio::test]
 async fn n8_what_is_known_after_everything_was_to_go_is_not_meant() {
-    let house = House::new().await;
+    let house = Harness::new().await;
     for run in 1..=60 {
         house.says(run, 1, "I fly to Zanzibar", "completed").await;
     }
@@ -415,9 +415,9 @@ async fn n8_what_is_known_after_everything_was_to_go_is_not_meant() {
 
 #[tokio::test]
 async fn n8_what_is_not_there_cannot_be_forgotten() {
-    let house = House::new().await;
-    assert_eq!(house.forget(Forget::Memory(MemoryId(9))).await, Forgotten::default());
-    assert_eq!(house.forget(Forget::Fact(FactId(9))).await, Forgotten::default());
+    let house = Harness::new().await;
+    assert_eq!(house.forget(ForgetItem::Memory(MemoryId(9))).await, ForgetOutcome::default());
+    assert_eq!(house.forget(ForgetItem::Fact(FactId(9))).await, ForgetOutcome::default());
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct Birthday {
 
 /// Why words are no birthday; each says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoBirthday {
+pub enum BirthdayError {
     /// They are no date.
     #[error(
         "{0:?} is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), \"3 May 1990\" or \"3 May\"."
@@ -55,7 +55,7 @@ impl Birthday {
     ///
     /// # Errors
     /// When they are none, could be two, or have yet to come.
-    pub fn parse(text: &str, today: Date) -> Result<Self, NoBirthday> {
+    pub fn parse(text: &str, today: Date) -> Result<Self, BirthdayError> {
         let text = text.trim();
         let parts = match numbers(text) {
             Some(parts) => parts?,
@@ -64,9 +64,9 @@ impl Birthday {
         let year = parts.year.map(|year| year_of(year, today)).transpose()?;
         let day = i8::try_from(parts.day).ok().zip(i8::try_from(parts.month).ok());
         let date = day.and_then(|(day, month)| Date::new(year.unwrap_or(LEAP_YEAR), month, day).ok());
-        let date = date.ok_or_else(|| NoBirthday::NoSuchDay(text.to_owned()))?;
+        let date = date.ok_or_else(|| BirthdayError::NoSuchDay(text.to_owned()))?;
         if year.is_some() && date > today {
-            return Err(NoBirthday::Future(date));
+            return Err(BirthdayError::Future(date));
         }
         Ok(Self { date, year_known: year.is_some() })
     }
@@ -125,27 +125,27 @@ impl fmt::Display for Birthday {
 }
 
 /// A date's numbers, whether or not there is such a date.
-struct Parts {
+struct DateParts {
     day: i64,
     month: i64,
     year: Option<i64>,
 }
 
 /// A date of numbers alone; none: it has words.
-fn numbers(text: &str) -> Option<Result<Parts, NoBirthday>> {
+fn numbers(text: &str) -> Option<Result<DateParts, BirthdayError>> {
     let fields = |text: &str, sign: char| -> Option<Vec<i64>> {
         text.split(sign).map(|field| field.trim().parse().ok().filter(|number| *number >= 0)).collect()
     };
     if let Some([month, day]) = text.strip_prefix("--").and_then(|day| fields(day, '-')).as_deref() {
-        return Some(Ok(Parts { day: *day, month: *month, year: None }));
+        return Some(Ok(DateParts { day: *day, month: *month, year: None }));
     }
     if let Some([year, month, day]) = fields(text, '-').as_deref() {
-        return Some(Ok(Parts { day: *day, month: *month, year: Some(*year) }));
+        return Some(Ok(DateParts { day: *day, month: *month, year: Some(*year) }));
     }
     // 3.5.1990 and 3.5. are German: the day is first.
     match fields(text.strip_suffix('.').unwrap_or(text), '.').as_deref() {
-        Some([day, month, year]) => return Some(Ok(Parts { day: *day, month: *month, year: Some(*year) })),
-        Some([day, month]) => return Some(Ok(Parts { day: *day, month: *month, year: None })),
+        Some([day, month, year]) => return Some(Ok(DateParts { day: *day, month: *month, year: Some(*year) })),
+        Some([day, month]) => return Some(Ok(DateParts { day: *day, month: *month, year: None })),
         _ => {}
     }
     let slashed = fields(text, '/')?;
@@ -155,15 +155,15 @@ fn numbers(text: &str) -> Option<Result<Parts, NoBirthday>> {
         _ => return None,
     };
     Some(match (first > 12, second > 12) {
-        (false, false) if first != second => Err(NoBirthday::Ambiguous(text.to_owned())),
-        (false, true) => Ok(Parts { day: second, month: first, year }),
-        _ => Ok(Parts { day: first, month: second, year }),
+        (false, false) if first != second => Err(BirthdayError::Ambiguous(text.to_owned())),
+        (false, true) => Ok(DateParts { day: second, month: first, year }),
+        _ => Ok(DateParts { day: first, month: second, year }),
     })
 }
 
 /// A date with its month as a word: `3 May 1990`, `May 3rd, 1990`, `3. Mai`.
-fn words(text: &str) -> Result<Parts, NoBirthday> {
-    let unreadable = || NoBirthday::Unreadable(text.to_owned());
+fn words(text: &str) -> Result<DateParts, BirthdayError> {
+    let unreadable = || BirthdayError::Unreadable(text.to_owned());
     let lower = text.to_lowercase();
     let (mut day, mut month, mut year) = (None, None, None);
     for word in lower.split([' ', ',', '.', '-', '\u{a0}']).filter(|word| !word.is_empty() && !FILLERS.contains(word)) {
@@ -179,7 +179,7 @@ fn words(text: &str) -> Result<Parts, NoBirthday> {
         }
     }
     let (Some(day), Some(month)) = (day, month) else { return Err(unreadable()) };
-    Ok(Parts { day, month, year })
+    Ok(DateParts { day, month, year })
 }
 
 /// Which month a word is, or begins like.
@@ -189,9 +189,9 @@ fn month_of(word: &str) -> Option<i64> {
     found.filter(|_| word.chars().count() >= MONTH_CHARS_MIN)
 }
 
-fn year_of(year: i64, today: Date) -> Result<i16, NoBirthday> {
+fn year_of(year: i64, today: Date) -> Result<i16, BirthdayError> {
     let known = i16::try_from(year).ok().filter(|year| (FIRST_YEAR..=today.year()).contains(year));
-    known.ok_or(NoBirthday::NoYear(year))
+    known.ok_or(BirthdayError::NoYear(year))
 }
 
 #[cfg(test)]

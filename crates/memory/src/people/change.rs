@@ -3,32 +3,32 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use crate::facts::Remember;
-use crate::facts::keep::Remembered;
-use crate::forget::Forget;
+use crate::facts::ToldFact;
+use crate::facts::keep::RememberOutcome;
+use crate::forget::ForgetItem;
 use crate::people::birthday::Birthday;
 use crate::people::names::{fold, relation_of};
 use crate::people::{IDENTITIES_MAX, Identity, PEOPLE_MAX, PeopleError, Person, keys, load, one, settled, tidy};
 use hob_core::domain::ids::{PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::Principal;
-use hob_core::policy::memory::{Place, may_change, visible};
+use hob_core::policy::memory::{SpeakingPlace, may_change, visible};
 use hob_store::error::StoreError;
 use hob_store::people::{KeyedFact, PersonFields};
 use hob_store::{Tx, millis, people};
 
 /// Where a change is made, and by whom.
 #[derive(Debug, Clone)]
-pub struct Whose {
+pub struct ChangeContext {
     /// Whose people.
     pub scope: Scope,
     /// Who makes it.
     pub caller: Principal,
     /// The conversation in which they do.
-    pub place: Place,
+    pub place: SpeakingPlace,
 }
 
-impl Whose {
+impl ChangeContext {
     /// Whether its maker may have taken away what was told of somebody.
     async fn may_take_away(&self, tx: &mut Tx, person: &Person, key: Option<&str>) -> Result<(), PeopleError> {
         let wanted = key.map(|key| fold(keys::within(person, key)));
@@ -61,7 +61,7 @@ impl Whose {
 
 /// What becomes of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Field<T> {
+pub enum FieldChange<T> {
     /// It stays.
     #[default]
     Keep,
@@ -71,7 +71,7 @@ pub enum Field<T> {
     Set(T),
 }
 
-impl<T> Field<T> {
+impl<T> FieldChange<T> {
     fn over(self, known: Option<T>) -> Option<T> {
         match self {
             Self::Keep => known,
@@ -92,15 +92,15 @@ pub enum HobUser {
 
 /// What is told of somebody.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Details {
+pub struct PersonDetails {
     /// A new name.
     pub name: Option<String>,
     /// Who they are to those who know of them.
-    pub relation: Field<String>,
+    pub relation: FieldChange<String>,
     /// When they were born.
-    pub birthday: Field<Birthday>,
+    pub birthday: FieldChange<Birthday>,
     /// The user of Hob who they are.
-    pub user: Field<HobUser>,
+    pub user: FieldChange<HobUser>,
     /// By what else they are known.
     pub identities: Vec<Identity>,
     /// By what they are not known any more.
@@ -109,13 +109,13 @@ pub struct Details {
 
 /// Adds somebody, or changes what is known of them. Once more changes nothing.
 #[derive(Debug, Clone)]
-pub struct Save {
+pub struct SavePerson {
     /// Where.
-    pub whose: Whose,
+    pub whose: ChangeContext,
     /// Who.
     pub name: String,
     /// What.
-    pub details: Details,
+    pub details: PersonDetails,
     /// Whether somebody who is not known is added.
     pub adds: bool,
     /// When.
@@ -124,19 +124,19 @@ pub struct Save {
 
 /// Somebody as they are known now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedPerson {
     /// Who.
     pub person: Person,
     /// They were not known before.
     pub added: bool,
 }
 
-impl Save {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Saved, PeopleError>, StoreError> {
+impl SavePerson {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<SavedPerson, PeopleError>, StoreError> {
         settled(self.save(tx).await)
     }
 
-    async fn save(&self, tx: &mut Tx) -> Result<Saved, PeopleError> {
+    async fn save(&self, tx: &mut Tx) -> Result<SavedPerson, PeopleError> {
         let here = load(tx, &[self.whose.scope]).await?;
         let known = match one(&here, &self.name) {
             Ok(person) => Some(person.clone()),
@@ -153,21 +153,21 @@ impl Save {
         let id = if added { add(tx, &after, self.at).await? } else { before.id };
         let person = Person { id, ..after };
         store(tx, &before, &person, self.at).await?;
-        Ok(Saved { person, added })
+        Ok(SavedPerson { person, added })
     }
 
     /// The person as they are from now on; refused before anything is written.
     async fn changed(&self, tx: &mut Tx, before: &Person, here: &[Person]) -> Result<Person, PeopleError> {
-        let Details { name, relation, birthday, user, identities, dropped } = self.details.clone();
+        let PersonDetails { name, relation, birthday, user, identities, dropped } = self.details.clone();
         let name = name.unwrap_or_else(|| before.name.clone());
         let taken = |other: &&Person| other.id != before.id && fold(&other.name) == fold(&name);
         if let Some(other) = here.iter().find(taken) {
             return Err(PeopleError::Taken { name: other.name.clone() });
         }
         let user = match user {
-            Field::Keep => before.user.clone(),
-            Field::Clear => None,
-            Field::Set(user) => Some(find_user(tx, user).await?),
+            FieldChange::Keep => before.user.clone(),
+            FieldChange::Clear => None,
+            FieldChange::Set(user) => Some(find_user(tx, user).await?),
         };
         let mut all = before.identities.clone();
         let old_name =
@@ -269,36 +269,36 @@ async fn with_fields<T>(person: &Person, store: impl AsyncFnOnce(PersonFields<'_
 
 /// Remembers a fact that may be about somebody; its key is then the one within the person.
 #[derive(Debug, Clone)]
-pub struct Tell {
+pub struct TellFact {
     /// Where; the fact's own scope.
-    pub whose: Whose,
+    pub whose: ChangeContext,
     /// About whom; none: whom the key names, if anybody.
     pub about: Option<String>,
     /// Whether somebody who is not known is added.
     pub adds: bool,
     /// What.
-    pub fact: Remember,
+    pub fact: ToldFact,
     /// Today, where the household is.
     pub today: Date,
 }
 
 /// A fact was remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct TellOutcome {
     /// About whom.
     pub person: Option<Person>,
     /// They were not known before, but these have names like theirs.
     pub added: Option<Vec<String>>,
     /// What came of the fact.
-    pub fact: Remembered,
+    pub fact: RememberOutcome,
 }
 
-impl Tell {
-    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Told, PeopleError>, StoreError> {
+impl TellFact {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<TellOutcome, PeopleError>, StoreError> {
         settled(self.tell(tx).await)
     }
 
-    async fn tell(&self, tx: &mut Tx) -> Result<Told, PeopleError> {
+    async fn tell(&self, tx: &mut Tx) -> Result<TellOutcome, PeopleError> {
         let about = match &self.about {
             Some(about) => Some(about.clone()),
             None => {
@@ -307,8 +307,8 @@ impl Tell {
             }
         };
         let Some(about) = about else {
-            let remember = Remember { scope: self.whose.scope, ..self.fact.clone() };
-            return Ok(Told { person: None, added: None, fact: remember.run(tx).await? });
+            let remember = ToldFact { scope: self.whose.scope, ..self.fact.clone() };
+            return Ok(TellOutcome { person: None, added: None, fact: remember.run(tx).await? });
         };
         let (name, added) = match self.whose.person(tx, &about).await {
             Ok(person) => (person.name, None),
@@ -319,10 +319,10 @@ impl Tell {
         };
         let person = self.person(tx, name, added.is_some()).await?;
         let key = keys::in_scope(&person, &self.fact.key);
-        let remember = Remember { scope: self.whose.scope, person: Some(person.id), key, ..self.fact.clone() };
+        let remember = ToldFact { scope: self.whose.scope, person: Some(person.id), key, ..self.fact.clone() };
         let fact = remember.run(tx).await?;
         people::link_fact(tx, fact.fact(), person.id).await?;
-        Ok(Told { person: Some(person), added, fact })
+        Ok(TellOutcome { person: Some(person), added, fact })
     }
 
     /// The person, who has a birthday from now on if that is what is told.
@@ -330,9 +330,9 @@ impl Tell {
         let told =
             |key: &str| keys::is_birthday(key).then(|| Birthday::parse(&self.fact.value, self.today).ok()).flatten();
         let save = |birthday: Option<Birthday>| {
-            let birthday = birthday.map_or(Field::Keep, Field::Set);
-            let details = Details { birthday, ..Details::default() };
-            Save { whose: self.whose.clone(), name: name.clone(), details, adds, at: self.fact.at }
+            let birthday = birthday.map_or(FieldChange::Keep, FieldChange::Set);
+            let details = PersonDetails { birthday, ..PersonDetails::default() };
+            SavePerson { whose: self.whose.clone(), name: name.clone(), details, adds, at: self.fact.at }
         };
         let person = save(told(&self.fact.key)).save(tx).await?.person;
         // "Anna's birthday", where the key names her.
@@ -345,16 +345,16 @@ impl Tell {
 
 /// Forgets what is known of somebody under a key, and what was.
 #[derive(Debug, Clone)]
-pub struct ForgetAbout {
+pub struct ForgetPersonFact {
     /// Where.
-    pub whose: Whose,
+    pub whose: ChangeContext,
     /// About whom.
     pub name: String,
     /// What.
     pub key: String,
 }
 
-impl ForgetAbout {
+impl ForgetPersonFact {
     /// Of whom something was forgotten.
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Option<Person>, PeopleError>, StoreError> {
         settled(self.forget(tx).await)
@@ -368,7 +368,7 @@ impl ForgetAbout {
         let is_meant = |fact: &KeyedFact| fold(keys::within(&person, &fact.key)) == wanted;
         let meant: Vec<KeyedFact> = facts.into_iter().filter(is_meant).collect();
         for fact in &meant {
-            Forget::Fact(fact.id).run(tx).await?;
+            ForgetItem::Fact(fact.id).run(tx).await?;
         }
         Ok((!meant.is_empty()).then_some(person))
     }
@@ -376,14 +376,14 @@ impl ForgetAbout {
 
 /// Removes somebody, with all that is known of them.
 #[derive(Debug, Clone)]
-pub struct Remove {
+pub struct RemovePerson {
     /// Where.
-    pub whose: Whose,
+    pub whose: ChangeContext,
     /// Whom.
     pub name: String,
 }
 
-impl Remove {
+impl RemovePerson {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
         settled(self.remove(tx).await)
     }
@@ -391,7 +391,7 @@ impl Remove {
     async fn remove(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
         self.whose.may_take_away(tx, &person, None).await?;
-        Forget::Person(person.id).run(tx).await?;
+        ForgetItem::Person(person.id).run(tx).await?;
         Ok(person)
     }
 }

@@ -3,18 +3,18 @@
 use jiff::Timestamp;
 
 use crate::people::birthday::Birthday;
-use crate::people::change::{Whose, rekey, store};
+use crate::people::change::{ChangeContext, rekey, store};
 use crate::people::names::fold;
 use crate::people::{IDENTITIES_MAX, Identity, PeopleError, Person, settled};
 use hob_core::domain::ids::UserId;
 use hob_store::error::StoreError;
-use hob_store::{Tx, millis, people, remembered};
+use hob_store::{Tx, memory_views, millis, people};
 
 /// Makes two people one: what one is known by and what is known of them is the other's now. Once more changes nothing.
 #[derive(Debug, Clone)]
-pub struct Merge {
+pub struct MergePeople {
     /// Where.
-    pub whose: Whose,
+    pub whose: ChangeContext,
     /// Who goes.
     pub from: String,
     /// Who stays.
@@ -23,7 +23,7 @@ pub struct Merge {
     pub at: Timestamp,
 }
 
-impl Merge {
+impl MergePeople {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
         settled(self.merge(tx).await)
     }
@@ -37,7 +37,7 @@ impl Merge {
         let both = join(&from, &into)?;
         people::move_identities(tx, from.id, into.id).await?;
         rekey(tx, &from, &into, millis(self.at)).await?;
-        remembered::delete_person(tx, from.id).await?;
+        memory_views::delete_person(tx, from.id).await?;
         store(tx, &into, &both, self.at).await?;
         Ok(both)
     }

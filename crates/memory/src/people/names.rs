@@ -15,7 +15,7 @@ const POSSESSIVES: [&str; 10] =
 
 /// Who a text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Meant<'a> {
+pub enum NameMatch<'a> {
     /// One.
     One(&'a Person),
     /// Several: it has to be said which.
@@ -26,7 +26,7 @@ pub enum Meant<'a> {
 
 /// Who of `people` is meant by `text`: a name goes before what else somebody is known by, and that before "my sister".
 #[must_use]
-pub fn find<'a>(people: &'a [Person], text: &str) -> Meant<'a> {
+pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
     let wanted = fold(text);
     let identity = Identity::parse(text).ok().map(|identity| fold(&identity.value));
     let by_name = |person: &Person| fold(&person.name) == wanted;
@@ -43,11 +43,11 @@ pub fn find<'a>(people: &'a [Person], text: &str) -> Meant<'a> {
         let found: Vec<&Person> = people.iter().filter(|person| way(person)).collect();
         match found.as_slice() {
             [] => {}
-            [one] => return Meant::One(one),
-            _ => return Meant::Several(found),
+            [one] => return NameMatch::One(one),
+            _ => return NameMatch::Several(found),
         }
     }
-    Meant::Nobody(near(people, &wanted))
+    NameMatch::Nobody(near(people, &wanted))
 }
 
 /// Those of `people` whom `text` speaks of, in their order.
@@ -171,9 +171,9 @@ mod tests {
         ];
         for (text, expected) in table {
             let found: Vec<i64> = match find(&people, text) {
-                Meant::One(person) => vec![person.id.0],
-                Meant::Several(who) => who.iter().map(|person| person.id.0).collect(),
-                Meant::Nobody(_) => Vec::new(),
+                NameMatch::One(person) => vec![person.id.0],
+                NameMatch::Several(who) => who.iter().map(|person| person.id.0).collect(),
+                NameMatch::Nobody(_) => Vec::new(),
             };
             assert_eq!(found, expected, "{text}");
         }
@@ -191,7 +191,7 @@ mod tests {
             ("", &[]),
         ];
         for (text, near) in table {
-            assert_eq!(find(&people, text), Meant::Nobody(near.to_vec()), "{text}");
+            assert_eq!(find(&people, text), NameMatch::Nobody(near.to_vec()), "{text}");
         }
     }
 

@@ -13,7 +13,7 @@ pub mod until;
 
 /// A day or more, both ends within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Days {
+pub struct DateRange {
     /// The first.
     pub from: Date,
     /// The last.
@@ -27,8 +27,8 @@ const EARLIER: (f64, f64) = (0.6, 7.0);
 
 /// How close `day` is to the nearest of `spoken`: 1 within, 0 far away or if nothing is spoken of.
 #[must_use]
-pub fn closeness(day: Date, spoken: &[Days]) -> f64 {
-    let of = |days: &Days| {
+pub fn closeness(day: Date, spoken: &[DateRange]) -> f64 {
+    let of = |days: &DateRange| {
         let fall = |(most, third): (f64, f64), from: Date, to: Date| most * (-days_between(from, to) / third).exp();
         if day < days.from {
             fall(EARLIER, day, days.from)
@@ -47,12 +47,12 @@ fn days_between(from: Date, to: Date) -> f64 {
 
 /// The days that `text` speaks of, on the day `today`.
 #[must_use]
-pub fn spoken(text: &str, today: Date) -> Vec<Days> {
+pub fn spoken(text: &str, today: Date) -> Vec<DateRange> {
     let words: Vec<String> = words(text).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
-        let here = Here { words: &words, at, today };
+        let here = Cursor { words: &words, at, today };
         let read = here.written().or_else(|| here.month()).or_else(|| here.relative()).or_else(|| here.within());
         let read = read.or_else(|| here.named()).or_else(|| here.day_alone()).or_else(|| here.year());
         if let Some((days, taken)) = read {
@@ -67,22 +67,22 @@ pub fn spoken(text: &str, today: Date) -> Vec<Days> {
 
 /// A place in a question.
 #[derive(Clone, Copy)]
-struct Here<'a> {
+struct Cursor<'a> {
     words: &'a [String],
     at: usize,
     today: Date,
 }
 
 /// What was read, and how many words it took.
-type Read = Option<(Days, usize)>;
+type ParsedDates = Option<(DateRange, usize)>;
 
-impl Here<'_> {
+impl Cursor<'_> {
     fn word(&self, ahead: isize) -> &str {
         self.at.checked_add_signed(ahead).and_then(|at| self.words.get(at)).map_or("", String::as_str)
     }
 
     /// 2024-05-08; 8.5.2024 and 8.5. as they are written in German; 5/28/2024 where no month is meant otherwise.
-    fn written(&self) -> Read {
+    fn written(&self) -> ParsedDates {
         let number = |ahead| self.word(ahead).parse::<i16>().ok();
         let (first, second) = (number(0)?, number(1)?);
         let of =
@@ -107,7 +107,7 @@ impl Here<'_> {
     }
 
     /// A month by its name, with a day before or after it, and a year.
-    fn month(&self) -> Read {
+    fn month(&self) -> ParsedDates {
         let month = month(self.word(0))?;
         let before = day(self.word(-1)).or_else(|| (self.word(-1) == "of").then(|| day(self.word(-2))).flatten());
         let after = day(self.word(1)).filter(|_| before.is_none());
@@ -130,17 +130,17 @@ impl Here<'_> {
         // Without a year it is the last that was.
         let first = if year.is_none() { self.past(first, 1.year())? } else { first };
         let last = if day.is_some() { first } else { first.last_of_month() };
-        Some((Days { from: first, to: last }, taken))
+        Some((DateRange { from: first, to: last }, taken))
     }
 
     /// A whole year.
-    fn year(&self) -> Read {
+    fn year(&self) -> ParsedDates {
         let year = year(self.word(0))?;
-        Some((Days { from: Date::new(year, 1, 1).ok()?, to: Date::new(year, 12, 31).ok()? }, 1))
+        Some((DateRange { from: Date::new(year, 1, 1).ok()?, to: Date::new(year, 12, 31).ok()? }, 1))
     }
 
     /// By today.
-    fn relative(&self) -> Read {
+    fn relative(&self) -> ParsedDates {
         let back = |days: i64| self.today.checked_sub(days.days()).ok().map(one);
         let day_before = self.word(-1) == "before" && self.word(-2) == "day";
         match self.word(0) {
@@ -163,7 +163,7 @@ impl Here<'_> {
     }
 
     /// "last week", "this weekend", "the last three days", "vorletzte Woche", "the week before last".
-    fn within(&self) -> Read {
+    fn within(&self) -> ParsedDates {
         if self.word(1) == "before" && self.word(2) == "last" {
             return Some((self.unit(self.word(0), 2)?, 3));
         }
@@ -180,13 +180,13 @@ impl Here<'_> {
     }
 
     /// The last three days, today among them.
-    fn counted(&self) -> Option<Days> {
+    fn counted(&self) -> Option<DateRange> {
         let from = self.ago(self.word(1), self.word(2))?.from;
-        Some(Days { from, to: self.today })
+        Some(DateRange { from, to: self.today })
     }
 
     /// A season or a feast of a year, or the last that began.
-    fn named(&self) -> Read {
+    fn named(&self) -> ParsedDates {
         let word = self.word(0);
         let new_years_eve = word == "new" && self.word(1) == "year" && self.word(2) == "s" && self.word(3) == "eve";
         let (word, taken) = if new_years_eve { ("silvester", 4) } else { (word, 1) };
@@ -205,7 +205,7 @@ impl Here<'_> {
     }
 
     /// "on Tuesday", "am Dienstag"; "on the 3rd", "am 3.": the last that was.
-    fn day_alone(&self) -> Read {
+    fn day_alone(&self) -> ParsedDates {
         let tomorrow = self.today.tomorrow().ok()?;
         let on = |ahead| matches!(self.word(ahead), "on" | "am" | "since" | "seit" | "vom");
         if let Some(weekday) = weekday(self.word(0)).filter(|_| on(-1)) {
@@ -229,7 +229,7 @@ impl Here<'_> {
     }
 
     /// This week, month or year, or so many before it; the last Tuesday.
-    fn unit(&self, word: &str, before: i64) -> Option<Days> {
+    fn unit(&self, word: &str, before: i64) -> Option<DateRange> {
         let today = self.today;
         if let Some(weekday) = weekday(word) {
             let nth = match before {
@@ -241,24 +241,25 @@ impl Here<'_> {
         let past = i64::from(today.weekday().to_monday_zero_offset());
         let monday = || today.checked_sub((past + 7 * before).days()).ok();
         match word {
-            "week" | "woche" => Some(Days { from: monday()?, to: monday()?.checked_add(6.days()).ok()? }),
-            "weekend" | "wochenende" => {
-                Some(Days { from: monday()?.checked_add(5.days()).ok()?, to: monday()?.checked_add(6.days()).ok()? })
-            }
+            "week" | "woche" => Some(DateRange { from: monday()?, to: monday()?.checked_add(6.days()).ok()? }),
+            "weekend" | "wochenende" => Some(DateRange {
+                from: monday()?.checked_add(5.days()).ok()?,
+                to: monday()?.checked_add(6.days()).ok()?,
+            }),
             "month" | "monat" => {
                 let from = today.first_of_month().checked_sub(before.months()).ok()?;
-                Some(Days { from, to: from.last_of_month() })
+                Some(DateRange { from, to: from.last_of_month() })
             }
             "year" | "jahr" => {
                 let from = today.first_of_year().checked_sub(before.years()).ok()?;
-                Some(Days { from, to: from.last_of_year() })
+                Some(DateRange { from, to: from.last_of_year() })
             }
             _ => None,
         }
     }
 
     /// Three weeks ago: give or take half of what is counted in.
-    fn ago(&self, count: &str, unit: &str) -> Option<Days> {
+    fn ago(&self, count: &str, unit: &str) -> Option<DateRange> {
         let count = number(count)?;
         let (span, slack) = match unit {
             "day" | "days" | "tag" | "tage" | "tagen" => (count.days(), 0),
@@ -269,7 +270,7 @@ impl Here<'_> {
         };
         let middle = self.today.checked_sub(span).ok()?;
         let (from, to) = (middle.checked_sub(slack.days()).ok()?, middle.checked_add(slack.days()).ok()?);
-        Some(Days { from, to })
+        Some(DateRange { from, to })
     }
 }
 
@@ -284,8 +285,8 @@ fn before(word: &str) -> Option<i64> {
     }
 }
 
-fn one(day: Date) -> Days {
-    Days { from: day, to: day }
+fn one(day: Date) -> DateRange {
+    DateRange { from: day, to: day }
 }
 
 fn year(word: &str) -> Option<i16> {

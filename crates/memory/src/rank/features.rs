@@ -2,9 +2,9 @@
 
 use jiff::civil::Date;
 
-use crate::rank::dates::{self, Days};
-use crate::rank::gist::Gist;
-use crate::rank::late::{TokenSigns, max_sim};
+use crate::rank::dates::{self, DateRange};
+use crate::rank::gist::TextDigest;
+use crate::rank::late::{TokenBinaryCodes, max_sim};
 use crate::rank::lexical::{Counts, Term};
 use crate::rank::stem::stem;
 use crate::rank::words::{is_stop_word, words};
@@ -17,43 +17,43 @@ pub const NEIGHBOURS: usize = 2;
 
 /// A question to memory.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct RankQuestion {
     /// Its words.
     pub text: String,
     /// What the words of it are worth that are looked for.
     pub terms: Vec<Term>,
     /// The days that it speaks of.
-    pub days: Vec<Days>,
+    pub days: Vec<DateRange>,
     /// The signs of its tokens; empty where there is no embedding.
-    pub tokens: TokenSigns,
+    pub tokens: TokenBinaryCodes,
 }
 
 /// Something that was said.
 #[derive(Debug, Clone, Default)]
-pub struct Turn {
+pub struct RankTurn {
     /// Its memory.
     pub id: i64,
     /// Who said it, as they are called.
     pub speaker: String,
     /// What, in short.
-    pub gist: Gist,
+    pub gist: TextDigest,
     /// Whether it answers a question of Hob's, which is no turn.
     pub is_asked_for: bool,
     /// The product of its vector and the question's. It is made of [`embedded`]; none if it waits for its vector.
     pub cosine: Option<f64>,
     /// The signs of its own tokens, from the same pass.
-    pub tokens: TokenSigns,
+    pub tokens: TokenBinaryCodes,
     /// Whether it may be answered with; the others are there for their neighbours.
     pub is_candidate: bool,
 }
 
 /// A stretch of a conversation, with all that was said in it.
 #[derive(Debug, Clone)]
-pub struct Session {
+pub struct RankSession {
     /// Its day.
     pub day: Date,
     /// In order.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<RankTurn>,
 }
 
 /// What is embedded of a turn, and where its own words begin: with the turn before it, as many make sense only then, and
@@ -82,7 +82,7 @@ pub(super) const OF_MEANING: std::ops::Range<usize> = 2..6;
 
 /// A candidate and its features, in the order of `mix::WEIGHTS`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Described {
+pub struct CandidateFeatures {
     /// Its memory.
     pub id: i64,
     /// Which of the sessions it was said in.
@@ -97,7 +97,7 @@ pub struct Described {
 
 /// A word that is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SearchWord {
     /// As it stands in the question: a stem need not be its own stem.
     pub word: String,
     /// Its stem.
@@ -107,7 +107,7 @@ pub struct Wanted {
 /// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
 /// nearly all of it. The names alone, if there is nothing else.
 #[must_use]
-pub fn wanted(question: &str, names: &[&str]) -> Vec<Wanted> {
+pub fn wanted(question: &str, names: &[&str]) -> Vec<SearchWord> {
     let names: Vec<String> = names.iter().flat_map(|name| words(name)).collect();
     let telling = distinct(words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
     if telling.is_empty() { distinct(words(question).filter(|word| names.contains(word))) } else { telling }
@@ -119,12 +119,12 @@ pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
     wanted(question, names).into_iter().map(|wanted| wanted.stem).collect()
 }
 
-fn distinct(words: impl Iterator<Item = String>) -> Vec<Wanted> {
-    let mut distinct: Vec<Wanted> = Vec::new();
+fn distinct(words: impl Iterator<Item = String>) -> Vec<SearchWord> {
+    let mut distinct: Vec<SearchWord> = Vec::new();
     for word in words {
         let stem = stem(&word);
         if distinct.iter().all(|known| known.stem != stem) {
-            distinct.push(Wanted { word, stem });
+            distinct.push(SearchWord { word, stem });
         }
     }
     distinct
@@ -132,8 +132,8 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<Wanted> {
 
 /// The features of all candidates.
 #[must_use]
-pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
-    let asked = Asked::of(question);
+pub fn describe(question: &RankQuestion, sessions: &[RankSession]) -> Vec<CandidateFeatures> {
+    let asked = QuestionTraits::of(question);
     let counted: Vec<Vec<Counts>> = sessions.iter().map(|session| counts(question, session)).collect();
     let windows: Vec<Vec<Counts>> = counted.iter().map(|turns| windowed(turns)).collect();
     let wholes: Vec<Counts> = counted.iter().map(Counts::sum).collect();
@@ -173,13 +173,13 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
                 features[OF_MEANING].fill(0.0);
             }
             let worth = windows[at].worth(&question.terms);
-            described.push(Described { id: turn.id, session: place, features, has_meaning, worth });
+            described.push(CandidateFeatures { id: turn.id, session: place, features, has_meaning, worth });
         }
     }
     described
 }
 
-fn counts(question: &Question, session: &Session) -> Vec<Counts> {
+fn counts(question: &RankQuestion, session: &RankSession) -> Vec<Counts> {
     session.turns.iter().map(|turn| Counts::count(&question.terms, &turn.gist.stems)).collect()
 }
 
@@ -199,14 +199,14 @@ fn average<'a>(texts: impl IntoIterator<Item = &'a Counts>) -> f64 {
 }
 
 /// What a question wants to know.
-struct Asked {
+struct QuestionTraits {
     words: Vec<String>,
     when: bool,
     how_many: bool,
 }
 
-impl Asked {
-    fn of(question: &Question) -> Self {
+impl QuestionTraits {
+    fn of(question: &RankQuestion) -> Self {
         let words: Vec<String> = words(&question.text).collect();
         let follows =
             |one: &str, next: &[&str]| words.windows(2).any(|pair| pair[0] == one && next.contains(&pair[1].as_str()));

@@ -5,16 +5,16 @@ use hob_core::domain::lexicon;
 
 /// A text in short.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gist {
+pub struct TextDigest {
     /// Its stems in order, as [`hash`] tells them apart.
     pub stems: Vec<u32>,
     /// How it is said.
-    pub manner: Manner,
+    pub manner: SpeechTraits,
 }
 
 /// How something is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct SpeechTraits {
     /// It asks.
     pub asks: bool,
     /// It tells when.
@@ -23,11 +23,11 @@ pub struct Manner {
     pub tells_number: bool,
 }
 
-impl Gist {
+impl TextDigest {
     /// Of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: Manner::of(text) }
+        Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: SpeechTraits::of(text) }
     }
 
     /// The stems as they are stored.
@@ -37,7 +37,7 @@ impl Gist {
     }
 }
 
-/// What [`Gist::stem_bytes`] wrote.
+/// What [`TextDigest::stem_bytes`] wrote.
 #[must_use]
 pub fn read_stems(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|stem| u32::from_le_bytes(*stem)).collect()
@@ -49,7 +49,7 @@ pub fn hash(stem: &str) -> u32 {
     stem.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-impl Manner {
+impl SpeechTraits {
     /// Of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
@@ -144,11 +144,11 @@ mod tests {
     #[test]
     fn n8_a_gist_is_stored_as_it_is() {
         for text in ["", "Where are the 3 dogs?", "gestern, zwei"] {
-            let gist = Gist::of(text);
+            let gist = TextDigest::of(text);
             assert_eq!(read_stems(&gist.stem_bytes()), gist.stems, "{text}");
-            assert_eq!(Manner::from_bits(gist.manner.to_bits()), gist.manner, "{text}");
+            assert_eq!(SpeechTraits::from_bits(gist.manner.to_bits()), gist.manner, "{text}");
         }
-        assert_eq!(Gist::of("Running dogs").stems, [hash("run"), hash("dog")]);
+        assert_eq!(TextDigest::of("Running dogs").stems, [hash("run"), hash("dog")]);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             ("in May 2024?", (true, false, true)),
         ];
         for (text, (asks, tells_time, tells_number)) in table {
-            assert_eq!(Manner::of(text), Manner { asks, tells_time, tells_number }, "{text}");
+            assert_eq!(SpeechTraits::of(text), SpeechTraits { asks, tells_time, tells_number }, "{text}");
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let of_time = ["8th", "2024", "may", "gestern", "two", "weeks", "happened", "passiert"];
         assert!(of_time.iter().all(|word| is_of_time(word)));
         assert!(!["dog", "th", "", "maybe"].iter().any(|word| is_of_time(word)));
-        assert!(!Manner::of("you may happen to see her").tells_time);
+        assert!(!SpeechTraits::of("you may happen to see her").tells_time);
     }
 
     proptest! {

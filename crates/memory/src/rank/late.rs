@@ -1,20 +1,20 @@
 //! Late interaction: each word of the question finds its best word in a text.
 
-use crate::vectors::bits;
+use crate::vectors::binary_codes;
 
 /// The signs of a text's token vectors, one after the other: 48 bytes a token of 384 numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TokenSigns {
+pub struct TokenBinaryCodes {
     words: usize,
     signs: Vec<u64>,
 }
 
-impl TokenSigns {
+impl TokenBinaryCodes {
     /// Of token vectors of one length.
     pub fn new<'a>(tokens: impl IntoIterator<Item = &'a [f32]>) -> Self {
         let mut all = Self::default();
         for token in tokens {
-            let signs = bits::of(token);
+            let signs = binary_codes::of(token);
             all.words = signs.len();
             all.signs.extend(signs);
         }
@@ -31,7 +31,7 @@ impl TokenSigns {
     #[must_use]
     pub fn read(bytes: &[u8], dimensions: usize) -> Option<Self> {
         let (signs, rest) = bytes.as_chunks::<8>();
-        let words = bits::words(dimensions);
+        let words = binary_codes::words(dimensions);
         let fits = rest.is_empty() && (signs.is_empty() || words > 0 && signs.len().is_multiple_of(words));
         fits.then(|| Self { words, signs: signs.iter().map(|&word| u64::from_le_bytes(word)).collect() })
     }
@@ -45,14 +45,14 @@ impl TokenSigns {
     pub fn best_for(&self, question: &Self) -> Vec<f64> {
         let bits = (self.words.max(1) * 64) as f64;
         let best = |token: &[u64]| {
-            let nearest = self.tokens().map(|other| bits::distance(token, other)).min();
+            let nearest = self.tokens().map(|other| binary_codes::distance(token, other)).min();
             nearest.map_or(-1.0, |distance| (std::f64::consts::PI * f64::from(distance) / bits).cos())
         };
         question.tokens().map(best).collect()
     }
 }
 
-/// The mean over the question's tokens of the best in any of the texts, as [`TokenSigns::best_for`] found them.
+/// The mean over the question's tokens of the best in any of the texts, as [`TokenBinaryCodes::best_for`] found them.
 #[must_use]
 pub fn max_sim(texts: &[Vec<f64>]) -> f64 {
     let count = texts.first().map_or(0, Vec::len);
@@ -67,8 +67,8 @@ pub fn max_sim(texts: &[Vec<f64>]) -> f64 {
 mod tests {
     use super::*;
 
-    fn signs(tokens: &[[f32; 2]]) -> TokenSigns {
-        TokenSigns::new(tokens.iter().map(<[f32; 2]>::as_slice))
+    fn signs(tokens: &[[f32; 2]]) -> TokenBinaryCodes {
+        TokenBinaryCodes::new(tokens.iter().map(<[f32; 2]>::as_slice))
     }
 
     #[test]
@@ -93,10 +93,10 @@ mod tests {
     fn e5_signs_are_stored_as_they_are() {
         let signs = signs(&[[1.0, -1.0], [0.5, 0.5]]);
         assert_eq!(signs.to_bytes().len(), 16);
-        assert_eq!(TokenSigns::read(&signs.to_bytes(), 2), Some(signs));
-        assert_eq!(TokenSigns::read(&[0; 15], 64), None);
-        assert_eq!(TokenSigns::read(&[0; 8], 65), None);
-        assert_eq!(TokenSigns::read(&[0; 8], 0), None);
-        assert!(TokenSigns::read(&[], 384).is_some());
+        assert_eq!(TokenBinaryCodes::read(&signs.to_bytes(), 2), Some(signs));
+        assert_eq!(TokenBinaryCodes::read(&[0; 15], 64), None);
+        assert_eq!(TokenBinaryCodes::read(&[0; 8], 65), None);
+        assert_eq!(TokenBinaryCodes::read(&[0; 8], 0), None);
+        assert!(TokenBinaryCodes::read(&[], 384).is_some());
     }
 }

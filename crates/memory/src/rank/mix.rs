@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::rank::features::{Described, FEATURES, OF_MEANING};
+use crate::rank::features::{CandidateFeatures, FEATURES, OF_MEANING};
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ pub struct Weight {
     pub is_score: bool,
 }
 
-/// The weights, in the order of [`Described::features`].
+/// The weights, in the order of [`CandidateFeatures::features`].
 ///
 /// Fitted once on conversations that are not Hob's (`docs/decisions/0005-ranking.md`), and rounded.
 pub const WEIGHTS: [Weight; FEATURES] = [
@@ -54,7 +54,7 @@ const fn plain(name: &'static str, weight: f64, by_text: f64) -> Weight {
 
 /// A candidate with its score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedCandidate {
     /// Its memory.
     pub id: i64,
     /// The sum.
@@ -65,14 +65,14 @@ pub struct Ranked {
 
 /// All candidates, the best first; of equal ones the newer.
 #[must_use]
-pub fn ranked(pool: &[Described]) -> Vec<Ranked> {
-    let is_known = |one: &Described, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
+pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
+    let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
     let spreads: [Spread; FEATURES] =
         std::array::from_fn(|at| Spread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
     let by_text = pool.iter().all(|one| !one.has_meaning);
     let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
     // What waits for its vector lies at the mean of those that have one.
-    let part = |one: &Described, at: usize| match (is_known(one, at), WEIGHTS[at].is_score) {
+    let part = |one: &CandidateFeatures, at: usize| match (is_known(one, at), WEIGHTS[at].is_score) {
         (false, _) => 0.0,
         (true, true) => weights[at] * spreads[at].distance(one.features[at]),
         (true, false) => weights[at] * one.features[at],
@@ -84,12 +84,12 @@ pub fn ranked(pool: &[Described]) -> Vec<Ranked> {
         *best = best.max(parts.iter().sum());
     }
     let best = best_of.values().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut ranked: Vec<Ranked> = pool
+    let mut ranked: Vec<RankedCandidate> = pool
         .iter()
         .zip(parts)
         .map(|(one, mut parts)| {
             parts[OF_SESSION] = weights[OF_SESSION] * (best_of[&one.session] - best);
-            Ranked { id: one.id, score: parts.iter().sum(), parts }
+            RankedCandidate { id: one.id, score: parts.iter().sum(), parts }
         })
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.id.cmp(&a.id)));

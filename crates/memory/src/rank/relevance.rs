@@ -4,7 +4,7 @@
 //! conversations that are not Hob's and on a household's of short messages; the same questions asked of others' memories, and
 //! small talk, are what should bring nothing (`docs/decisions/0005-ranking.md`).
 
-use crate::rank::features::{Described, Question};
+use crate::rank::features::{CandidateFeatures, RankQuestion};
 use crate::rank::words::{is_stop_word, words};
 use hob_core::domain::lexicon::is_courtesy;
 
@@ -14,9 +14,9 @@ const CUT: f64 = 0.35;
 const CUT_BY_TEXT: f64 = 0.2;
 
 /// What an embedding tells: the cosine, max-sim with the neighbours, the day, and what the words nearby are worth.
-struct WithMeaning;
+struct SemanticWeights;
 
-impl WithMeaning {
+impl SemanticWeights {
     const MEANING: f64 = 6.3;
     const WORDS_MEANING: f64 = 9.0;
     const DAY: f64 = 3.3;
@@ -25,9 +25,9 @@ impl WithMeaning {
 }
 
 /// What words alone tell: the share of them that is nearby, what they are worth, and the day.
-struct ByText;
+struct LexicalWeights;
 
-impl ByText {
+impl LexicalWeights {
     const COVERED: f64 = 3.8;
     const DAY: f64 = 2.6;
     const WORTH: f64 = 0.16;
@@ -36,34 +36,37 @@ impl ByText {
 
 /// How surely the candidate bears on the question, from 0 to 1; 0 if nothing is asked.
 #[must_use]
-pub fn relevance(described: &Described, question: &Question) -> f64 {
+pub fn relevance(described: &CandidateFeatures, question: &RankQuestion) -> f64 {
     if !asks_for_something(question) {
         return 0.0;
     }
     let features = &described.features;
     let (cosine, words_meaning, day) = (features[2], features[5], features[6]);
     let sum = if described.has_meaning {
-        WithMeaning::MEANING * cosine
-            + WithMeaning::WORDS_MEANING * words_meaning
-            + WithMeaning::DAY * day
-            + WithMeaning::WORTH * described.worth
-            + WithMeaning::NOTHING
+        SemanticWeights::MEANING * cosine
+            + SemanticWeights::WORDS_MEANING * words_meaning
+            + SemanticWeights::DAY * day
+            + SemanticWeights::WORTH * described.worth
+            + SemanticWeights::NOTHING
     } else {
         let all: f64 = question.terms.iter().map(|term| term.worth).sum();
         let covered = if all > 0.0 { described.worth / all } else { 0.0 };
-        ByText::COVERED * covered + ByText::DAY * day + ByText::WORTH * described.worth + ByText::NOTHING
+        LexicalWeights::COVERED * covered
+            + LexicalWeights::DAY * day
+            + LexicalWeights::WORTH * described.worth
+            + LexicalWeights::NOTHING
     };
     1.0 / (1.0 + (-sum).exp())
 }
 
 /// From which [`relevance`] on this candidate is worth telling.
 #[must_use]
-pub fn cut(described: &Described) -> f64 {
+pub fn cut(described: &CandidateFeatures) -> f64 {
     if described.has_meaning { CUT } else { CUT_BY_TEXT }
 }
 
 /// Whether a word tells something, or a day is spoken of: "ok thanks" asks for nothing.
-fn asks_for_something(question: &Question) -> bool {
+fn asks_for_something(question: &RankQuestion) -> bool {
     !question.days.is_empty() || words(&question.text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
 }
 
@@ -76,18 +79,18 @@ mod tests {
     use crate::rank::features::FEATURES;
     use crate::rank::lexical::Term;
 
-    fn question(text: &str) -> Question {
+    fn question(text: &str) -> RankQuestion {
         let mut term = Term::new(Default::default(), 1, 100);
         term.worth = 5.0;
         let days = dates::spoken(text, date(2024, 5, 15));
-        Question { text: text.to_owned(), terms: vec![term.clone(), term], days, ..Question::default() }
+        RankQuestion { text: text.to_owned(), terms: vec![term.clone(), term], days, ..RankQuestion::default() }
     }
 
     /// By its cosine, max-sim with its neighbours, day, and what its words are worth.
-    fn described(cosine: f64, words_meaning: f64, day: f64, worth: f64) -> Described {
+    fn described(cosine: f64, words_meaning: f64, day: f64, worth: f64) -> CandidateFeatures {
         let mut features = [0.0; FEATURES];
         (features[2], features[5], features[6]) = (cosine, words_meaning, day);
-        Described { features, has_meaning: cosine != 0.0, worth, ..Described::default() }
+        CandidateFeatures { features, has_meaning: cosine != 0.0, worth, ..CandidateFeatures::default() }
     }
 
     #[test]
@@ -126,7 +129,7 @@ mod tests {
         ] {
             assert!(relevance(&less, &asked) < relevance(&more, &asked), "{less:?} {more:?}");
         }
-        let none = Question { terms: Vec::new(), ..asked };
+        let none = RankQuestion { terms: Vec::new(), ..asked };
         assert!(relevance(&described(0.0, 0.0, 0.0, 0.0), &none) < CUT_BY_TEXT);
     }
 }

@@ -14,7 +14,7 @@ const OPENING_WORDS: usize = 4;
 
 /// A turn that may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice<Stem> {
+pub struct SelectableTurn<Stem> {
     /// Its memory.
     pub id: i64,
     /// The turn just before it, if that may be told, too.
@@ -31,7 +31,7 @@ pub struct Choice<Stem> {
 
 /// One or two turns, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct TurnGroup {
     /// The turn that was chosen.
     pub id: i64,
     /// The one before it, where it belongs to it.
@@ -41,10 +41,10 @@ pub struct Piece {
 /// Of `ranked`, the best first, at most `pieces` and no more than `tokens` in all. What does not fit into the budget makes
 /// room for what does.
 #[must_use]
-pub fn select<Stem: Eq + Hash>(ranked: &[Choice<Stem>], pieces: usize, tokens: u64) -> Vec<Piece> {
+pub fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, tokens: u64) -> Vec<TurnGroup> {
     let mut left = tokens;
     let mut told: HashSet<i64> = HashSet::new();
-    let mut chosen: Vec<&Choice<Stem>> = Vec::new();
+    let mut chosen: Vec<&SelectableTurn<Stem>> = Vec::new();
     let mut selected = Vec::new();
     for choice in ranked {
         if selected.len() >= pieces {
@@ -62,7 +62,7 @@ pub fn select<Stem: Eq + Hash>(ranked: &[Choice<Stem>], pieces: usize, tokens: u
         told.insert(choice.id);
         told.extend(before);
         chosen.push(choice);
-        selected.push(Piece { id: choice.id, before });
+        selected.push(TurnGroup { id: choice.id, before });
     }
     selected
 }
@@ -104,12 +104,12 @@ mod tests {
     type Told = (i64, Option<i64>);
 
     /// A turn of ten tokens: its id, its text, and the turn before if it needs it.
-    fn choice(id: i64, text: &str, before: Option<i64>) -> Choice<String> {
+    fn choice(id: i64, text: &str, before: Option<i64>) -> SelectableTurn<String> {
         let stems = stems(text).collect();
-        Choice { id, before, needs_before: before.is_some(), stems, tokens: 10, tokens_before: 10 }
+        SelectableTurn { id, before, needs_before: before.is_some(), stems, tokens: 10, tokens_before: 10 }
     }
 
-    fn told(ranked: &[Choice<String>], pieces: usize, tokens: u64) -> Vec<Told> {
+    fn told(ranked: &[SelectableTurn<String>], pieces: usize, tokens: u64) -> Vec<Told> {
         select(ranked, pieces, tokens).iter().map(|piece| (piece.id, piece.before)).collect()
     }
 
@@ -182,10 +182,10 @@ mod tests {
     }
 
     /// A turn of any size that may need the one before it.
-    fn any_choice() -> impl Strategy<Value = Choice<String>> {
+    fn any_choice() -> impl Strategy<Value = SelectableTurn<String>> {
         (0_i64..12, "[ab ]{0,6}", any::<bool>(), 0_u64..30).prop_map(|(id, text, needs_before, tokens)| {
             let before = needs_before.then_some(id - 1);
-            Choice { tokens, tokens_before: tokens / 2, ..choice(id, &text, before) }
+            SelectableTurn { tokens, tokens_before: tokens / 2, ..choice(id, &text, before) }
         })
     }
 
@@ -200,9 +200,9 @@ mod tests {
             prop_assert!(selected.len() <= pieces);
             let mut ids = HashSet::new();
             prop_assert!(selected.iter().flat_map(|piece| [Some(piece.id), piece.before]).flatten().all(|id| ids.insert(id)));
-            let least = |piece: &Piece| {
-                let is_it = |one: &&Choice<String>| one.id == piece.id && (piece.before.is_none() || one.needs_before);
-                let before = |one: &Choice<String>| piece.before.map_or(0, |_| one.tokens_before);
+            let least = |piece: &TurnGroup| {
+                let is_it = |one: &&SelectableTurn<String>| one.id == piece.id && (piece.before.is_none() || one.needs_before);
+                let before = |one: &SelectableTurn<String>| piece.before.map_or(0, |_| one.tokens_before);
                 ranked.iter().filter(is_it).map(|one| one.tokens + before(one)).min()
             };
             prop_assert!(selected.iter().filter_map(least).sum::<u64>() <= tokens);

@@ -26,9 +26,9 @@ pub fn stem(word: &str) -> String {
 }
 
 /// A suffix, and what stands in its place.
-type Rule = (&'static str, &'static str);
+type SuffixRule = (&'static str, &'static str);
 
-const DOUBLE_SUFFIXES: &[Rule] = &[
+const DOUBLE_SUFFIXES: &[SuffixRule] = &[
     ("ational", "ate"),
     ("tional", "tion"),
     ("enci", "ence"),
@@ -52,7 +52,7 @@ const DOUBLE_SUFFIXES: &[Rule] = &[
     ("biliti", "ble"),
 ];
 
-const SINGLE_SUFFIXES: &[Rule] =
+const SINGLE_SUFFIXES: &[SuffixRule] =
     &[("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", "")];
 
 const ENDINGS: &[&str] = &[
@@ -98,7 +98,7 @@ impl Stem {
     }
 
     /// The first rule whose suffix is there; it holds only where enough stands before it.
-    fn first_rule(&mut self, rules: &[Rule], least: usize) {
+    fn first_rule(&mut self, rules: &[SuffixRule], least: usize) {
         let found = rules.iter().filter(|(suffix, _)| self.0.ends_with(suffix)).max_by_key(|(suffix, _)| suffix.len());
         let Some((suffix, with)) = found else { return };
         if measure(&self.0[..self.0.len() - suffix.len()]) >= least {

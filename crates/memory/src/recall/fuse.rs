@@ -12,13 +12,13 @@
 //!
 //! Nothing is a good answer. What says the same as another, and what there is no room for, `tell` leaves out.
 
-use crate::rank::features::{Described, FEATURES, Question};
+use crate::rank::features::{CandidateFeatures, FEATURES, RankQuestion};
 use crate::rank::gist::{hash, is_of_time};
 use crate::rank::relevance::{cut, relevance};
 use crate::rank::stem::stem;
 use crate::rank::words::words;
 use hob_core::domain::memory::Leg;
-use hob_store::recall::Salient;
+use hob_store::recall::SalientMemory;
 
 /// So many times as much as may be told is looked at, as what says the same, or has no room, leaves its place to the next.
 const SPARE: usize = 4;
@@ -27,7 +27,7 @@ const DAY: usize = 6;
 
 /// How well something fits a question, whatever else there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+pub enum FitGrade {
     /// It does not.
     Not,
     /// It may.
@@ -49,14 +49,14 @@ pub struct Salience {
 
 impl Salience {
     /// Of what is stored.
-    pub(super) fn of(place: usize, one: &Salient) -> Self {
+    pub(super) fn of(place: usize, one: &SalientMemory) -> Self {
         Self { place, pinned: one.pinned, importance: one.importance }
     }
 }
 
 /// What a memory is apart from the question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Standing {
+pub struct CandidateContext {
     /// Why it is raised in any case; none: it is not.
     pub salience: Option<Salience>,
     /// It was among the last in this conversation.
@@ -73,16 +73,16 @@ pub struct Candidate {
     /// What each feature brought to it, in the order of `rank::mix::WEIGHTS`.
     pub parts: [f64; FEATURES],
     /// How well it fits.
-    pub fit: Fit,
+    pub fit: FitGrade,
     /// What it is apart from the question.
-    pub standing: Standing,
+    pub standing: CandidateContext,
     /// Its stems: who says the same has the same.
     pub stems: Vec<u32>,
 }
 
 /// What is recalled, and what brought it up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct RecalledCandidate {
     /// The memory.
     pub candidate: Candidate,
     /// What brought it up.
@@ -95,19 +95,19 @@ const NEARLY: f64 = 0.4;
 
 /// How well it fits.
 #[must_use]
-pub fn fit(described: &Described, question: &Question) -> Fit {
+pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
     let (relevance, cut) = (relevance(described, question), cut(described));
     if relevance >= cut || is_of_the_day(described, question) {
-        Fit::Well
+        FitGrade::Well
     } else if relevance >= NEARLY * cut {
-        Fit::Nearly
+        FitGrade::Nearly
     } else {
-        Fit::Not
+        FitGrade::Not
     }
 }
 
 /// Whether nothing is asked but what was on a day, and it was said on that day.
-fn is_of_the_day(described: &Described, question: &Question) -> bool {
+fn is_of_the_day(described: &CandidateFeatures, question: &RankQuestion) -> bool {
     let of_time: Vec<u32> =
         words(&question.text).filter(|word| is_of_time(word)).map(|word| hash(&stem(&word))).collect();
     let closeness = described.features[DAY];
@@ -116,26 +116,26 @@ fn is_of_the_day(described: &Described, question: &Question) -> bool {
 
 /// What of the ranked `pool` fits, where there is room for so many, the best first.
 #[must_use]
-pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<Chosen> {
-    let fits = pool.iter().filter_map(|one| Some(Chosen { candidate: one.clone(), leg: leg_of(one)? }));
+pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
+    let fits = pool.iter().filter_map(|one| Some(RecalledCandidate { candidate: one.clone(), leg: leg_of(one)? }));
     fits.take(fragments * SPARE).collect()
 }
 
 /// What of the `pool` is raised whether it fits or not, what comes first first.
 #[must_use]
-pub fn raised(pool: &[Candidate]) -> Vec<Chosen> {
+pub fn raised(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
-        pool.iter().filter_map(|one| Some((one.fit < Fit::Nearly, one.standing.salience?.place, one))).collect();
+        pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));
-    salient.into_iter().map(|(_, _, one)| Chosen { candidate: one.clone(), leg: Leg::Salience }).collect()
+    salient.into_iter().map(|(_, _, one)| RecalledCandidate { candidate: one.clone(), leg: Leg::Salience }).collect()
 }
 
 /// What brings it up, if it fits.
 fn leg_of(candidate: &Candidate) -> Option<Leg> {
     match (candidate.fit, candidate.standing.is_recent) {
-        (Fit::Well, _) => Some(Leg::Relevance),
-        (Fit::Nearly, true) => Some(Leg::Recency),
-        (Fit::Nearly, false) | (Fit::Not, _) => None,
+        (FitGrade::Well, _) => Some(Leg::Relevance),
+        (FitGrade::Nearly, true) => Some(Leg::Recency),
+        (FitGrade::Nearly, false) | (FitGrade::Not, _) => None,
     }
 }
 
@@ -153,11 +153,11 @@ mod tests {
             score: -f64::from(at),
             parts: [0.0; FEATURES],
             fit: match letter {
-                'w' => Fit::Well,
-                'n' | 'r' | 'N' => Fit::Nearly,
-                _ => Fit::Not,
+                'w' => FitGrade::Well,
+                'n' | 'r' | 'N' => FitGrade::Nearly,
+                _ => FitGrade::Not,
             },
-            standing: Standing {
+            standing: CandidateContext {
                 salience: letter.to_digit(10).or((letter == 'N').then_some(9)).map(salience),
                 is_recent: letter == 'r',
             },
@@ -178,7 +178,8 @@ mod tests {
             ("0Nw1", &[2], &[1, 0, 3]),
         ];
         for (letters, fits, salient) in table {
-            let ids = |chosen: Vec<Chosen>| chosen.iter().map(|one| one.candidate.memory).collect::<Vec<_>>();
+            let ids =
+                |chosen: Vec<RecalledCandidate>| chosen.iter().map(|one| one.candidate.memory).collect::<Vec<_>>();
             assert_eq!(ids(fused(&pool(letters), 5)), fits, "{letters}");
             assert_eq!(ids(raised(&pool(letters))), salient, "{letters}");
         }
@@ -190,31 +191,37 @@ mod tests {
     #[test]
     fn e5_fit_goes_by_relevance_or_by_the_day_alone() {
         let day = crate::rank::dates::spoken("on 8 May 2024", jiff::civil::date(2024, 6, 1));
-        let asked = |text: &str, looked_for: &[&str]| Question {
+        let asked = |text: &str, looked_for: &[&str]| RankQuestion {
             text: text.to_owned(),
             terms: looked_for.iter().map(|word| Term { stem: hash(word), worth: 4.0 }).collect(),
             days: if text.contains("May") { day.clone() } else { Vec::new() },
-            ..Question::default()
+            ..RankQuestion::default()
         };
         let dog = asked("where is the dog", &["dog"]);
         let dog_then = asked("where was the dog on 8 May", &["dog", "8", "mai"]);
         let then = asked("what did we do on 8 May", &["8", "mai"]);
         // By its cosine, max-sim with its neighbours, closeness, and the worth of its words.
         let table = [
-            (&dog, (0.6, 0.6, 0.0, 4.0), Fit::Well),
-            (&dog, (0.3, 0.45, 0.0, 0.0), Fit::Nearly),
-            (&dog, (0.1, 0.2, 0.0, 0.0), Fit::Not),
-            (&dog, (0.0, 0.0, 0.0, 4.0), Fit::Well),
-            (&dog, (0.0, 0.0, 0.0, 0.0), Fit::Not),
-            (&dog_then, (0.1, 0.1, 1.0, 0.0), Fit::Not),
-            (&then, (0.1, 0.1, 1.0, 0.0), Fit::Well),
-            (&then, (0.1, 0.1, 0.9, 0.0), Fit::Not),
-            (&asked("ok, thanks", &["ok", "thank"]), (0.9, 0.9, 0.0, 8.0), Fit::Not),
+            (&dog, (0.6, 0.6, 0.0, 4.0), FitGrade::Well),
+            (&dog, (0.3, 0.45, 0.0, 0.0), FitGrade::Nearly),
+            (&dog, (0.1, 0.2, 0.0, 0.0), FitGrade::Not),
+            (&dog, (0.0, 0.0, 0.0, 4.0), FitGrade::Well),
+            (&dog, (0.0, 0.0, 0.0, 0.0), FitGrade::Not),
+            (&dog_then, (0.1, 0.1, 1.0, 0.0), FitGrade::Not),
+            (&then, (0.1, 0.1, 1.0, 0.0), FitGrade::Well),
+            (&then, (0.1, 0.1, 0.9, 0.0), FitGrade::Not),
+            (&asked("ok, thanks", &["ok", "thank"]), (0.9, 0.9, 0.0, 8.0), FitGrade::Not),
         ];
         for (question, (cosine, alike, closeness, worth), expected) in table {
             let mut features = [0.0; FEATURES];
             (features[2], features[5], features[DAY]) = (cosine, alike, closeness);
-            let one = Described { id: 1, features, has_meaning: cosine != 0.0, worth, ..Described::default() };
+            let one = CandidateFeatures {
+                id: 1,
+                features,
+                has_meaning: cosine != 0.0,
+                worth,
+                ..CandidateFeatures::default()
+            };
             assert_eq!(fit(&one, question), expected, "{}: {cosine} {alike} {closeness} {worth}", question.text);
         }
     }

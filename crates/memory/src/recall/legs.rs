@@ -6,22 +6,22 @@ use crate::rank::features::FEATURES;
 use crate::recall::fuse::Candidate;
 
 /// A way of looking: what it is called, and which features it is made of.
-struct Way {
+struct SearchLeg {
     name: &'static str,
     features: &'static [usize],
 }
 
 /// Every feature belongs to one of them.
-const WAYS: [Way; 4] = [
-    Way { name: "words", features: &[0, 1, 12] },
-    Way { name: "meaning", features: &[2, 3, 4, 5] },
-    Way { name: "time", features: &[6, 10] },
-    Way { name: "manner", features: &[7, 8, 9, 11, 13] },
+const WAYS: [SearchLeg; 4] = [
+    SearchLeg { name: "words", features: &[0, 1, 12] },
+    SearchLeg { name: "meaning", features: &[2, 3, 4, 5] },
+    SearchLeg { name: "time", features: &[6, 10] },
+    SearchLeg { name: "manner", features: &[7, 8, 9, 11, 13] },
 ];
 
 /// What one way of looking says of something.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct LegScore {
     /// `words`, `meaning`, `time` or `manner`.
     pub way: &'static str,
     /// What it brings to the score.
@@ -32,40 +32,40 @@ pub struct Place {
 
 /// Of each memory by its row: its place by each way, and by all together.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Legs {
-    places: HashMap<i64, (usize, [Place; WAYS.len()])>,
+pub struct LegRanking {
+    places: HashMap<i64, (usize, [LegScore; WAYS.len()])>,
 }
 
-impl Legs {
+impl LegRanking {
     /// The place of a memory by all ways together, from 1, and by each.
     #[must_use]
-    pub fn of(&self, memory: i64) -> Option<(usize, &[Place])> {
+    pub fn of(&self, memory: i64) -> Option<(usize, &[LegScore])> {
         self.places.get(&memory).map(|(rank, places)| (*rank, places.as_slice()))
     }
 }
 
 /// The places of all candidates, which come the best first.
 #[must_use]
-pub fn of(pool: &[Candidate]) -> Legs {
-    let sum = |parts: &[f64; FEATURES], way: &Way| way.features.iter().map(|at| parts[*at]).sum::<f64>();
+pub fn of(pool: &[Candidate]) -> LegRanking {
+    let sum = |parts: &[f64; FEATURES], way: &SearchLeg| way.features.iter().map(|at| parts[*at]).sum::<f64>();
     let ranked = WAYS.map(|way| {
         let mut scores: Vec<f64> = pool.iter().map(|one| sum(&one.parts, &way)).collect();
         scores.sort_unstable_by(|a, b| b.total_cmp(a));
         (way, scores)
     });
-    let place = |one: &Candidate, (way, scores): &(Way, Vec<f64>)| {
+    let place = |one: &Candidate, (way, scores): &(SearchLeg, Vec<f64>)| {
         let score = sum(&one.parts, way);
         let rank = (score != 0.0).then(|| 1 + scores.partition_point(|other| *other > score));
-        Place { way: way.name, score, rank }
+        LegScore { way: way.name, score, rank }
     };
     let places = (1..).zip(pool).map(|(rank, one)| (one.memory, (rank, ranked.each_ref().map(|way| place(one, way)))));
-    Legs { places: places.collect() }
+    LegRanking { places: places.collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recall::fuse::{Fit, Standing};
+    use crate::recall::fuse::{CandidateContext, FitGrade};
 
     fn candidate(memory: i64, parts: &[(usize, f64)]) -> Candidate {
         let mut all = [0.0; FEATURES];
@@ -73,7 +73,14 @@ mod tests {
             all[*at] = *part;
         }
         let score = all.iter().sum();
-        Candidate { memory, score, parts: all, fit: Fit::Well, standing: Standing::default(), stems: Vec::new() }
+        Candidate {
+            memory,
+            score,
+            parts: all,
+            fit: FitGrade::Well,
+            standing: CandidateContext::default(),
+            stems: Vec::new(),
+        }
     }
 
     #[test]

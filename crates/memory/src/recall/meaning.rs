@@ -3,12 +3,12 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::TokenVector;
 use crate::rank::features::tells;
-use crate::rank::late::TokenSigns;
-use crate::recall::{Memory, Question, ids};
-use crate::serving::Serving;
-use crate::vectors::bits;
+use crate::rank::late::TokenBinaryCodes;
+use crate::recall::{Memory, RecallQuestion, ids};
+use crate::vectors::binary_codes;
 use crate::vectors::bytes::rescore;
 use hob_store::error::StoreError;
 use hob_store::recall as rows;
@@ -24,23 +24,23 @@ const ONE_OF: usize = 200;
 
 /// A question as the embedder sees it.
 #[derive(Clone)]
-pub struct Meant {
+pub struct EmbeddedQuestion {
     /// Who made it, and the index of what they made.
-    pub serving: Arc<Serving>,
+    pub serving: Arc<ActiveEmbedder>,
     /// Its vector.
     pub vector: Vec<f32>,
     /// The signs of its tokens.
-    pub tokens: TokenSigns,
+    pub tokens: TokenBinaryCodes,
 }
 
 impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
-    pub async fn meant(&self, question: &Question) -> Option<Meant> {
+    pub async fn meant(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
         let serving = self.nearby.serving()?;
         match tokio::time::timeout(DEADLINE, serving.asked(&question.text, &question.bill)).await {
             Ok(Ok(asked)) => {
                 let tokens = telling(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);
-                Some(Meant { serving, vector: asked.vector.clone(), tokens })
+                Some(EmbeddedQuestion { serving, vector: asked.vector.clone(), tokens })
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "recall goes by words alone: the question could not be embedded");
@@ -57,14 +57,14 @@ impl Memory {
     /// What the index finds near it, looked at closely, the nearest first: memories and cosines.
     pub(super) async fn nearest(
         &self,
-        question: &Question,
-        meant: Option<&Meant>,
+        question: &RecallQuestion,
+        meant: Option<&EmbeddedQuestion>,
     ) -> Result<Vec<(i64, f32)>, StoreError> {
-        let Some(Meant { serving, vector, .. }) = meant else { return Ok(Vec::new()) };
+        let Some(EmbeddedQuestion { serving, vector, .. }) = meant else { return Ok(Vec::new()) };
         let near = {
             let index = serving.index.read().unwrap_or_else(PoisonError::into_inner);
             let all = question.scopes.iter().map(|scope| index.len(*scope)).sum();
-            index.nearest(&bits::of(vector), &question.scopes, candidates(all))
+            index.nearest(&binary_codes::of(vector), &question.scopes, candidates(all))
         };
         let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
         // In the order in which they lie in the file.
@@ -81,10 +81,10 @@ fn candidates(all: usize) -> usize {
 
 /// The signs of the tokens of `text` from `own` on that tell something.
 #[must_use]
-pub fn telling(tokens: &[TokenVector], text: &str, own: usize) -> TokenSigns {
+pub fn telling(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
     let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
     let kept = tokens.iter().filter(|token| tells(token.range.clone()));
-    TokenSigns::new(kept.map(|token| token.vector.as_slice()))
+    TokenBinaryCodes::new(kept.map(|token| token.vector.as_slice()))
 }
 
 #[cfg(test)]

@@ -12,31 +12,31 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::embedding::Bill;
-use crate::nearby::Nearby;
+use crate::embedding_service::EmbeddingService;
 use crate::rank::features::looked_for;
 use crate::rank::gist::hash;
 use crate::rank::words::{is_stop_word, words as words_of};
-use crate::recall::answers::{Answer, Answers};
-use crate::recall::fuse::{Candidate, Chosen, Fit};
-use crate::recall::legs::Legs;
-use crate::recall::meaning::Meant;
-use crate::recall::pool::Pool;
-use crate::recall::tell::tell;
-use crate::recall::words::ByWords;
+use crate::recall::answers::{FindAnswers, PastAnswer};
+use crate::recall::fuse::{Candidate, FitGrade, RecalledCandidate};
+use crate::recall::legs::LegRanking;
+use crate::recall::meaning::EmbeddedQuestion;
+use crate::recall::pool::CandidatePool;
+use crate::recall::render::tell;
+use crate::recall::words::WordSearch;
 use hob_core::domain::ids::{FactId, MemoryId, SessionId};
 use hob_core::domain::memory::{Leg, Scope};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::Role;
 use hob_store::Store;
 use hob_store::error::StoreError;
-use hob_store::recall::Turn;
+use hob_store::recall::SpeakerTurn;
 
 pub mod answers;
 pub mod fuse;
 pub mod legs;
 pub mod meaning;
 mod pool;
-mod tell;
+mod render;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -77,7 +77,7 @@ pub struct Memory {
     /// Where it is kept.
     pub store: Store,
     /// What is near a question in meaning, where there is an embedding.
-    pub nearby: Arc<Nearby>,
+    pub nearby: Arc<EmbeddingService>,
     /// In which "last Tuesday" is meant.
     pub zone: TimeZone,
     /// How much at once.
@@ -86,15 +86,15 @@ pub struct Memory {
 
 /// A question to memory.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct RecallQuestion {
     /// In a person's words.
     pub text: String,
     /// Where may be looked: `policy::memory::visible`.
     pub scopes: Vec<Scope>,
     /// In whose turn it is asked: what is salient to them is raised, and what Hob answered. None: somebody looks something up.
-    pub turn: Option<Turn>,
+    pub turn: Option<SpeakerTurn>,
     /// What is in front of the model anyway.
-    pub window: Option<Window>,
+    pub window: Option<ContextWindow>,
     /// How much is wanted at most.
     pub limits: RecallLimits,
     /// When it is asked.
@@ -105,7 +105,7 @@ pub struct Question {
 
 /// Messages that go along with a request, by their ordinals in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct ContextWindow {
     /// The conversation.
     pub session: SessionId,
     /// The first.
@@ -139,7 +139,7 @@ pub struct Fragment {
 
 /// A fact that bears on the question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KnownFact {
+pub struct RecalledFact {
     /// The fact.
     pub fact: FactId,
     /// What it is about.
@@ -156,7 +156,7 @@ pub struct KnownFact {
 
 /// How memories were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Means {
+pub enum SearchMode {
     /// By words and by meaning.
     WordsAndMeaning,
     /// By words alone, as there is no embedding now.
@@ -171,9 +171,9 @@ pub struct Recollection {
     /// Things said that are raised whether they fit or not.
     pub salient: Vec<Fragment>,
     /// What Hob answered, if it was asked for that.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<PastAnswer>,
     /// How they were looked for.
-    pub means: Means,
+    pub means: SearchMode,
 }
 
 impl Memory {
@@ -184,7 +184,7 @@ impl Memory {
     }
 
     /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.
-    pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
+    pub async fn recall(&self, question: &RecallQuestion) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
         let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
         if question.turn.is_some() && answers::is_asked_for(&question.text) {
@@ -194,13 +194,17 @@ impl Memory {
     }
 
     /// What Hob answered that bears on the question, however that speaks.
-    pub async fn answers(&self, question: &Question) -> Result<Vec<Answer>, StoreError> {
-        let answers = Answers { question: question.clone(), zone: self.zone.clone() };
+    pub async fn answers(&self, question: &RecallQuestion) -> Result<Vec<PastAnswer>, StoreError> {
+        let answers = FindAnswers { question: question.clone(), zone: self.zone.clone() };
         self.store.read(async |tx| answers.find(tx).await).await
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
-    pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
+    pub async fn recall_meant(
+        &self,
+        question: &RecallQuestion,
+        meant: Option<&EmbeddedQuestion>,
+    ) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
         let chosen = fuse::fused(&pool, question.limits.fragments);
         self.told(question, chosen, fuse::raised(&pool), meant.is_some()).await
@@ -208,17 +212,17 @@ impl Memory {
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
     /// use for what stands beside that as well; who wants to see or forget something has not.
-    pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
+    pub async fn search(&self, question: &RecallQuestion) -> Result<Recollection, StoreError> {
         Ok(self.search_by_legs(question).await?.0)
     }
 
     /// The same, and how each way of looking ranks what is found.
-    pub async fn search_by_legs(&self, question: &Question) -> Result<(Recollection, Legs), StoreError> {
+    pub async fn search_by_legs(&self, question: &RecallQuestion) -> Result<(Recollection, LegRanking), StoreError> {
         let meant = self.meant(question).await;
         let near = self.nearest(question, meant.as_ref()).await?;
         let near: HashSet<i64> = near.into_iter().filter(|(_, like)| *like >= SAME_MEANING).map(|(id, _)| id).collect();
         let wanted: Vec<u32> = looked_for(&question.text, &[]).iter().map(|stem| hash(stem)).collect();
-        let is_of_day = |one: &Candidate| one.fit == Fit::Well && one.parts[DAY] > 0.0;
+        let is_of_day = |one: &Candidate| one.fit == FitGrade::Well && one.parts[DAY] > 0.0;
         let has_word = |one: &Candidate| wanted.iter().any(|stem| one.stems.contains(stem));
         let is_found = |one: &Candidate| near.contains(&one.memory) || has_word(one) || is_of_day(one);
         let pool = self.ranked(question, meant.as_ref()).await?;
@@ -227,18 +231,18 @@ impl Memory {
         let (asking, telling): (Vec<_>, Vec<_>) =
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
-        let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
+        let chosen = found.map(|candidate| RecalledCandidate { candidate, leg: Leg::Relevance }).collect();
         Ok((self.told(question, chosen, Vec::new(), meant.is_some()).await?, legs))
     }
 
     async fn told(
         &self,
-        question: &Question,
-        chosen: Vec<Chosen>,
-        raised: Vec<Chosen>,
+        question: &RecallQuestion,
+        chosen: Vec<RecalledCandidate>,
+        raised: Vec<RecalledCandidate>,
         meant: bool,
     ) -> Result<Recollection, StoreError> {
-        let means = if meant { Means::WordsAndMeaning } else { Means::Words };
+        let means = if meant { SearchMode::WordsAndMeaning } else { SearchMode::Words };
         let (fragments, salient) = self
             .store
             .read(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
@@ -248,16 +252,26 @@ impl Memory {
 
     /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who
     /// want to see why.
-    pub async fn ranked(&self, question: &Question, meant: Option<&Meant>) -> Result<Vec<Candidate>, StoreError> {
+    pub async fn ranked(
+        &self,
+        question: &RecallQuestion,
+        meant: Option<&EmbeddedQuestion>,
+    ) -> Result<Vec<Candidate>, StoreError> {
         if question.scopes.is_empty() {
             return Ok(Vec::new());
         }
-        let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
+        let by_words = WordSearch { question: question.clone(), zone: self.zone.clone() };
         // The statement is on its way to the database's thread before this one looks at the signs.
         let (found, near) =
             futures::join!(self.store.read(async |tx| by_words.find(tx).await), self.nearest(question, meant));
         let (found, near) = (found?, near?);
-        let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
+        let pool = CandidatePool {
+            near,
+            meant: meant.cloned(),
+            scopes: list(&question.scopes),
+            zone: self.zone.clone(),
+            found,
+        };
         pool.ranked(&self.store).await
     }
 }
@@ -265,7 +279,7 @@ impl Memory {
 /// What is remembered of this speaker taints whoever reads it, if they may not instruct (row N6). `origin` is as stored.
 #[must_use]
 pub fn said_by(origin: &str, speaker: &str) -> Taint {
-    let guests = (origin == Role::Guest.as_str()).then(|| Source::new(Origin::Guest, speaker));
+    let guests = (origin == Role::Guest.as_str()).then(|| OriginSource::new(Origin::Guest, speaker));
     guests.into_iter().collect()
 }
 

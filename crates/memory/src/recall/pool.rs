@@ -6,25 +6,25 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::rank::features::{self, NEIGHBOURS, Session, Turn, describe};
-use crate::rank::gist::{Gist, Manner, read_stems};
-use crate::rank::late::TokenSigns;
+use crate::rank::features::{self, NEIGHBOURS, RankSession, RankTurn, describe};
+use crate::rank::gist::{SpeechTraits, TextDigest, read_stems};
+use crate::rank::late::TokenBinaryCodes;
 use crate::rank::lexical::{Counts, Term};
 use crate::rank::mix::ranked;
-use crate::recall::fuse::{Candidate, Salience, Standing, fit};
+use crate::recall::fuse::{Candidate, CandidateContext, Salience, fit};
 use crate::recall::ids;
-use crate::recall::meaning::Meant;
-use crate::recall::words::Found;
-use crate::vectors::bytes::Stored;
+use crate::recall::meaning::EmbeddedQuestion;
+use crate::recall::words::WordSearchResult;
+use crate::vectors::bytes::StoredVector;
 use hob_store::error::StoreError;
-use hob_store::recall::{self as rows, Place, TurnRow, Words};
+use hob_store::recall::{self as rows, EpisodeTurnRow, MemoryPosition, MemoryWords};
 use hob_store::{Store, Tx};
 
 /// How many candidates the words bring, and as many the vectors.
 const OF_EACH: usize = 100;
 /// How much is ranked: a lot that lies together fits, of what is scattered the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Room {
+struct PoolLimits {
     /// Turns that are ranked.
     candidates: usize,
     /// Turns that are loaded, with those around them.
@@ -33,22 +33,22 @@ struct Room {
 
 /// Of so many memories or more, fewer are ranked: reading what is scattered over a large file is most of the time.
 const LARGE: i64 = 20_000;
-const OF_SMALL: Room = Room { candidates: 600, turns: 3_000 };
-const OF_LARGE: Room = Room { candidates: 400, turns: 2_000 };
+const OF_SMALL: PoolLimits = PoolLimits { candidates: 600, turns: 3_000 };
+const OF_LARGE: PoolLimits = PoolLimits { candidates: 400, turns: 2_000 };
 
 /// What was found, to be ranked.
-pub(super) struct Pool {
-    pub(super) found: Found,
+pub(super) struct CandidatePool {
+    pub(super) found: WordSearchResult,
     /// What is near in meaning, the nearest first.
     pub(super) near: Vec<(i64, f32)>,
-    pub(super) meant: Option<Meant>,
+    pub(super) meant: Option<EmbeddedQuestion>,
     /// As the queries take them.
     pub(super) scopes: String,
     pub(super) zone: TimeZone,
 }
 
 /// Reads the episodes of what was found.
-async fn episodes(tx: &mut Tx, pool: &Pool) -> Result<Vec<Session>, StoreError> {
+async fn episodes(tx: &mut Tx, pool: &CandidatePool) -> Result<Vec<RankSession>, StoreError> {
     let anchors = pool.anchors(tx).await?;
     if anchors.is_empty() {
         return Ok(Vec::new());
@@ -63,9 +63,9 @@ async fn episodes(tx: &mut Tx, pool: &Pool) -> Result<Vec<Session>, StoreError> 
     Ok(sessions)
 }
 
-impl Pool {
+impl CandidatePool {
     /// What brings its neighbourhood into the pool, the best of each kind first, as much as there is room for.
-    async fn anchors(&self, tx: &mut Tx) -> Result<Vec<Place>, StoreError> {
+    async fn anchors(&self, tx: &mut Tx) -> Result<Vec<MemoryPosition>, StoreError> {
         let found = &self.found;
         let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
@@ -81,7 +81,7 @@ impl Pool {
         let (texts, places): (Vec<_>, Vec<_>) =
             placed.into_iter().map(|(place, words)| ((place.id, stems_of(&words)), (place.id, place))).unzip();
         let hits = best_by_words(&found.terms, texts.into_iter().filter(|(id, _)| hits.contains(id)).collect());
-        let places: HashMap<i64, Place> = places.into_iter().collect();
+        let places: HashMap<i64, MemoryPosition> = places.into_iter().collect();
         let mut order = sure;
         let days: Vec<i64> = found.of_days.iter().copied().filter(|id| !found.window.contains(id)).collect();
         for at in 0..OF_EACH {
@@ -91,21 +91,21 @@ impl Pool {
         Ok(room_for(room, order.iter().filter_map(|id| places.get(id)).copied()))
     }
 
-    fn session(&self, turns: &[TurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> Session {
+    fn session(&self, turns: &[EpisodeTurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> RankSession {
         let is_anchor: Vec<bool> = turns.iter().map(|turn| anchors.contains(&turn.id)).collect();
-        let turn = |(at, row): (usize, &TurnRow)| {
+        let turn = |(at, row): (usize, &EpisodeTurnRow)| {
             let around = at.saturating_sub(NEIGHBOURS)..turns.len().min(at + NEIGHBOURS + 1);
-            Turn {
+            RankTurn {
                 id: row.id,
                 speaker: row.speaker.clone(),
                 gist: gist_of(row),
                 is_asked_for: row.is_asked_for,
                 is_candidate: is_anchor[around].contains(&true) && !self.found.window.contains(&row.id),
-                ..Turn::default()
+                ..RankTurn::default()
             }
         };
         let began_at = began_at.and_then(|at| Timestamp::from_millisecond(at).ok()).unwrap_or(Timestamp::UNIX_EPOCH);
-        Session {
+        RankSession {
             day: began_at.to_zoned(self.zone.clone()).date(),
             turns: turns.iter().enumerate().map(turn).collect(),
         }
@@ -121,21 +121,21 @@ impl Pool {
 
     /// Reads what the model made of the candidates and, for late interaction, of those around them: side by side, as they
     /// are most of what is read.
-    async fn give_meaning(&self, store: &Store, sessions: &mut [Session]) -> Result<(), StoreError> {
-        let Some(Meant { serving, vector, tokens }) = &self.meant else { return Ok(()) };
+    async fn give_meaning(&self, store: &Store, sessions: &mut [RankSession]) -> Result<(), StoreError> {
+        let Some(EmbeddedQuestion { serving, vector, tokens }) = &self.meant else { return Ok(()) };
         let known: HashMap<i64, f32> = self.near.iter().copied().collect();
         let (unknown, around) = wanted(sessions, &known);
-        let around = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
+        let around = if *tokens == TokenBinaryCodes::default() { "[]".to_owned() } else { in_order(around) };
         let (vectors, signs) = futures::join!(
             store.read(async |tx| rows::vectors(tx, serving.model, &in_order(unknown)).await),
             store.read(async |tx| rows::token_signs(tx, serving.model, &around).await)
         );
-        let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
+        let cosine = |bytes: &[u8]| Some(StoredVector::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =
             vectors?.iter().filter_map(|row| Some((row.id, cosine(&row.bytes)?))).chain(known).collect();
         let signs = signs?;
-        let mut signs: HashMap<i64, TokenSigns> =
-            signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.bytes, vector.len())?))).collect();
+        let mut signs: HashMap<i64, TokenBinaryCodes> =
+            signs.iter().filter_map(|row| Some((row.id, TokenBinaryCodes::read(&row.bytes, vector.len())?))).collect();
         for turn in sessions.iter_mut().flat_map(|session| &mut session.turns) {
             turn.cosine = read.get(&turn.id).map(|&cosine| f64::from(cosine));
             turn.tokens = signs.remove(&turn.id).unwrap_or_default();
@@ -143,9 +143,9 @@ impl Pool {
         Ok(())
     }
 
-    fn rank(&self, sessions: &[Session]) -> Vec<Candidate> {
+    fn rank(&self, sessions: &[RankSession]) -> Vec<Candidate> {
         let found = &self.found;
-        let question = features::Question {
+        let question = features::RankQuestion {
             text: found.text.clone(),
             terms: found.terms.clone(),
             days: found.days.clone(),
@@ -154,15 +154,15 @@ impl Pool {
         let described = describe(&question, sessions);
         let fits: HashMap<i64, _> = described.iter().map(|one| (one.id, fit(one, &question))).collect();
         let turns = sessions.iter().flat_map(|session| &session.turns);
-        let said: HashMap<i64, &Gist> = turns.map(|turn| (turn.id, &turn.gist)).collect();
+        let said: HashMap<i64, &TextDigest> = turns.map(|turn| (turn.id, &turn.gist)).collect();
         let salient: HashMap<i64, Salience> =
             (0..).zip(&found.salient).map(|(place, one)| (one.id, Salience::of(place, one))).collect();
-        let candidate = |ranked: crate::rank::mix::Ranked| Candidate {
+        let candidate = |ranked: crate::rank::mix::RankedCandidate| Candidate {
             memory: ranked.id,
             score: ranked.score,
             parts: ranked.parts,
             fit: fits[&ranked.id],
-            standing: Standing {
+            standing: CandidateContext {
                 salience: salient.get(&ranked.id).copied(),
                 is_recent: found.recent.contains(&ranked.id),
             },
@@ -173,7 +173,7 @@ impl Pool {
 }
 
 /// The candidates whose likeness is not known, and all that takes part in late interaction.
-fn wanted(sessions: &[Session], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
+fn wanted(sessions: &[RankSession], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
     let (mut unknown, mut around) = (Vec::new(), Vec::new());
     for session in sessions {
         let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
@@ -196,19 +196,19 @@ fn in_order(wanted: impl IntoIterator<Item = i64>) -> String {
     ids(wanted)
 }
 
-fn stems_of(words: &Words) -> Vec<u32> {
+fn stems_of(words: &MemoryWords) -> Vec<u32> {
     match words {
-        Words::Stems(bytes) => read_stems(bytes),
-        Words::Text(text) => Gist::of(text).stems,
+        MemoryWords::Stems(bytes) => read_stems(bytes),
+        MemoryWords::Text(text) => TextDigest::of(text).stems,
     }
 }
 
-fn gist_of(row: &TurnRow) -> Gist {
+fn gist_of(row: &EpisodeTurnRow) -> TextDigest {
     match &row.words {
-        Words::Stems(bytes) => {
-            Gist { stems: read_stems(bytes), manner: row.manner.map(Manner::from_bits).unwrap_or_default() }
+        MemoryWords::Stems(bytes) => {
+            TextDigest { stems: read_stems(bytes), manner: row.manner.map(SpeechTraits::from_bits).unwrap_or_default() }
         }
-        Words::Text(text) => Gist::of(text),
+        MemoryWords::Text(text) => TextDigest::of(text),
     }
 }
 
@@ -223,7 +223,7 @@ fn best_by_words(terms: &[Term], texts: Vec<(i64, Vec<u32>)>) -> Vec<i64> {
 }
 
 /// As many, with what stands around them, as may be ranked.
-fn room_for(room: Room, order: impl Iterator<Item = Place>) -> Vec<Place> {
+fn room_for(room: PoolLimits, order: impl Iterator<Item = MemoryPosition>) -> Vec<MemoryPosition> {
     let mut around: HashSet<(i64, i64)> = HashSet::new();
     let mut turns: HashMap<i64, i64> = HashMap::new();
     let mut sum = 0;
@@ -249,8 +249,9 @@ mod tests {
 
     #[test]
     fn e5_what_lies_together_has_room_and_of_what_is_scattered_the_best() {
-        let place = |id: i64, episode: i64, place: i64, turns: i64| Place { id, episode, place, turns, began_at: 0 };
-        let together: Vec<Place> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
+        let place =
+            |id: i64, episode: i64, place: i64, turns: i64| MemoryPosition { id, episode, place, turns, began_at: 0 };
+        let together: Vec<MemoryPosition> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
         for room in [OF_SMALL, OF_LARGE] {
             assert_eq!(room_for(room, together.iter().copied()).len(), 200);
             let scattered = (1..=400).map(|id| place(id, id, 5, 9));

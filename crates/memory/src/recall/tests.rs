@@ -8,18 +8,18 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, TokenVector};
 use crate::keep;
 use crate::passage::passages;
-use crate::serving::Serving;
-use crate::vectors::bits;
+use crate::vectors::binary_codes;
 use crate::vectors::bytes::encode;
 use crate::vectors::index::Index;
 use hob_core::domain::ids::UserId;
 use hob_store::memories::{self, NewMemory};
 use hob_store::vectors::{self, NewModel, NewVector};
-use hob_store::{Pace, Tx};
+use hob_store::{SchedulingMode, Tx};
 
 const OWN: Scope = Scope::Person(UserId(1));
 const OTHER: Scope = Scope::Person(UserId(2));
@@ -28,9 +28,9 @@ const OTHER: Scope = Scope::Person(UserId(2));
 const TOPICS: [&[&str]; 4] =
     [&["dog", "hound", "puppy"], &["car", "engine"], &["soup", "dinner"], &["garden", "roses"]];
 
-struct Topics(EmbeddingModel);
+struct TopicEmbedder(EmbeddingModel);
 
-impl Topics {
+impl TopicEmbedder {
     fn new() -> Self {
         Self(EmbeddingModel { name: "topics".to_owned(), dimensions: 64, digest: "topics".to_owned() })
     }
@@ -45,7 +45,7 @@ impl Topics {
 }
 
 #[async_trait]
-impl Embedder for Topics {
+impl Embedder for TopicEmbedder {
     fn model(&self) -> &EmbeddingModel {
         &self.0
     }
@@ -70,9 +70,9 @@ impl Embedder for Topics {
 }
 
 /// Something to be remembered: whose, and what.
-type Line = (Scope, String);
+type FixtureLine = (Scope, String);
 
-async fn write(tx: &mut Tx, lines: &[Line]) -> Result<Vec<MemoryId>, StoreError> {
+async fn write(tx: &mut Tx, lines: &[FixtureLine]) -> Result<Vec<MemoryId>, StoreError> {
     let mut episodes = std::collections::HashMap::new();
     let mut all = Vec::new();
     for (at, (scope, text)) in (0..).zip(lines) {
@@ -105,13 +105,13 @@ fn new(scope: Scope, text: &str, at: i64) -> NewMemory<'_> {
 const MAY: i64 = 1_715_169_600_000;
 
 async fn embed(tx: &mut Tx) -> Result<(i64, Index), StoreError> {
-    let topics = Topics::new();
+    let topics = TopicEmbedder::new();
     let new = NewModel { name: "topics", dimensions: 64, digest: "topics" };
     let model = vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id;
     let mut index = Index::new(64);
     for passage in passages(tx, MemoryId(0), 1_000).await? {
         let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
-        index.insert(passage.scope, passage.memory.0, &bits::of(&embedded[0].vector));
+        index.insert(passage.scope, passage.memory.0, &binary_codes::of(&embedded[0].vector));
         let signs = meaning::telling(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
         let vector = encode(&embedded[0].vector);
         vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
@@ -125,21 +125,21 @@ async fn sql(tx: &mut Tx, sql: &str) -> Result<(), StoreError> {
 }
 
 /// A memory of these lines, with vectors or without.
-async fn memory_of(lines: Vec<Line>, with_meaning: bool) -> (TempDir, Memory, Vec<MemoryId>) {
+async fn memory_of(lines: Vec<FixtureLine>, with_meaning: bool) -> (TempDir, Memory, Vec<MemoryId>) {
     let home = tempfile::tempdir().unwrap();
-    let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+    let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
     let ids = store.write(async move |tx| write(tx, &lines).await).await.unwrap();
     let memory = Memory::by_words(store.clone(), TimeZone::UTC);
     if with_meaning {
         let (model, index) = store.write(embed).await.unwrap();
-        let serving = Serving::of(Arc::new(Topics::new()), model, index);
+        let serving = ActiveEmbedder::of(Arc::new(TopicEmbedder::new()), model, index);
         memory.nearby.serve(Some(Arc::new(serving)));
     }
     (home, memory, ids)
 }
 
-fn asked(text: &str, scopes: &[Scope]) -> Question {
-    Question {
+fn asked(text: &str, scopes: &[Scope]) -> RecallQuestion {
+    RecallQuestion {
         text: text.to_owned(),
         scopes: scopes.to_vec(),
         turn: None,
@@ -150,11 +150,11 @@ fn asked(text: &str, scopes: &[Scope]) -> Question {
     }
 }
 
-fn own(lines: &[&str]) -> Vec<Line> {
+fn own(lines: &[&str]) -> Vec<FixtureLine> {
     lines.iter().map(|&line| (OWN, line.to_owned())).collect()
 }
 
-async fn texts(memory: &Memory, question: &Question) -> Vec<String> {
+async fn texts(memory: &Memory, question: &RecallQuestion) -> Vec<String> {
     let found = memory.recall(question).await.unwrap();
     found.fragments.into_iter().map(|fragment| fragment.text).collect()
 }
@@ -173,8 +173,8 @@ async fn e5_words_and_meaning_bring_what_fits_and_nothing_else() {
     assert_eq!(texts(&memory, &asked("what about my puppy", &[OWN])).await[0], "the hound needs a walk every morning");
     assert!(texts(&memory, &asked("roses", &[OWN])).await.is_empty(), "nothing is a good answer");
     let found = memory.recall(&asked("roses", &[OWN])).await.unwrap();
-    assert_eq!(found.means, Means::WordsAndMeaning);
-    assert_eq!(by_words.recall(&asked("roses", &[OWN])).await.unwrap().means, Means::Words);
+    assert_eq!(found.means, SearchMode::WordsAndMeaning);
+    assert_eq!(by_words.recall(&asked("roses", &[OWN])).await.unwrap().means, SearchMode::Words);
 }
 
 #[tokio::test]
@@ -230,7 +230,8 @@ async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_els
         memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
     }
     let looked_up = asked("what is the dog called", &[OWN]);
-    let in_turn = Question { turn: Some(Turn { session: SessionId(1), speaker: UserId(1) }), ..looked_up.clone() };
+    let in_turn =
+        RecallQuestion { turn: Some(SpeakerTurn { session: SessionId(1), speaker: UserId(1) }), ..looked_up.clone() };
     for (question, expected) in [(looked_up, vec![]), (in_turn, vec!["the code of the alarm is in the safe"])] {
         let found = memory.recall(&question).await.unwrap();
         let fits: Vec<&str> = found.fragments.iter().map(|one| one.text.as_str()).collect();
@@ -254,10 +255,10 @@ async fn e5_what_has_no_gist_yet_is_found_all_the_same() {
 
 #[tokio::test]
 async fn e5_a_server_that_hangs_costs_the_meaning_only() {
-    struct Hanging(EmbeddingModel);
+    struct HangingEmbedder(EmbeddingModel);
 
     #[async_trait]
-    impl Embedder for Hanging {
+    impl Embedder for HangingEmbedder {
         fn model(&self) -> &EmbeddingModel {
             &self.0
         }
@@ -272,10 +273,10 @@ async fn e5_a_server_that_hangs_costs_the_meaning_only() {
     }
 
     let (_home, memory, _) = memory_of(own(&["the engine is loud again"]), false).await;
-    let embedder = Arc::new(Hanging(Topics::new().0));
-    memory.nearby.serve(Some(Arc::new(Serving::of(embedder, 1, Index::new(64)))));
+    let embedder = Arc::new(HangingEmbedder(TopicEmbedder::new().0));
+    memory.nearby.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, Index::new(64)))));
     let found = memory.recall(&asked("the engine", &[OWN])).await.unwrap();
-    assert_eq!((found.means, found.fragments.len()), (Means::Words, 1));
+    assert_eq!((found.means, found.fragments.len()), (SearchMode::Words, 1));
 }
 
 #[test]
@@ -294,7 +295,7 @@ fn e5_keeps_the_words_that_matter_within_the_scopes() {
 }
 
 /// Scopes that a question may see, and what there is; words are few, so that much is alike.
-fn world() -> impl Strategy<Value = (Vec<Line>, Vec<Scope>, String, Vec<usize>)> {
+fn world() -> impl Strategy<Value = (Vec<FixtureLine>, Vec<Scope>, String, Vec<usize>)> {
     let scope = prop::sample::select(vec![OWN, OTHER, Scope::Conversation(SessionId(1)), Scope::House]);
     let word = prop::sample::select(vec!["dog", "hound", "car", "soup", "garden", "Anna", "when", "May", "blue", "?"]);
     let text = prop::collection::vec(word, 1..7).prop_map(|words| words.join(" "));

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
-use crate::rank::dates::{self, Days};
-use crate::rank::features::{Wanted, wanted};
+use crate::rank::dates::{self, DateRange};
+use crate::rank::features::{SearchWord, wanted};
 use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::Term;
-use crate::recall::{Question, Window, ids, list};
+use crate::recall::{ContextWindow, RecallQuestion, ids, list};
 use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::recall::{self as rows, Salient};
+use hob_store::recall::{self as rows, SalientMemory};
 
 /// The most different words of a question that are looked for.
 const WORDS_MAX: usize = 24;
@@ -32,14 +32,14 @@ const OF_DAYS: i64 = 100;
 
 /// Looks for what the words bring.
 #[derive(Clone)]
-pub(super) struct ByWords {
-    pub(super) question: Question,
+pub(super) struct WordSearch {
+    pub(super) question: RecallQuestion,
     pub(super) zone: TimeZone,
 }
 
 /// What was found without a vector.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct WordSearchResult {
     /// The question.
     pub(super) text: String,
     /// About how many memories there are, whoever's.
@@ -47,33 +47,34 @@ pub(super) struct Found {
     /// Its words.
     pub(super) terms: Vec<Term>,
     /// The days that it speaks of.
-    pub(super) days: Vec<Days>,
+    pub(super) days: Vec<DateRange>,
     /// What has the most of its words, roughly the best first.
     pub(super) hits: Vec<i64>,
     /// What was said on those days, where it says nothing else.
     pub(super) of_days: Vec<i64>,
     /// What is pinned, or the speaker's own and matters much: what comes first is raised first.
-    pub(super) salient: Vec<Salient>,
+    pub(super) salient: Vec<SalientMemory>,
     /// The last of the session.
     pub(super) recent: HashSet<i64>,
     /// What is in front of the model anyway.
     pub(super) window: HashSet<i64>,
 }
 
-impl ByWords {
-    pub(super) async fn find(&self, tx: &mut Tx) -> Result<Found, StoreError> {
-        let Question { text, scopes, turn, window, now, .. } = &self.question;
-        let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
-        let moment = rows::Moment { turn: *turn, stretch };
+impl WordSearch {
+    pub(super) async fn find(&self, tx: &mut Tx) -> Result<WordSearchResult, StoreError> {
+        let RecallQuestion { text, scopes, turn, window, now, .. } = &self.question;
+        let stretch =
+            window.map(|ContextWindow { session, from, through }| rows::OrdinalRange { session, from, through });
+        let moment = rows::QueryMoment { turn: *turn, stretch };
         let standing = rows::standing(tx, &list(scopes), moment, SALIENT, RECENT).await?;
-        let mut found = Found {
+        let mut found = WordSearchResult {
             text: text.clone(),
             all: standing.all,
             days: dates::spoken(text, now.to_zoned(self.zone.clone()).date()),
             salient: standing.salient,
             recent: standing.recent.into_iter().collect(),
             window: standing.window.into_iter().collect(),
-            ..Found::default()
+            ..WordSearchResult::default()
         };
         let speakers = standing.speakers;
         let names: Vec<&str> = speakers.iter().map(String::as_str).collect();
@@ -86,7 +87,12 @@ impl ByWords {
         Ok(found)
     }
 
-    async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
+    async fn matches(
+        &self,
+        tx: &mut Tx,
+        wanted: Vec<SearchWord>,
+        found: &mut WordSearchResult,
+    ) -> Result<(), StoreError> {
         // What has no telling word matches nothing.
         if wanted.is_empty() {
             return Ok(());
@@ -98,11 +104,11 @@ impl ByWords {
         for (wanted, rows) in wanted.into_iter().zip(newest) {
             let having = about(&rows, found.all);
             let term = Term::new(hash(&wanted.stem), having.cast_unsigned(), all);
-            words.push(Word { having, text: wanted.word, worth: term.worth, rows });
+            words.push(QueryWord { having, text: wanted.word, worth: term.worth, rows });
             found.terms.push(term);
         }
         let mut words = rare_enough(words);
-        let is_cut = |word: &&mut Word| word.rows.len() as i64 >= COUNTED;
+        let is_cut = |word: &&mut QueryWord| word.rows.len() as i64 >= COUNTED;
         for word in words.iter_mut().filter(is_cut) {
             let whole = rows::matching(tx, &strings(&[in_text(&word.text)]), MATCHED_MAX).await?;
             word.rows = whole.into_iter().flatten().collect();
@@ -118,9 +124,9 @@ impl ByWords {
     async fn in_scopes(
         &self,
         tx: &mut Tx,
-        words: &[Word],
+        words: &[QueryWord],
         sums: Vec<(i64, f64)>,
-        found: &Found,
+        found: &WordSearchResult,
     ) -> Result<Vec<i64>, StoreError> {
         let is_outside = |(id, _): &(i64, f64)| !found.window.contains(id);
         let first = best(sums.iter().copied().filter(is_outside).collect(), HITS);
@@ -148,8 +154,8 @@ impl ByWords {
 /// What was said on these days, scope by scope.
 pub(super) async fn said_on(
     tx: &mut Tx,
-    question: &Question,
-    days: &[Days],
+    question: &RecallQuestion,
+    days: &[DateRange],
     zone: &TimeZone,
 ) -> Result<Vec<i64>, StoreError> {
     let mut said = Vec::new();
@@ -166,7 +172,7 @@ pub(super) async fn said_on(
 
 /// A word of the question.
 #[derive(Debug, Clone, PartialEq)]
-struct Word {
+struct QueryWord {
     /// About how many memories have it.
     having: i64,
     text: String,
@@ -196,7 +202,7 @@ fn about(rows: &[i64], all: i64) -> i64 {
 }
 
 /// The rarest words, as long as they do not match too much in all, but at least one; none that nothing has.
-fn rare_enough(mut words: Vec<Word>) -> Vec<Word> {
+fn rare_enough(mut words: Vec<QueryWord>) -> Vec<QueryWord> {
     words.retain(|word| word.having > 0);
     words.sort_by(|a, b| (a.having, &a.text).cmp(&(b.having, &b.text)));
     let mut sum = 0;
@@ -209,8 +215,8 @@ fn rare_enough(mut words: Vec<Word>) -> Vec<Word> {
 }
 
 /// What the words of each row are worth together, the newest row first.
-fn summed(words: &[Word]) -> Vec<(i64, f64)> {
-    let of_word = |word: &Word| word.rows.iter().map(|&id| (id, word.worth)).collect::<Vec<_>>();
+fn summed(words: &[QueryWord]) -> Vec<(i64, f64)> {
+    let of_word = |word: &QueryWord| word.rows.iter().map(|&id| (id, word.worth)).collect::<Vec<_>>();
     let mut sums: Vec<(i64, f64)> = words.iter().flat_map(of_word).collect();
     // Each word's rows are in order already: this merges them.
     sums.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
@@ -237,8 +243,8 @@ fn best(mut scored: Vec<(i64, f64)>, limit: usize) -> Vec<i64> {
 mod tests {
     use super::*;
 
-    fn word(having: i64, worth: f64, rows: &[i64]) -> Word {
-        Word { having, text: format!("w{having}"), worth, rows: rows.to_vec() }
+    fn word(having: i64, worth: f64, rows: &[i64]) -> QueryWord {
+        QueryWord { having, text: format!("w{having}"), worth, rows: rows.to_vec() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::transfer::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Who, Whose};
+use crate::transfer::line::{FactLine, Identity, MemoryLine, PersonLine, ScopeRef, TransferLine, UserRef};
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
@@ -16,11 +16,11 @@ use hob_store::{Tx, sessions, users};
 const PAGE: i64 = 1_000;
 
 /// Everything that is remembered, as lines: people, then what was said, then facts.
-pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
-    let mut names = Names::default();
+pub async fn export(tx: &mut Tx) -> Result<Vec<TransferLine>, StoreError> {
+    let mut names = ExportNames::default();
     let mut lines = Vec::new();
     for person in transfer::people(tx).await? {
-        lines.push(Line::Person(names.person(tx, person).await?));
+        lines.push(TransferLine::Person(names.person(tx, person).await?));
     }
     let mut after = MemoryId(0);
     loop {
@@ -28,7 +28,7 @@ pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
         let Some(last) = page.last() else { break };
         after = last.id;
         for memory in page {
-            lines.push(Line::Memory(names.memory(tx, memory).await?));
+            lines.push(TransferLine::Memory(names.memory(tx, memory).await?));
         }
     }
     let mut after = FactId(0);
@@ -37,7 +37,7 @@ pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
         let Some(last) = page.last() else { break };
         after = last.id;
         for fact in page {
-            lines.push(Line::Fact(names.fact(tx, fact).await?));
+            lines.push(TransferLine::Fact(names.fact(tx, fact).await?));
         }
     }
     Ok(lines)
@@ -45,43 +45,43 @@ pub async fn export(tx: &mut Tx) -> Result<Vec<Line>, StoreError> {
 
 /// The names of rows in a file, each looked up once.
 #[derive(Default)]
-struct Names {
-    who: BTreeMap<UserId, Who>,
-    whose: BTreeMap<Scope, Whose>,
+struct ExportNames {
+    who: BTreeMap<UserId, UserRef>,
+    whose: BTreeMap<Scope, ScopeRef>,
     /// Episodes are numbered as they come.
     episodes: BTreeMap<EpisodeId, u64>,
 }
 
-impl Names {
-    async fn who(&mut self, tx: &mut Tx, user: UserId) -> Result<Who, StoreError> {
+impl ExportNames {
+    async fn who(&mut self, tx: &mut Tx, user: UserId) -> Result<UserRef, StoreError> {
         if let Some(who) = self.who.get(&user) {
             return Ok(who.clone());
         }
         let name = users::name(tx, user).await?.unwrap_or_default();
         let identities = transfer::identities(tx, user).await?;
         let identities = identities.into_iter().map(|(channel, id)| format!("{channel}:{id}")).collect();
-        let who = Who { name, identities };
+        let who = UserRef { name, identities };
         self.who.insert(user, who.clone());
         Ok(who)
     }
 
-    async fn maybe(&mut self, tx: &mut Tx, user: Option<UserId>) -> Result<Option<Who>, StoreError> {
+    async fn maybe(&mut self, tx: &mut Tx, user: Option<UserId>) -> Result<Option<UserRef>, StoreError> {
         match user {
             Some(user) => self.who(tx, user).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<Whose, StoreError> {
+    async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<ScopeRef, StoreError> {
         if let Some(whose) = self.whose.get(&scope) {
             return Ok(whose.clone());
         }
         let whose = match scope {
-            Scope::House => Whose::House,
-            Scope::Person(user) => Whose::Person(self.who(tx, user).await?),
+            Scope::House => ScopeRef::House,
+            Scope::Person(user) => ScopeRef::Person(self.who(tx, user).await?),
             Scope::Conversation(session) => {
                 let session = sessions::key(tx, session).await?;
-                Whose::Conversation(session.unwrap_or_default())
+                ScopeRef::Conversation(session.unwrap_or_default())
             }
         };
         self.whose.insert(scope, whose.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::transfer::line::{FactLine, Line, MemoryLine, PersonLine, Problem, Who, Whose};
+use crate::transfer::line::{FactLine, LineError, MemoryLine, PersonLine, ScopeRef, TransferLine, UserRef};
 use hob_core::domain::ids::{EpisodeId, FactId, MemoryId, PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
@@ -15,16 +15,16 @@ const ORIGIN: &str = "import";
 
 /// Brings lines in.
 #[derive(Debug, Clone)]
-pub struct Import {
+pub struct ImportLines {
     /// Each with its number.
-    pub lines: Vec<(usize, Line)>,
+    pub lines: Vec<(usize, TransferLine)>,
     /// Whose all of it becomes; none: whose it was.
     pub into: Option<Scope>,
 }
 
 /// What was brought in; the rest was there already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportReport {
     /// Things said.
     pub memories: usize,
     /// Facts, old values too.
@@ -35,25 +35,25 @@ pub struct Imported {
     pub known: usize,
 }
 
-impl Import {
+impl ImportLines {
     /// What stands in the way: then nothing was brought in.
-    pub async fn run(&self, tx: &mut Tx) -> Result<Result<Imported, Vec<Problem>>, StoreError> {
+    pub async fn run(&self, tx: &mut Tx) -> Result<Result<ImportReport, Vec<LineError>>, StoreError> {
         let (mut scopes, mut problems) = (Vec::new(), Vec::new());
         for (line, content) in &self.lines {
             match self.scope(tx, content).await? {
                 Ok(scope) => scopes.push(scope),
-                Err(what) => problems.push(Problem { line: *line, what }),
+                Err(what) => problems.push(LineError { line: *line, what }),
             }
         }
         if !problems.is_empty() {
             return Ok(Err(problems));
         }
-        let mut bringing = Bringing::default();
+        let mut bringing = ImportState::default();
         for ((_, content), scope) in self.lines.iter().zip(scopes) {
             let is_new = match content {
-                Line::Person(person) => bringing.person(tx, scope, person).await?,
-                Line::Memory(said) => bringing.memory(tx, scope, said).await?,
-                Line::Fact(known) => bringing.fact(tx, scope, known).await?,
+                TransferLine::Person(person) => bringing.person(tx, scope, person).await?,
+                TransferLine::Memory(said) => bringing.memory(tx, scope, said).await?,
+                TransferLine::Fact(known) => bringing.fact(tx, scope, known).await?,
             };
             bringing.imported.known += usize::from(!is_new);
         }
@@ -64,25 +64,25 @@ impl Import {
     }
 }
 
-impl Import {
+impl ImportLines {
     /// Whose a line becomes here, or why that cannot be said.
-    async fn scope(&self, tx: &mut Tx, line: &Line) -> Result<Result<Scope, String>, StoreError> {
+    async fn scope(&self, tx: &mut Tx, line: &TransferLine) -> Result<Result<Scope, String>, StoreError> {
         if let Some(into) = self.into {
             return Ok(Ok(into));
         }
-        let (Line::Memory(MemoryLine { scope, .. })
-        | Line::Fact(FactLine { scope, .. })
-        | Line::Person(PersonLine { scope, .. })) = line;
+        let (TransferLine::Memory(MemoryLine { scope, .. })
+        | TransferLine::Fact(FactLine { scope, .. })
+        | TransferLine::Person(PersonLine { scope, .. })) = line;
         Ok(match scope {
-            Whose::House => Ok(Scope::House),
-            Whose::Person(who) => user(tx, who).await?.map(Scope::Person).ok_or_else(|| {
+            ScopeRef::House => Ok(Scope::House),
+            ScopeRef::Person(who) => user(tx, who).await?.map(Scope::Person).ok_or_else(|| {
                 let named = who.identities.join(" or ");
                 format!(
                     "nobody here is {named} ({}): let them write to Hob once, or say --person NAME or --house",
                     who.name
                 )
             }),
-            Whose::Conversation(key) => sessions::find_by_key(tx, key)
+            ScopeRef::Conversation(key) => sessions::find_by_key(tx, key)
                 .await?
                 .map(|session| Scope::Conversation(session.id))
                 .ok_or_else(|| format!("there is no conversation {key} here: say --person NAME or --house")),
@@ -90,7 +90,7 @@ impl Import {
     }
 }
 
-async fn user(tx: &mut Tx, who: &Who) -> Result<Option<UserId>, StoreError> {
+async fn user(tx: &mut Tx, who: &UserRef) -> Result<Option<UserId>, StoreError> {
     for identity in &who.identities {
         if let Some((channel, id)) = identity.split_once(':')
             && let Some(user) = transfer::user_by_identity(tx, channel, id).await?
@@ -103,8 +103,8 @@ async fn user(tx: &mut Tx, who: &Who) -> Result<Option<UserId>, StoreError> {
 
 /// What was brought in so far.
 #[derive(Default)]
-struct Bringing {
-    imported: Imported,
+struct ImportState {
+    imported: ImportReport,
     /// The file's episodes, for each scope.
     episodes: BTreeMap<(Scope, u64), EpisodeId>,
     new_episodes: BTreeSet<EpisodeId>,
@@ -134,8 +134,8 @@ impl SameMoment {
     }
 }
 
-impl Bringing {
-    async fn maybe(&self, tx: &mut Tx, who: Option<&Who>) -> Result<Option<UserId>, StoreError> {
+impl ImportState {
+    async fn maybe(&self, tx: &mut Tx, who: Option<&UserRef>) -> Result<Option<UserId>, StoreError> {
         match who {
             Some(who) => user(tx, who).await,
             None => Ok(None),

@@ -13,7 +13,7 @@ const FIELD_CHARS_MAX: usize = 2_000;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Line {
+pub enum TransferLine {
     /// Somebody of whom something is known.
     Person(PersonLine),
     /// Something that was said.
@@ -25,7 +25,7 @@ pub enum Line {
 /// A person who talks with Hob, by names that hold in another house too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Who {
+pub struct UserRef {
     /// How they are called; for people who read the file.
     pub name: String,
     /// What platforms call them: `telegram:7`.
@@ -35,13 +35,13 @@ pub struct Who {
 /// Whose something is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum ScopeRef {
     /// Everybody's in the house.
     House,
     /// Seen by those in the conversation with this published name.
     Conversation(String),
     /// One person's.
-    Person(Who),
+    Person(UserRef),
 }
 
 /// Something that was said.
@@ -49,14 +49,14 @@ pub enum Whose {
 #[serde(deny_unknown_fields)]
 pub struct MemoryLine {
     /// Whose it is.
-    pub scope: Whose,
+    pub scope: ScopeRef,
     /// Its stretch of talk: the same number within a file.
     pub episode: u64,
     /// Who said it, as they are called.
     pub speaker: String,
     /// Who said it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said_by: Option<Who>,
+    pub said_by: Option<UserRef>,
     /// The words.
     pub text: String,
     /// Hob's question that it answers.
@@ -84,7 +84,7 @@ pub struct MemoryLine {
 #[serde(deny_unknown_fields)]
 pub struct FactLine {
     /// Whose it is.
-    pub scope: Whose,
+    pub scope: ScopeRef,
     /// What it is about, broadly.
     pub category: String,
     /// What it is about.
@@ -98,7 +98,7 @@ pub struct FactLine {
     pub speaker: String,
     /// Who told it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said_by: Option<Who>,
+    pub said_by: Option<UserRef>,
     /// `told` or `extracted`; what is imported has `import`.
     pub source: String,
     /// From 0 to 1.
@@ -138,12 +138,12 @@ pub struct FactLine {
 #[serde(deny_unknown_fields)]
 pub struct PersonLine {
     /// Whose they are.
-    pub scope: Whose,
+    pub scope: ScopeRef,
     /// How they are called.
     pub name: String,
     /// Who this is, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<Who>,
+    pub user: Option<UserRef>,
     /// What they are to whoever told of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<String>,
@@ -173,7 +173,7 @@ pub struct Identity {
 ///
 /// # Errors
 /// When one has no form in JSON.
-pub fn write(lines: &[Line]) -> Result<String, serde_json::Error> {
+pub fn write(lines: &[TransferLine]) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for line in lines {
         text.push_str(&serde_json::to_string(line)?);
@@ -185,7 +185,7 @@ pub fn write(lines: &[Line]) -> Result<String, serde_json::Error> {
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
-pub struct Problem {
+pub struct LineError {
     /// From 1.
     pub line: usize,
     /// What, and what to do about it.
@@ -196,32 +196,32 @@ pub struct Problem {
 ///
 /// # Errors
 /// All that is wrong with them.
-pub fn read(text: &str) -> Result<Vec<(usize, Line)>, Vec<Problem>> {
+pub fn read(text: &str) -> Result<Vec<(usize, TransferLine)>, Vec<LineError>> {
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
     for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-        match serde_json::from_str::<Line>(text) {
+        match serde_json::from_str::<TransferLine>(text) {
             Ok(read) => {
-                problems.extend(wrong(&read).map(|what| Problem { line, what }));
+                problems.extend(wrong(&read).map(|what| LineError { line, what }));
                 lines.push((line, read));
             }
-            Err(error) => problems.push(Problem { line, what: error.to_string() }),
+            Err(error) => problems.push(LineError { line, what: error.to_string() }),
         }
     }
     if problems.is_empty() { Ok(lines) } else { Err(problems) }
 }
 
 /// The first thing that is wrong with a line, beyond its form.
-fn wrong(line: &Line) -> Option<String> {
+fn wrong(line: &TransferLine) -> Option<String> {
     match line {
-        Line::Memory(said) => text("text", &said.text, TEXT_CHARS_MAX)
+        TransferLine::Memory(said) => text("text", &said.text, TEXT_CHARS_MAX)
             .or_else(|| text("speaker", &said.speaker, FIELD_CHARS_MAX))
             .or_else(|| share("importance", said.importance)),
-        Line::Fact(known) => [("category", &known.category), ("key", &known.key), ("value", &known.value)]
+        TransferLine::Fact(known) => [("category", &known.category), ("key", &known.key), ("value", &known.value)]
             .into_iter()
             .find_map(|(name, value)| text(name, value, FIELD_CHARS_MAX))
             .or_else(|| share("importance", known.importance))
             .or_else(|| share("confidence", known.confidence)),
-        Line::Person(person) => text("name", &person.name, FIELD_CHARS_MAX)
+        TransferLine::Person(person) => text("name", &person.name, FIELD_CHARS_MAX)
             .or_else(|| person.birthday.as_deref().filter(|day| !is_birthday(day)).map(birthday)),
     }
 }

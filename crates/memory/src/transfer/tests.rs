@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::export;
-use super::import::{Import, Imported};
-use super::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Problem, Who, Whose, read};
+use super::import::{ImportLines, ImportReport};
+use super::line::{FactLine, Identity, LineError, MemoryLine, PersonLine, ScopeRef, TransferLine, UserRef, read};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 
 /// Ada, known by another row in each house.
 async fn add_ada(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
@@ -30,29 +30,29 @@ async fn add_ada(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
 
 async fn house(ada: i64) -> (TempDir, Store) {
     let home = tempfile::tempdir().unwrap();
-    let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+    let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
     store.write(async move |tx| add_ada(tx, ada).await).await.unwrap();
     (home, store)
 }
 
-async fn import(store: &Store, lines: &[Line], into: Option<Scope>) -> Result<Imported, Vec<Problem>> {
+async fn import(store: &Store, lines: &[TransferLine], into: Option<Scope>) -> Result<ImportReport, Vec<LineError>> {
     let lines = (1..).zip(lines.iter().cloned()).collect();
-    store.write(async move |tx| Import { lines, into }.run(tx).await).await.unwrap()
+    store.write(async move |tx| ImportLines { lines, into }.run(tx).await).await.unwrap()
 }
 
-fn ada() -> Who {
-    Who { name: "Ada".to_owned(), identities: vec!["telegram:7".to_owned()] }
+fn ada() -> UserRef {
+    UserRef { name: "Ada".to_owned(), identities: vec!["telegram:7".to_owned()] }
 }
 
 fn moment() -> impl Strategy<Value = Timestamp> {
     (0..2_000_000_000_000_i64).prop_map(|millis| Timestamp::from_millisecond(millis).unwrap())
 }
 
-fn whose() -> impl Strategy<Value = Whose> {
-    prop_oneof![Just(Whose::House), Just(Whose::Person(ada()))]
+fn whose() -> impl Strategy<Value = ScopeRef> {
+    prop_oneof![Just(ScopeRef::House), Just(ScopeRef::Person(ada()))]
 }
 
-fn memory() -> impl Strategy<Value = Line> {
+fn memory() -> impl Strategy<Value = TransferLine> {
     let words = "[a-zäöü\"\\\\ ]{0,12}[a-z]";
     (whose(), 1..4_u64, words, proptest::option::of("[a-z ?]{1,9}"), 0.0..1.0, any::<bool>(), moment()).prop_map(
         |(scope, episode, text, asked, importance, pinned, at)| {
@@ -60,7 +60,7 @@ fn memory() -> impl Strategy<Value = Line> {
             let (speaker, origin) = ("Ada".to_owned(), "import".to_owned());
             let used_at = pinned.then_some(at);
             let uses = i64::from(pinned);
-            Line::Memory(MemoryLine {
+            TransferLine::Memory(MemoryLine {
                 scope,
                 episode,
                 speaker,
@@ -78,10 +78,10 @@ fn memory() -> impl Strategy<Value = Line> {
     )
 }
 
-fn fact() -> impl Strategy<Value = Line> {
+fn fact() -> impl Strategy<Value = TransferLine> {
     (whose(), "[ab]", "[a-z]{1,4}", 0.0..1.0, any::<bool>(), moment(), proptest::option::of(moment())).prop_map(
         |(scope, key, value, confidence, pinned, known_since, superseded_at)| {
-            Line::Fact(FactLine {
+            TransferLine::Fact(FactLine {
                 scope,
                 category: "home".to_owned(),
                 key,
@@ -106,9 +106,9 @@ fn fact() -> impl Strategy<Value = Line> {
     )
 }
 
-fn anna(scope: Whose) -> Line {
+fn anna(scope: ScopeRef) -> TransferLine {
     let at = Timestamp::UNIX_EPOCH;
-    Line::Person(PersonLine {
+    TransferLine::Person(PersonLine {
         scope,
         name: "Anna".to_owned(),
         user: None,
@@ -128,7 +128,7 @@ proptest! {
         said in proptest::collection::vec(memory(), 0..12),
         known in proptest::collection::vec(fact(), 0..8),
     ) {
-        let people = vec![anna(Whose::House), anna(Whose::Person(ada()))];
+        let people = vec![anna(ScopeRef::House), anna(ScopeRef::Person(ada()))];
         let lines = [people, said, known].concat();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -137,12 +137,12 @@ proptest! {
             let out = first.read(export::export).await.unwrap();
             let text: Vec<String> = out.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
             let (_second_home, second) = house(9).await;
-            let back: Vec<Line> = read(&text.join("\n")).unwrap().into_iter().map(|(_, line)| line).collect();
+            let back: Vec<TransferLine> = read(&text.join("\n")).unwrap().into_iter().map(|(_, line)| line).collect();
             import(&second, &back, None).await.unwrap();
             assert_eq!(second.read(export::export).await.unwrap(), out);
             // Once more changes nothing.
             let again = import(&second, &back, None).await.unwrap();
-            assert_eq!(again, Imported { known: out.len(), ..Imported::default() });
+            assert_eq!(again, ImportReport { known: out.len(), ..ImportReport::default() });
             assert_eq!(second.read(export::export).await.unwrap(), out);
         });
     }
@@ -151,8 +151,8 @@ proptest! {
 #[tokio::test]
 async fn n8_nothing_is_half_imported() {
     let (_home, store) = house(1).await;
-    let stranger = Whose::Person(Who { name: "Eve".to_owned(), identities: vec!["telegram:99".to_owned()] });
-    let lines = [anna(Whose::House), anna(stranger), anna(Whose::Conversation("-5".to_owned()))];
+    let stranger = ScopeRef::Person(UserRef { name: "Eve".to_owned(), identities: vec!["telegram:99".to_owned()] });
+    let lines = [anna(ScopeRef::House), anna(stranger), anna(ScopeRef::Conversation("-5".to_owned()))];
     let problems = import(&store, &lines, None).await.unwrap_err();
     let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(told.join("\n"), @"
@@ -181,8 +181,8 @@ async fn n8_what_was_learnt_later_counts() {
     let held: Vec<(String, Option<i64>)> = out
         .into_iter()
         .filter_map(|line| match line {
-            Line::Fact(fact) => Some((fact.value, fact.superseded_at.map(Timestamp::as_second))),
-            Line::Memory(_) | Line::Person(_) => None,
+            TransferLine::Fact(fact) => Some((fact.value, fact.superseded_at.map(Timestamp::as_second))),
+            TransferLine::Memory(_) | TransferLine::Person(_) => None,
         })
         .collect();
     let expected = [("Oslo", Some(300)), ("Rome", Some(200)), ("Graz", None)];
@@ -224,8 +224,8 @@ async fn n8_what_comes_beside_a_talk_does_not_pass_for_gone_through() {
     let (_home, store) = house(1).await;
     assert_eq!(store.write(unread).await.unwrap(), [0]);
     let mut lines = store.read(export::export).await.unwrap();
-    let Line::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };
-    lines.push(Line::Memory(MemoryLine { text: "and the shed is red".to_owned(), ..said }));
+    let TransferLine::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };
+    lines.push(TransferLine::Memory(MemoryLine { text: "and the shed is red".to_owned(), ..said }));
     assert_eq!(import(&store, &lines, None).await.unwrap().memories, 1);
     assert_eq!(store.write(unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
 }

@@ -4,12 +4,12 @@
 //! Start at [`Upkeep::run`]: [`source`] opens the model, `fill` works the backlog off, `trouble` is what happens when it
 //! cannot.
 
-mod fill;
+mod backfill;
+mod failure_tracker;
 pub mod source;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::Embedder;
 use crate::embedding::error::EmbedError;
-use crate::nearby::{Nearby, Standing};
-use crate::serving::Serving;
-use crate::upkeep::fill::Fill;
+use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
+use crate::upkeep::backfill::Backfill;
+use crate::upkeep::failure_tracker::{Backoff, FailureTracker};
 use crate::upkeep::statements::register;
-use crate::upkeep::trouble::{Retries, Trouble};
-use crate::vectors::bytes::Stored;
+use crate::vectors::bytes::StoredVector;
 use crate::vectors::index::Index;
 use hob_core::domain::clock::Clock;
-use hob_core::domain::condition::{Conditions, Part};
+use hob_core::domain::condition::{Conditions, SystemPart};
 use hob_core::domain::ids::MemoryId;
 use hob_store::error::StoreError;
 use hob_store::vectors::VectorModel;
@@ -45,9 +45,9 @@ const FORMER_MAX: Duration = Duration::from_secs(15);
 
 /// Opens embedding models.
 #[async_trait]
-pub trait Opener: Send + Sync {
+pub trait EmbedderOpener: Send + Sync {
     /// Gets what the wanted model needs, e.g. its files; `tell` is told of what happens.
-    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), Unprepared>;
+    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError>;
 
     /// The model that is wanted.
     async fn open(&self) -> Result<Arc<dyn Embedder>, EmbedError>;
@@ -58,7 +58,7 @@ pub trait Opener: Send + Sync {
 
 /// Why what a model needs is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unprepared {
+pub enum PrepareError {
     /// It may not be fetched: somebody wants it so.
     #[error("{0}")]
     Forbidden(String),
@@ -69,9 +69,9 @@ pub enum Unprepared {
 
 /// Why it does not go on for now.
 #[derive(Debug, thiserror::Error)]
-enum Halt {
+enum UpkeepError {
     #[error(transparent)]
-    Unprepared(Unprepared),
+    Unprepared(PrepareError),
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error("the database: {0}")]
@@ -80,23 +80,23 @@ enum Halt {
 
 /// How long it waits, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct RetryPolicy {
     /// After what may pass by itself.
-    pub passing: Retries,
+    pub passing: Backoff,
     /// After what somebody must act on.
-    pub setup: Retries,
+    pub setup: Backoff,
     /// After a fetch that failed.
-    pub fetch: Retries,
+    pub fetch: Backoff,
     /// Between two looks for memories that nobody told of.
     pub look: Duration,
 }
 
-impl Pace {
+impl RetryPolicy {
     /// As in production.
     pub const PRODUCTION: Self = Self {
-        passing: Retries::new(Duration::from_secs(1), Duration::from_secs(5 * 60)),
-        setup: Retries::new(Duration::from_secs(3600), Duration::from_secs(3600)),
-        fetch: Retries::new(Duration::from_secs(10 * 60), Duration::from_secs(24 * 3600)),
+        passing: Backoff::new(Duration::from_secs(1), Duration::from_secs(5 * 60)),
+        setup: Backoff::new(Duration::from_secs(3600), Duration::from_secs(3600)),
+        fetch: Backoff::new(Duration::from_secs(10 * 60), Duration::from_secs(24 * 3600)),
         look: Duration::from_secs(60),
     };
 }
@@ -108,17 +108,17 @@ pub struct Upkeep {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Where it is put that recall reads.
-    pub nearby: Arc<Nearby>,
+    pub nearby: Arc<EmbeddingService>,
     /// Opens the models.
-    pub opener: Arc<dyn Opener>,
+    pub opener: Arc<dyn EmbedderOpener>,
     /// While the disk is low nothing is fetched, and no vectors are made.
     pub conditions: Conditions,
     /// How long it waits.
-    pub pace: Pace,
+    pub pace: RetryPolicy,
 }
 
 /// The wanted model, and which vectors of others there are.
-struct Plan {
+struct VectorPlan {
     wanted: VectorModel,
     /// It has made more than the wanted one yet.
     former: Option<VectorModel>,
@@ -136,13 +136,13 @@ impl Upkeep {
     }
 
     async fn work(&self) {
-        self.nearby.stand(Standing::Starting { what: "the embedding model is being loaded".to_owned() });
-        let mut trouble = Trouble::new(&self.nearby, self.pace);
+        self.nearby.stand(EmbeddingStatus::Starting { what: "the embedding model is being loaded".to_owned() });
+        let mut trouble = FailureTracker::new(&self.nearby, self.pace);
         loop {
             let Err(halt) = self.keep(&mut trouble).await;
-            if let Halt::Unprepared(Unprepared::Forbidden(why)) = halt {
+            if let UpkeepError::Unprepared(PrepareError::Forbidden(why)) = halt {
                 tracing::info!(why, "memory.embedding.absent");
-                self.nearby.stand(Standing::Degraded { why });
+                self.nearby.stand(EmbeddingStatus::Degraded { why });
                 return;
             }
             self.nearby.serve(None);
@@ -151,12 +151,12 @@ impl Upkeep {
     }
 
     /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
-    async fn keep(&self, trouble: &mut Trouble<'_>) -> Result<Infallible, Halt> {
-        let tell = |what: String| self.nearby.stand(Standing::Starting { what });
+    async fn keep(&self, trouble: &mut FailureTracker<'_>) -> Result<Infallible, UpkeepError> {
+        let tell = |what: String| self.nearby.stand(EmbeddingStatus::Starting { what });
         self.until_room().await;
-        self.opener.prepare(&tell).await.map_err(Halt::Unprepared)?;
+        self.opener.prepare(&tell).await.map_err(UpkeepError::Unprepared)?;
         let embedder = self.opener.open().await?;
-        let Plan { wanted, mut former, outdated } = self.plan(&*embedder).await?;
+        let VectorPlan { wanted, mut former, outdated } = self.plan(&*embedder).await?;
         let former_embedder = match &former {
             Some(former) => self.open_former(former).await,
             None => None,
@@ -165,7 +165,7 @@ impl Upkeep {
             (Some(former), Some(embedder)) => self.serve(embedder, former).await?,
             _ => self.serve(Arc::clone(&embedder), &wanted).await?,
         };
-        let mut fill = Fill { store: &self.store, nearby: &self.nearby, embedder, model: wanted.id, serving };
+        let mut fill = Backfill { store: &self.store, nearby: &self.nearby, embedder, model: wanted.id, serving };
         trouble.over();
         fill.tell_ready().await?;
         self.drop_all(&outdated).await?;
@@ -189,7 +189,7 @@ impl Upkeep {
     /// Waits while the disk is low.
     async fn until_room(&self) {
         let mut changes = self.conditions.subscribe();
-        if changes.wait_for(|all| !all.contains_key(&Part::Disk)).await.is_err() {
+        if changes.wait_for(|all| !all.contains_key(&SystemPart::Disk)).await.is_err() {
             tracing::debug!("nobody tells of the disk any more");
         }
     }
@@ -199,17 +199,21 @@ impl Upkeep {
         tokio::time::timeout(FORMER_MAX, self.opener.open_former(former)).await.ok().flatten()
     }
 
-    async fn plan(&self, embedder: &dyn Embedder) -> Result<Plan, Halt> {
+    async fn plan(&self, embedder: &dyn Embedder) -> Result<VectorPlan, UpkeepError> {
         let model = embedder.model().clone();
         let now = self.clock.now();
         let (wanted, mut others) = self.store.write(async move |tx| register(tx, &model, now).await).await?;
         others.sort_by_key(|other| other.through);
         let former = others.pop_if(|other| other.through > wanted.through);
-        Ok(Plan { wanted, former, outdated: others })
+        Ok(VectorPlan { wanted, former, outdated: others })
     }
 
     /// Reads the vectors of a model into an index, and lets both serve.
-    async fn serve(&self, embedder: Arc<dyn Embedder>, model: &VectorModel) -> Result<Arc<Serving>, Halt> {
+    async fn serve(
+        &self,
+        embedder: Arc<dyn Embedder>,
+        model: &VectorModel,
+    ) -> Result<Arc<ActiveEmbedder>, UpkeepError> {
         let dimensions = embedder.model().dimensions;
         let mut index = Index::new(dimensions);
         self.nearby.watch();
@@ -219,20 +223,20 @@ impl Upkeep {
             let Some(last) = page.last() else { break };
             after = last.memory;
             for row in &page {
-                let fits = Stored::read(&row.vector, dimensions)
+                let fits = StoredVector::read(&row.vector, dimensions)
                     .is_some_and(|stored| index.insert(row.scope, row.memory.0, &stored.bits()));
                 if !fits {
                     tracing::warn!(memory = %row.memory, "a stored vector cannot be read; its memory is found by words");
                 }
             }
         }
-        let serving = Arc::new(Serving::of(embedder, model.id, index));
+        let serving = Arc::new(ActiveEmbedder::of(embedder, model.id, index));
         self.nearby.serve(Some(Arc::clone(&serving)));
         self.nearby.settle();
         Ok(serving)
     }
 
-    async fn drop_all(&self, models: &[VectorModel]) -> Result<(), Halt> {
+    async fn drop_all(&self, models: &[VectorModel]) -> Result<(), UpkeepError> {
         for model in models {
             let id = model.id;
             while !self.store.write(async move |tx| vectors::drop_some(tx, id, SLICE).await).await? {

@@ -11,9 +11,9 @@ use crate::embedding::account::Account;
 use crate::embedding::error::EmbedError;
 use crate::embedding::fetch::{self, MINILM, MINILM_URL, Progress};
 use crate::embedding::local::{FILES, LocalEmbedder};
-use crate::embedding::openai::{OpenAiEmbedder, Remote};
+use crate::embedding::openai::{OpenAiEmbedder, RemoteModel};
 use crate::embedding::{Embedder, EmbeddingModel};
-use crate::upkeep::{Opener, Unprepared};
+use crate::upkeep::{EmbedderOpener, PrepareError};
 use hob_store::vectors::VectorModel;
 
 /// The model that is fetched, as its folder is called.
@@ -22,9 +22,9 @@ const MEGABYTE: u64 = 1_000_000;
 
 /// Which model is wanted.
 #[derive(Clone)]
-pub struct Source {
+pub struct EmbedderSource {
     /// Where it comes from.
-    pub wanted: Wanted,
+    pub wanted: ModelOrigin,
     /// The folder that has a folder for each fetched model.
     pub models: PathBuf,
     /// Who pays a server; none: no accounts are kept.
@@ -33,7 +33,7 @@ pub struct Source {
 
 /// Where the wanted model comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ModelOrigin {
     /// Its files lie in this folder.
     Folder(PathBuf),
     /// Its files are fetched once, from here, or else from where all-MiniLM-L6-v2 is published.
@@ -41,22 +41,22 @@ pub enum Wanted {
         /// The address.
         from: Option<String>,
         /// Whether, and when.
-        leave: Leave,
+        leave: FetchPermission,
     },
     /// A server has it.
-    Server(Remote),
+    Server(RemoteModel),
 }
 
 /// Whether a model may be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Leave {
+pub enum FetchPermission {
     /// After this time: who is there for a moment only fetches nothing.
     After(Duration),
     /// It may not: what to do about it.
     No(String),
 }
 
-impl Source {
+impl EmbedderSource {
     /// Where the fetched model lies.
     fn fetched(&self) -> PathBuf {
         self.models.join(MINILM_NAME)
@@ -65,9 +65,9 @@ impl Source {
     /// The folder of the wanted model, if it lies on this machine.
     fn folder(&self) -> Option<PathBuf> {
         match &self.wanted {
-            Wanted::Folder(folder) => Some(folder.clone()),
-            Wanted::Fetched { .. } => Some(self.fetched()),
-            Wanted::Server(_) => None,
+            ModelOrigin::Folder(folder) => Some(folder.clone()),
+            ModelOrigin::Fetched { .. } => Some(self.fetched()),
+            ModelOrigin::Server(_) => None,
         }
     }
 
@@ -85,16 +85,16 @@ impl Source {
 }
 
 #[async_trait]
-impl Opener for Source {
-    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), Unprepared> {
-        let Wanted::Fetched { from, leave } = &self.wanted else { return Ok(()) };
+impl EmbedderOpener for EmbedderSource {
+    async fn prepare(&self, tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError> {
+        let ModelOrigin::Fetched { from, leave } = &self.wanted else { return Ok(()) };
         let folder = self.fetched();
         if fetch::is_there(&folder, &MINILM).await {
             return Ok(());
         }
         match leave {
-            Leave::No(why) => return Err(Unprepared::Forbidden(why.clone())),
-            Leave::After(wait) => {
+            FetchPermission::No(why) => return Err(PrepareError::Forbidden(why.clone())),
+            FetchPermission::After(wait) => {
                 tell("the model is fetched soon".to_owned());
                 tokio::time::sleep(*wait).await;
             }
@@ -105,12 +105,12 @@ impl Opener for Source {
         let quarters = AtomicU64::new(0);
         fetch::fetch(from, &MINILM, &folder, &|progress| report(progress, &quarters, tell))
             .await
-            .map_err(Unprepared::Failed)
+            .map_err(PrepareError::Failed)
     }
 
     async fn open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match (&self.wanted, self.folder()) {
-            (Wanted::Server(remote), _) => {
+            (ModelOrigin::Server(remote), _) => {
                 Ok(Arc::new(OpenAiEmbedder::open(remote.clone(), self.account.clone()).await?))
             }
             (_, folder) => Ok(Arc::new(LocalEmbedder::open(folder.unwrap_or_default()).await?)),
@@ -126,12 +126,12 @@ impl Opener for Source {
                 Err(error) => tracing::debug!(%error, "the model before this one cannot be opened"),
             }
         }
-        let Wanted::Server(remote) = &self.wanted else { return None };
+        let ModelOrigin::Server(remote) = &self.wanted else { return None };
         // With and without a number of dimensions: which of them it was is not known.
         let mut numbers = vec![remote.dimensions, None, usize::try_from(former.dimensions).ok()];
         numbers.dedup();
         for dimensions in numbers {
-            let remote = Remote { model: former.name.clone(), dimensions, ..remote.clone() };
+            let remote = RemoteModel { model: former.name.clone(), dimensions, ..remote.clone() };
             match OpenAiEmbedder::open(remote, self.account.clone()).await {
                 Ok(embedder) if made_it(embedder.model()) => return Some(Arc::new(embedder)),
                 Ok(_) => {}
@@ -176,8 +176,8 @@ mod tests {
         };
         let (beside, fetched) = (make("mine/old"), make("models/old"));
         make("outside");
-        let wanted = Wanted::Folder(home.path().join("mine/new"));
-        let source = Source { wanted, models: home.path().join("models"), account: None };
+        let wanted = ModelOrigin::Folder(home.path().join("mine/new"));
+        let source = EmbedderSource { wanted, models: home.path().join("models"), account: None };
         assert_eq!(source.folders_of("old"), [beside, fetched]);
         for name in ["new", "", "..", "../outside", "mine/old", "/etc"] {
             assert!(source.folders_of(name).is_empty(), "{name}");
@@ -203,12 +203,12 @@ mod tests {
     #[tokio::test]
     async fn e5_nothing_is_fetched_without_leave() {
         let home = tempfile::tempdir().unwrap();
-        let leave = Leave::No("not now".to_owned());
+        let leave = FetchPermission::No("not now".to_owned());
         let from = Some("http://127.0.0.1:1".to_owned());
-        let wanted = Wanted::Fetched { from, leave };
-        let source = Source { wanted, models: home.path().join("models"), account: None };
+        let wanted = ModelOrigin::Fetched { from, leave };
+        let source = EmbedderSource { wanted, models: home.path().join("models"), account: None };
         let told = source.prepare(&|what| panic!("{what}")).await;
-        assert_eq!(told, Err(Unprepared::Forbidden("not now".to_owned())));
+        assert_eq!(told, Err(PrepareError::Forbidden("not now".to_owned())));
         assert!(!home.path().join("models").exists());
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn backlog(tx: &mut Tx, model: i64) -> Result<u64, StoreError> 
 }
 
 /// What is to be done next.
-pub(super) enum Next {
+pub(super) enum NextBatch {
     /// Nothing waits.
     Nothing,
     /// Nothing waits through this memory: the cursor moves on.
@@ -48,15 +48,15 @@ pub(super) enum Next {
 }
 
 /// Looks for the next memories without a vector.
-pub(super) async fn look_on(tx: &mut Tx, model: i64) -> Result<Next, StoreError> {
+pub(super) async fn look_on(tx: &mut Tx, model: i64) -> Result<NextBatch, StoreError> {
     let through = row(tx, model).await?.through;
     let last = vectors::last_memory(tx).await?;
     if through >= last {
-        return Ok(Next::Nothing);
+        return Ok(NextBatch::Nothing);
     }
     let upto = last.min(MemoryId(through.0 + WINDOW));
     let Some(first) = vectors::first_without(tx, model, through, upto).await? else {
-        return Ok(Next::Through(upto));
+        return Ok(NextBatch::Through(upto));
     };
     let mut waiting = Vec::new();
     let mut seen = first;
@@ -66,12 +66,12 @@ pub(super) async fn look_on(tx: &mut Tx, model: i64) -> Result<Next, StoreError>
             waiting.push(passage);
         }
     }
-    Ok(Next::Embed(waiting, seen))
+    Ok(NextBatch::Embed(waiting, seen))
 }
 
 /// Stores what was made, and moves the cursor as far as nothing waits.
 #[derive(Clone)]
-pub(super) struct Keep {
+pub(super) struct StoreVectors {
     pub(super) model: i64,
     /// What was looked at.
     pub(super) through: MemoryId,
@@ -81,7 +81,7 @@ pub(super) struct Keep {
     pub(super) refused: Vec<Passage>,
 }
 
-impl Keep {
+impl StoreVectors {
     pub(super) async fn run(&self, tx: &mut Tx) -> Result<Vec<(MemoryId, Scope)>, StoreError> {
         let all = || self.made.iter().map(|(passage, _)| passage).chain(&self.refused);
         let now = match all().map(|passage| passage.memory).min() {

@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel, TokenVector, normalise};
-use crate::nearby::{Nearby, Standing};
-use crate::upkeep::trouble::Retries;
-use crate::upkeep::{Opener, Pace, Unprepared, Upkeep};
+use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
+use crate::upkeep::failure_tracker::Backoff;
+use crate::upkeep::{EmbedderOpener, PrepareError, RetryPolicy, Upkeep};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::ids::{EpisodeId, MemoryId};
@@ -35,15 +35,15 @@ const SCOPE: Scope = Scope::House;
 const DIMENSIONS: usize = 8;
 
 /// Waits that a test can bear.
-const PACE: Pace = Pace {
-    passing: Retries::new(Duration::from_millis(1), Duration::from_millis(4)),
-    setup: Retries::new(Duration::from_millis(1), Duration::from_millis(4)),
-    fetch: Retries::new(Duration::from_millis(1), Duration::from_millis(4)),
+const PACE: RetryPolicy = RetryPolicy {
+    passing: Backoff::new(Duration::from_millis(1), Duration::from_millis(4)),
+    setup: Backoff::new(Duration::from_millis(1), Duration::from_millis(4)),
+    fetch: Backoff::new(Duration::from_millis(1), Duration::from_millis(4)),
     look: Duration::from_secs(3600),
 };
 
 /// What a fake model does and has been asked.
-struct Script {
+struct EmbedderScript {
     /// Texts in the order in which they were embedded.
     embedded: Mutex<Vec<String>>,
     /// What the next calls answer; then vectors.
@@ -56,7 +56,7 @@ struct Script {
 
 struct FakeEmbedder {
     model: EmbeddingModel,
-    script: Arc<Script>,
+    script: Arc<EmbedderScript>,
 }
 
 impl FakeEmbedder {
@@ -67,7 +67,7 @@ impl FakeEmbedder {
     /// It answers so many calls; more are let through by the test.
     fn held_after(name: &str, calls: usize) -> Arc<Self> {
         let (name, digest) = (name.to_owned(), format!("digest of {name}"));
-        let script = Script {
+        let script = EmbedderScript {
             embedded: Mutex::default(),
             errors: Mutex::default(),
             refused: Mutex::default(),
@@ -131,11 +131,11 @@ impl Embedder for FakeEmbedder {
 }
 
 /// Opens the first of these; all of them are there as former ones.
-struct Models(Vec<Arc<FakeEmbedder>>);
+struct FakeOpener(Vec<Arc<FakeEmbedder>>);
 
 #[async_trait]
-impl Opener for Models {
-    async fn prepare(&self, _tell: &(dyn Fn(String) + Sync)) -> Result<(), Unprepared> {
+impl EmbedderOpener for FakeOpener {
+    async fn prepare(&self, _tell: &(dyn Fn(String) + Sync)) -> Result<(), PrepareError> {
         Ok(())
     }
 
@@ -150,24 +150,24 @@ impl Opener for Models {
 }
 
 /// A database, and perhaps an upkeep at work.
-struct Bench {
+struct Harness {
     store: Store,
-    nearby: Arc<Nearby>,
+    nearby: Arc<EmbeddingService>,
     conditions: Conditions,
     episode: EpisodeId,
     _home: TempDir,
 }
 
 /// The upkeep at work; dropped, it is cut off where it stands.
-struct AtWork(JoinHandle<()>);
+struct RunningUpkeep(JoinHandle<()>);
 
-impl Drop for AtWork {
+impl Drop for RunningUpkeep {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl AtWork {
+impl RunningUpkeep {
     /// Ends it, and waits for its end.
     async fn cut_off(mut self) {
         self.0.abort();
@@ -175,19 +175,19 @@ impl AtWork {
     }
 }
 
-impl Bench {
+impl Harness {
     async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::open(&home.path().join("hob.db"), hob_store::Pace::Threaded).await.unwrap();
+        let store = Store::open(&home.path().join("hob.db"), hob_store::SchedulingMode::Threaded).await.unwrap();
         let episode = store.write(async |tx| memories::begin_episode(tx, SCOPE, None, 0).await).await.unwrap();
         Self { store, nearby: Arc::default(), conditions: Conditions::default(), episode, _home: home }
     }
 
-    fn start(&self, models: &[&Arc<FakeEmbedder>]) -> AtWork {
-        self.start_with(Arc::new(Models(models.iter().map(|model| Arc::clone(model)).collect())))
+    fn start(&self, models: &[&Arc<FakeEmbedder>]) -> RunningUpkeep {
+        self.start_with(Arc::new(FakeOpener(models.iter().map(|model| Arc::clone(model)).collect())))
     }
 
-    fn start_with(&self, opener: Arc<dyn Opener>) -> AtWork {
+    fn start_with(&self, opener: Arc<dyn EmbedderOpener>) -> RunningUpkeep {
         let upkeep = Upkeep {
             store: self.store.clone(),
             clock: Arc::new(SystemClock),
@@ -196,7 +196,7 @@ impl Bench {
             conditions: self.conditions.clone(),
             pace: PACE,
         };
-        AtWork(tokio::spawn(upkeep.run(CancellationToken::new())))
+        RunningUpkeep(tokio::spawn(upkeep.run(CancellationToken::new())))
     }
 
     /// Remembers these, in this order.
@@ -214,7 +214,7 @@ impl Bench {
         self.nearby.forget(SCOPE, memory);
     }
 
-    async fn until(&self, what: &str, holds: impl Fn(&Standing) -> bool) {
+    async fn until(&self, what: &str, holds: impl Fn(&EmbeddingStatus) -> bool) {
         let look = async {
             while !holds(&self.nearby.standing()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -225,7 +225,7 @@ impl Bench {
     }
 
     async fn until_done(&self) {
-        self.until("done", |standing| matches!(standing, Standing::Ready { backlog: 0, .. })).await;
+        self.until("done", |standing| matches!(standing, EmbeddingStatus::Ready { backlog: 0, .. })).await;
     }
 
     async fn until_indexed(&self, count: usize) {
@@ -253,7 +253,7 @@ impl Bench {
         self.store.read(embedded).await.unwrap()
     }
 
-    async fn stored(&self) -> Stored {
+    async fn stored(&self) -> StoredVectors {
         self.store.read(look).await.unwrap()
     }
 
@@ -261,16 +261,16 @@ impl Bench {
     fn indexed(&self) -> BTreeSet<i64> {
         let Some(serving) = self.nearby.serving() else { return BTreeSet::new() };
         let index = serving.index.read().unwrap();
-        let all = index.nearest(&crate::vectors::bits::of(&[0.0; DIMENSIONS]), &[SCOPE], 10_000);
+        let all = index.nearest(&crate::vectors::binary_codes::of(&[0.0; DIMENSIONS]), &[SCOPE], 10_000);
         all.iter().map(|candidate| candidate.id).collect()
     }
 }
 
 /// The models, each with the memories that have its vectors and its signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stored(Vec<(String, MemoryId, BTreeSet<i64>)>);
+struct StoredVectors(Vec<(String, MemoryId, BTreeSet<i64>)>);
 
-impl Stored {
+impl StoredVectors {
     /// All that one model has.
     fn only(&self, name: &str) -> (MemoryId, BTreeSet<i64>) {
         let [(found, through, memories)] = self.0.as_slice() else { panic!("{self:?}") };
@@ -308,7 +308,7 @@ async fn forget(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn look(tx: &mut Tx) -> Result<Stored, StoreError> {
+async fn look(tx: &mut Tx) -> Result<StoredVectors, StoreError> {
     let mut all = Vec::new();
     for model in vectors::list_models(tx).await? {
         let of = async |tx: &mut Tx, query: &'static str| {
@@ -324,7 +324,7 @@ async fn look(tx: &mut Tx) -> Result<Stored, StoreError> {
         assert_eq!(alone.await?, Vec::<i64>::new(), "{}", model.name);
         all.push((model.name.clone(), model.through, vectors.into_iter().collect()));
     }
-    Ok(Stored(all))
+    Ok(StoredVectors(all))
 }
 
 async fn embedded(tx: &mut Tx) -> Result<Vec<i64>, StoreError> {

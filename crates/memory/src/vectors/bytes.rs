@@ -16,12 +16,12 @@ pub fn encode(vector: &[f32]) -> Vec<u8> {
 
 /// A stored vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stored<'a> {
+pub struct StoredVector<'a> {
     scale: f32,
     numbers: &'a [u8],
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredVector<'a> {
     /// Reads what [`encode`] wrote; none if it is not of so many numbers.
     #[must_use]
     pub fn read(bytes: &'a [u8], dimensions: usize) -> Option<Self> {
@@ -34,7 +34,7 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn bits(&self) -> Vec<u64> {
         let numbers: Vec<i8> = self.numbers.iter().map(|number| number.cast_signed()).collect();
-        super::bits::of_bytes(&numbers)
+        super::binary_codes::of_bytes(&numbers)
     }
 
     /// The product with `query`: their cosine where both are of length one.
@@ -61,7 +61,7 @@ pub fn rescore<'a>(
     candidates: impl IntoIterator<Item = (i64, &'a [u8])>,
     limit: usize,
 ) -> Vec<(i64, f32)> {
-    let score = |(id, bytes)| Some((id, Stored::read(bytes, query.len())?.dot(query)));
+    let score = |(id, bytes)| Some((id, StoredVector::read(bytes, query.len())?.dot(query)));
     let mut scored: Vec<(i64, f32)> = candidates.into_iter().filter_map(score).collect();
     scored.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     scored.truncate(limit);
@@ -78,14 +78,14 @@ mod tests {
     fn e5_a_vector_is_stored_by_its_largest_number() {
         let bytes = encode(&[0.5, -0.25, 0.0]);
         assert_eq!(bytes[4..], [127, (-64_i8).cast_unsigned(), 0]);
-        let stored = Stored::read(&bytes, 3).unwrap();
+        let stored = StoredVector::read(&bytes, 3).unwrap();
         assert_eq!(stored.bits(), [0b001]);
         assert!((stored.dot(&[1.0, 0.0, 9.0]) - 0.5).abs() < 1e-6);
-        assert_eq!(Stored::read(&bytes, 2), None);
-        assert_eq!(Stored::read(&bytes[..3], 0), None);
-        assert_eq!(Stored::read(&encode(&[0.0; 3]), 3).unwrap().dot(&[1.0; 3]), 0.0);
+        assert_eq!(StoredVector::read(&bytes, 2), None);
+        assert_eq!(StoredVector::read(&bytes[..3], 0), None);
+        assert_eq!(StoredVector::read(&encode(&[0.0; 3]), 3).unwrap().dot(&[1.0; 3]), 0.0);
         let endless = [&f32::INFINITY.to_le_bytes()[..], &[1]].concat();
-        assert_eq!(Stored::read(&endless, 1), None);
+        assert_eq!(StoredVector::read(&endless, 1), None);
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
             let bytes = encode(&a);
             // Half a step for each number.
             let most: f32 = b.iter().map(|b| b.abs()).sum::<f32>() * 0.5 / 127.0 + 1e-4;
-            prop_assert!((Stored::read(&bytes, 50).unwrap().dot(&b) - exact).abs() <= most);
+            prop_assert!((StoredVector::read(&bytes, 50).unwrap().dot(&b) - exact).abs() <= most);
         }
     }
 }

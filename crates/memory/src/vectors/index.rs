@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::vectors::bits;
+use crate::vectors::binary_codes;
 use crate::vectors::index::block::Block;
 use hob_core::domain::memory::Scope;
 
@@ -24,12 +24,12 @@ pub struct Candidate {
 #[derive(Debug, Clone)]
 pub struct Index {
     words: usize,
-    scopes: BTreeMap<Scope, Part>,
+    scopes: BTreeMap<Scope, ScopeVectors>,
 }
 
 /// The vectors of one scope, in blocks by id.
 #[derive(Debug, Clone, Default)]
-struct Part {
+struct ScopeVectors {
     blocks: Vec<Block>,
 }
 
@@ -37,7 +37,7 @@ impl Index {
     /// An empty index for vectors of so many numbers.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
-        Self { words: bits::words(dimensions), scopes: BTreeMap::new() }
+        Self { words: binary_codes::words(dimensions), scopes: BTreeMap::new() }
     }
 
     /// Adds a memory's signs to a scope, or replaces them. Whether they fit: signs of another length are not taken.
@@ -74,7 +74,7 @@ impl Index {
         let mut scopes = scopes.to_vec();
         scopes.sort_unstable();
         scopes.dedup();
-        let mut best = Best::new(limit);
+        let mut best = TopCandidates::new(limit);
         let mut distances = Vec::new();
         for part in scopes.iter().filter_map(|scope| self.scopes.get(scope)) {
             for block in part.blocks.iter().rev() {
@@ -88,7 +88,7 @@ impl Index {
     /// How many memories are in a scope.
     #[must_use]
     pub fn len(&self, scope: Scope) -> usize {
-        self.scopes.get(&scope).map_or(0, Part::len)
+        self.scopes.get(&scope).map_or(0, ScopeVectors::len)
     }
 
     /// Whether there is nothing in it.
@@ -98,7 +98,7 @@ impl Index {
     }
 }
 
-impl Part {
+impl ScopeVectors {
     fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.ids().len()).sum()
     }
@@ -137,14 +137,14 @@ impl Part {
 }
 
 /// The best so far. It holds up to twice what is wanted, so that sorting out is rare.
-struct Best {
+struct TopCandidates {
     limit: usize,
     found: Vec<Candidate>,
     /// What is as far as this is not taken any more.
     bound: u32,
 }
 
-impl Best {
+impl TopCandidates {
     fn new(limit: usize) -> Self {
         Self { limit, found: Vec::new(), bound: u32::MAX }
     }

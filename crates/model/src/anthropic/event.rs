@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub(super) enum Event {
     MessageStart {
         #[serde(default)]
-        message: Started,
+        message: MessageStartPayload,
     },
     ContentBlockStart {
         index: u64,
@@ -27,7 +27,7 @@ pub(super) enum Event {
     },
     MessageDelta {
         #[serde(default)]
-        delta: Ending,
+        delta: MessageDeltaPayload,
         #[serde(default)]
         usage: Option<WireUsage>,
     },
@@ -39,7 +39,7 @@ pub(super) enum Event {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Started {
+pub(super) struct MessageStartPayload {
     #[serde(default)]
     pub(super) usage: Option<WireUsage>,
 }
@@ -60,7 +60,7 @@ pub(super) enum Delta {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Ending {
+pub(super) struct MessageDeltaPayload {
     #[serde(default)]
     pub(super) stop_reason: Option<String>,
 }

@@ -6,11 +6,11 @@
 use serde_json::{Map, Value};
 
 use crate::anthropic::event::{Delta, Event, WireUsage};
-use crate::classify::{self, Refusal};
+use crate::classify::{self, ErrorResponse};
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
-use crate::think::ThinkFilter;
+use crate::think_filter::ThinkFilter;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ impl ReplyFold for Reply {
                 count(&mut self.usage, usage);
                 self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
             }
-            Event::Error => return Err(classify::classify(&Refusal { body: event, ..Refusal::default() })),
+            Event::Error => return Err(classify::classify(&ErrorResponse { body: event, ..ErrorResponse::default() })),
             Event::Other => {}
         }
         Ok(String::new())

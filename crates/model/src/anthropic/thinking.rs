@@ -1,12 +1,12 @@
 //! Whether and how much the model thinks in one request.
 //!
 //! Never: a combination that the API refuses.
-//! Start at [`Plan::new`].
+//! Start at [`ThinkingPlan::new`].
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::anthropic::Speaker;
+use crate::anthropic::ModelProfile;
 use crate::anthropic::family::Mode;
 use crate::message::{Message, ReplyPart, Sealed};
 use crate::settings::Effort;
@@ -20,7 +20,7 @@ const REST_TOKENS_MIN: u64 = 1024;
 
 /// What else the request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum ThinkingConstraint {
     /// Nothing that concerns thinking.
     Free,
     /// A tool must be called: no model may think before that.
@@ -31,7 +31,7 @@ pub(super) enum Case {
 
 /// What the request says about thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ThinkingPlan {
     /// The field `thinking`.
     pub(super) thinking: Option<Thinking>,
     /// The field `output_config`.
@@ -57,15 +57,15 @@ pub(super) struct OutputConfig {
     effort: &'static str,
 }
 
-impl Plan {
+impl ThinkingPlan {
     /// The plan for a request whose reply has `asked` tokens at most.
-    pub(super) fn new(speaker: &Speaker, case: Case, asked: Option<u64>) -> Self {
-        let forced = case == Case::ToolForced;
+    pub(super) fn new(speaker: &ModelProfile, case: ThinkingConstraint, asked: Option<u64>) -> Self {
+        let forced = case == ThinkingConstraint::ToolForced;
         let effort = speaker.tuning.effort;
         match speaker.family.mode {
             Mode::Never => Self::silent(asked, None),
             Mode::Budget | Mode::Adaptive if effort.is_none() || forced => Self::silent(asked, None),
-            Mode::Budget if case == Case::BegunWithout => Self::silent(asked, None),
+            Mode::Budget if case == ThinkingConstraint::BegunWithout => Self::silent(asked, None),
             Mode::Budget => Self::budgeted(asked, tokens(effort)),
             Mode::AdaptiveUnlessDisabled if forced => Self::silent(asked, Some(Thinking::Disabled)),
             Mode::Adaptive | Mode::AdaptiveUnlessDisabled | Mode::AlwaysAdaptive => Self {
@@ -142,8 +142,12 @@ mod tests {
         let tuning = Tuning { effort, max_output_tokens, temperature: None };
         let (model, label) = (model.to_owned(), String::new());
         let family = Family::of(&model);
-        let case = if forced { Case::ToolForced } else { Case::Free };
-        let plan = Plan::new(&Speaker { model, label, family, tuning, sees_images: true }, case, max_output_tokens);
+        let case = if forced { ThinkingConstraint::ToolForced } else { ThinkingConstraint::Free };
+        let plan = ThinkingPlan::new(
+            &ModelProfile { model, label, family, tuning, sees_images: true },
+            case,
+            max_output_tokens,
+        );
         let thinking = plan.thinking.map(|thinking| serde_json::to_string(&thinking).unwrap()).unwrap_or_default();
         let effort = plan.output.map(|output| output.effort).unwrap_or_default();
         format!("{} {thinking}{effort}{}", plan.max_tokens, if plan.thinks { " thinks" } else { "" })

@@ -10,10 +10,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::anthropic::Speaker;
+use crate::anthropic::ModelProfile;
 use crate::anthropic::family::Mode;
-use crate::anthropic::thinking::{self, Case, OutputConfig, Plan, Thinking, resumable};
-use crate::legal::{ANTHROPIC, Legal, Target, legal, unseen};
+use crate::anthropic::thinking::{self, OutputConfig, Thinking, ThinkingConstraint, ThinkingPlan, resumable};
+use crate::legal::{ANTHROPIC, HistoryTarget, LegalHistory, legal, unseen};
 use crate::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 
@@ -124,18 +124,18 @@ enum Source {
 
 impl<'a> MessagesRequest<'a> {
     /// The request to `speaker`.
-    pub(super) fn new(speaker: &'a Speaker, request: &'a Request) -> Self {
-        let target = Target { rules: &ANTHROPIC, model: &speaker.label, sees_images: speaker.sees_images };
+    pub(super) fn new(speaker: &'a ModelProfile, request: &'a Request) -> Self {
+        let target = HistoryTarget { rules: &ANTHROPIC, model: &speaker.label, sees_images: speaker.sees_images };
         let history = legal(&request.messages, request.stable, &target);
         let tools = tools(request, &history);
         let tool_choice = choice(request, &tools, speaker.family.mode);
         let case = match tool_choice {
-            Some(Choice::Any | Choice::Tool { .. }) => Case::ToolForced,
-            Some(Choice::None) | None if resumable(&history.messages) => Case::Free,
-            Some(Choice::None) | None => Case::BegunWithout,
+            Some(Choice::Any | Choice::Tool { .. }) => ThinkingConstraint::ToolForced,
+            Some(Choice::None) | None if resumable(&history.messages) => ThinkingConstraint::Free,
+            Some(Choice::None) | None => ThinkingConstraint::BegunWithout,
         };
         let asked = request.tuned(speaker.tuning).max_output_tokens;
-        let plan = Plan::new(speaker, case, asked);
+        let plan = ThinkingPlan::new(speaker, case, asked);
         let temperature = speaker.tuning.temperature.filter(|_| speaker.family.temperature && !plan.thinks);
         let mut body = Self {
             model: &speaker.model,
@@ -171,7 +171,7 @@ fn system(text: &str) -> Vec<Block> {
 
 /// The tools on offer. Where there are none, those of the history stand in for them: calls of tools that are not
 /// described are refused.
-fn tools<'a>(request: &'a Request, history: &Legal) -> Vec<Tool<'a>> {
+fn tools<'a>(request: &'a Request, history: &LegalHistory) -> Vec<Tool<'a>> {
     if !request.tools.is_empty() {
         return request.tools.iter().map(Tool::new).collect();
     }
@@ -196,8 +196,8 @@ fn choice<'a>(request: &'a Request, tools: &[Tool<'_>], mode: Mode) -> Option<Ch
 ///
 /// Thinking goes back only within the run that it belongs to. In an archived turn it would be refused: it is bound to
 /// what stood before it, and the tail that stood there is gone.
-fn turns(history: Legal, thinks: bool) -> Vec<Turn> {
-    let Legal { messages, stable } = history;
+fn turns(history: LegalHistory, thinks: bool) -> Vec<Turn> {
+    let LegalHistory { messages, stable } = history;
     let mut turns: Vec<Turn> = Vec::new();
     for (place, message) in messages.into_iter().enumerate() {
         let (role, blocks) = blocks(message, thinks && place >= stable);

@@ -3,19 +3,19 @@
 //! Whoever's key is refused, or has no money, is so for every model of that key; all else is one model's own.
 //!
 //! Never: a clock, or a key: a credential is known by its hash.
-//! Start at [`Board`].
+//! Start at [`BreakerBoard`].
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::breaker::{Breaker, Outcome, Permit, Resting};
+use crate::breaker::{Breaker, CircuitOpen, Outcome, Permit};
 use crate::error::ErrorClass;
 
 /// Whose account is asked, and for which model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct BreakerKey {
     /// The account: a hash of its address and its key.
     pub credential: String,
     /// The model's label.
@@ -24,44 +24,44 @@ pub struct Key {
 
 /// Leave from both breakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pass {
+pub struct CallPermit {
     credential: Permit,
     model: Permit,
 }
 
 /// All breakers.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct BreakerBoard {
     credentials: HashMap<String, Breaker>,
-    models: HashMap<Key, Breaker>,
+    models: HashMap<BreakerKey, Breaker>,
 }
 
-impl Board {
+impl BreakerBoard {
     /// Why a call would be skipped now; of two rests the longer one counts.
     #[must_use]
-    pub fn resting(&self, key: &Key, now: Timestamp) -> Option<Resting> {
+    pub fn resting(&self, key: &BreakerKey, now: Timestamp) -> Option<CircuitOpen> {
         let credential = self.credentials.get(&key.credential).and_then(|breaker| breaker.resting(now));
         let model = self.models.get(key).and_then(|breaker| breaker.resting(now));
         credential.into_iter().chain(model).max_by_key(|resting| resting.remaining)
     }
 
     /// Lets a call through, or says why not.
-    pub fn enter(&mut self, key: &Key, now: Timestamp) -> Result<Pass, Resting> {
+    pub fn enter(&mut self, key: &BreakerKey, now: Timestamp) -> Result<CallPermit, CircuitOpen> {
         if let Some(resting) = self.resting(key, now) {
             return Err(resting);
         }
         let credential = self.credentials.entry(key.credential.clone()).or_default().enter(now)?;
         let model = self.models.entry(key.clone()).or_default().enter(now)?;
-        Ok(Pass { credential, model })
+        Ok(CallPermit { credential, model })
     }
 
     /// Lets a call through whatever its breakers say; what comes of it is told as any other's.
-    pub fn force(&mut self, key: &Key, now: Timestamp) -> Pass {
-        self.enter(key, now).unwrap_or(Pass { credential: Permit::PLAIN, model: Permit::PLAIN })
+    pub fn force(&mut self, key: &BreakerKey, now: Timestamp) -> CallPermit {
+        self.enter(key, now).unwrap_or(CallPermit { credential: Permit::PLAIN, model: Permit::PLAIN })
     }
 
     /// Takes in what came of a call.
-    pub fn leave(&mut self, key: &Key, pass: Pass, outcome: Outcome, now: Timestamp) {
+    pub fn leave(&mut self, key: &BreakerKey, pass: CallPermit, outcome: Outcome, now: Timestamp) {
         let (credential, model) = shares(outcome);
         self.credentials.entry(key.credential.clone()).or_default().leave(pass.credential, credential, now);
         self.models.entry(key.clone()).or_default().leave(pass.model, model, now);

@@ -1,7 +1,7 @@
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use super::board::{self, Board, Key};
+use super::board::{self, BreakerBoard, BreakerKey};
 use super::*;
 
 fn at(ms: i64) -> Timestamp {
@@ -99,7 +99,7 @@ fn e2_one_probe_at_a_time_and_a_dropped_one_frees_its_place() {
     let first = breaker.enter(at(5_000)).unwrap();
     assert!(first.is_probe());
     let skipped = breaker.enter(at(5_000)).unwrap_err();
-    assert_eq!(skipped, Resting { why: ErrorClass::UnknownModel, remaining: Duration::ZERO });
+    assert_eq!(skipped, CircuitOpen { why: ErrorClass::UnknownModel, remaining: Duration::ZERO });
     breaker.leave(first, Outcome::Unknown, at(6_000));
     let second = breaker.enter(at(6_000)).unwrap();
     assert!(second.is_probe() && second != first);
@@ -128,19 +128,19 @@ fn a_clock_that_is_set_back_ends_a_rest() {
     assert_eq!(breaker.resting(at(99_999)), None);
 }
 
-fn key(model: &str) -> Key {
-    Key { credential: "account".to_owned(), model: model.to_owned() }
+fn key(model: &str) -> BreakerKey {
+    BreakerKey { credential: "account".to_owned(), model: model.to_owned() }
 }
 
 #[test]
 fn money_counts_for_the_whole_account_and_load_for_one_model() {
     let rests = |class| {
-        let mut board = Board::default();
+        let mut board = BreakerBoard::default();
         for _ in 0..FAILURES_MAX {
             let pass = board.force(&key("one"), at(0));
             board.leave(&key("one"), pass, board::outcome(class, None), at(0));
         }
-        let elsewhere = Key { credential: "another".to_owned(), model: "one".to_owned() };
+        let elsewhere = BreakerKey { credential: "another".to_owned(), model: "one".to_owned() };
         [key("one"), key("two"), elsewhere].map(|key| board.resting(&key, at(0)).is_some())
     };
     assert_eq!(rests(ErrorClass::Billing), [true, true, false]);
@@ -151,7 +151,7 @@ fn money_counts_for_the_whole_account_and_load_for_one_model() {
 
 #[test]
 fn the_probe_of_an_account_is_one_of_any_model() {
-    let mut board = Board::default();
+    let mut board = BreakerBoard::default();
     let pass = board.enter(&key("one"), at(0)).unwrap();
     board.leave(&key("one"), pass, board::outcome(ErrorClass::Billing, None), at(0));
     let pass = board.enter(&key("two"), at(300_000)).unwrap();

@@ -15,22 +15,22 @@ use hob_core::domain::secret::Secret;
 
 /// A clock that stands still until it is moved.
 #[derive(Default)]
-struct Hand(Mutex<Timestamp>);
+struct ManualClock(Mutex<Timestamp>);
 
-impl Hand {
+impl ManualClock {
     fn pass(&self, seconds: i64) {
         *self.0.lock().unwrap() += SignedDuration::from_secs(seconds);
     }
 }
 
-impl Clock for Hand {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().unwrap()
     }
 }
 
 /// A model that follows a script, and answers when that is over; `None` waits for ever.
-struct Scripted {
+struct ScriptedProvider {
     label: String,
     script: Mutex<VecDeque<Option<ModelError>>>,
     asked: Mutex<u32>,
@@ -38,7 +38,7 @@ struct Scripted {
 }
 
 #[async_trait]
-impl Provider for Scripted {
+impl Provider for ScriptedProvider {
     fn label(&self) -> &str {
         &self.label
     }
@@ -55,9 +55,9 @@ impl Provider for Scripted {
     }
 }
 
-fn scripted(label: &str, script: impl IntoIterator<Item = Option<ErrorClass>>) -> Arc<Scripted> {
+fn scripted(label: &str, script: impl IntoIterator<Item = Option<ErrorClass>>) -> Arc<ScriptedProvider> {
     let script = script.into_iter().map(|step| step.map(|class| ModelError::new(class, "no")));
-    Arc::new(Scripted {
+    Arc::new(ScriptedProvider {
         label: label.to_owned(),
         script: Mutex::new(script.collect()),
         asked: Mutex::default(),
@@ -89,8 +89,9 @@ fn states(catalog: &Catalog) -> Vec<String> {
 #[tokio::test]
 async fn e2_a_failing_model_is_left_alone_and_asked_again() {
     let model = scripted("openai/gpt-5", vec![Some(ErrorClass::Overloaded); 5]);
-    let clock = Arc::new(Hand::default());
-    let catalog = Catalog::new(Entry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
+    let clock = Arc::new(ManualClock::default());
+    let catalog =
+        Catalog::new(ModelEntry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
     for _ in 0..4 {
         assert_eq!(ask(catalog.get("openai/gpt-5")).await, Some(ErrorClass::Overloaded));
     }
@@ -110,8 +111,9 @@ async fn e2_a_failing_model_is_left_alone_and_asked_again() {
 #[tokio::test]
 async fn a_forced_call_reaches_a_resting_model_and_is_told_to_its_breaker() {
     let model = scripted("acme/one", [Some(ErrorClass::UnknownModel), Some(ErrorClass::UnknownModel)]);
-    let clock = Arc::new(Hand::default());
-    let catalog = Catalog::new(Entry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
+    let clock = Arc::new(ManualClock::default());
+    let catalog =
+        Catalog::new(ModelEntry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
     assert_eq!(ask(catalog.get("acme/one")).await, Some(ErrorClass::UnknownModel));
     clock.pass(3);
     assert_eq!(ask(catalog.get_forced("acme/one")).await, Some(ErrorClass::UnknownModel));
@@ -123,8 +125,9 @@ async fn a_forced_call_reaches_a_resting_model_and_is_told_to_its_breaker() {
 #[tokio::test]
 async fn a_probe_that_is_given_up_frees_its_place() {
     let model = scripted("acme/one", [Some(ErrorClass::UnknownModel), None]);
-    let clock = Arc::new(Hand::default());
-    let catalog = Catalog::new(Entry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
+    let clock = Arc::new(ManualClock::default());
+    let catalog =
+        Catalog::new(ModelEntry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
     assert_eq!(ask(catalog.get("acme/one")).await, Some(ErrorClass::UnknownModel));
     model.is_asked.notified().await;
     clock.pass(5);
@@ -142,10 +145,10 @@ async fn a_probe_that_is_given_up_frees_its_place() {
 #[tokio::test]
 async fn models_of_one_account_share_its_troubles() {
     let account = |key: &str| Some(Credential::new("https://acme.example/v1/", Some(&Secret::new(key.to_owned()))));
-    let entry = |label, key, script| Entry::new("fallback", scripted(label, script) as _).on(account(key));
+    let entry = |label, key, script| ModelEntry::new("fallback", scripted(label, script) as _).on(account(key));
     let primary = entry("acme/one", "a", vec![Some(ErrorClass::Billing)]);
     let others = vec![entry("acme/two", "a", Vec::new()), entry("acme/three", "b", Vec::new())];
-    let catalog = Catalog::new(primary, others, Arc::new(Hand::default()));
+    let catalog = Catalog::new(primary, others, Arc::new(ManualClock::default()));
     assert_eq!(ask(catalog.get("acme/one")).await, Some(ErrorClass::Billing));
     assert_eq!(ask(catalog.get("acme/two")).await, Some(ErrorClass::Resting));
     assert_eq!(ask(catalog.get("acme/three")).await, None);
@@ -153,7 +156,7 @@ async fn models_of_one_account_share_its_troubles() {
 }
 
 fn named() -> Catalog {
-    let entry = |role, label| Entry::new(role, scripted(label, []) as _);
+    let entry = |role, label| ModelEntry::new(role, scripted(label, []) as _);
     let others = vec![
         entry("fast", "anthropic/claude-haiku-4-5"),
         entry("smart", "anthropic/claude-opus-4-7"),
@@ -161,7 +164,7 @@ fn named() -> Catalog {
         entry("fallback", "anthropic/claude-haiku-4-5"),
     ];
     let aliases = [("Cheap".to_owned(), "openrouter/Acme/Big:free".to_owned()), ("gone".to_owned(), "a/b".to_owned())];
-    Catalog::new(entry("primary", "openai/gpt-5"), others, Arc::new(Hand::default())).with_aliases(aliases)
+    Catalog::new(entry("primary", "openai/gpt-5"), others, Arc::new(ManualClock::default())).with_aliases(aliases)
 }
 
 #[test]

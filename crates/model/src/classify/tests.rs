@@ -23,7 +23,7 @@ const RECORDED: &[(&str, &str)] = &[
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Recorded {
+struct RecordedResponse {
     name: String,
     status: u16,
     #[serde(default)]
@@ -35,17 +35,17 @@ struct Recorded {
     parameter: Option<String>,
 }
 
-impl Recorded {
+impl RecordedResponse {
     fn classify(&self) -> ModelError {
         let body = self.body.as_str().map_or_else(|| self.body.to_string(), str::to_owned);
         let header = |name: &str| self.headers.get(name).map(String::as_str);
-        classify(&Refusal::with_headers(self.status, header, &body))
+        classify(&ErrorResponse::with_headers(self.status, header, &body))
     }
 }
 
-fn recorded() -> impl Iterator<Item = (&'static str, Recorded)> {
+fn recorded() -> impl Iterator<Item = (&'static str, RecordedResponse)> {
     RECORDED.iter().flat_map(|(provider, text)| {
-        serde_json::from_str::<Vec<Recorded>>(text).unwrap().into_iter().map(|row| (*provider, row))
+        serde_json::from_str::<Vec<RecordedResponse>>(text).unwrap().into_iter().map(|row| (*provider, row))
     })
 }
 
@@ -70,7 +70,7 @@ fn a7_real_bodies_get_their_class_wait_and_parameter() {
 fn a7_waits_are_read_from_headers_and_bodies() {
     let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
     let wait = |header, date| {
-        let refusal = Refusal { status: 429, retry_after: header, date, ..Refusal::default() };
+        let refusal = ErrorResponse { status: 429, retry_after: header, date, ..ErrorResponse::default() };
         classify(&refusal).retry_after.map(|wait| wait.as_millis())
     };
     assert_eq!(wait(Some("7"), None), Some(7_000));
@@ -84,7 +84,7 @@ fn a7_waits_are_read_from_headers_and_bodies() {
     assert_eq!(wait(Some("1e300"), None), None);
     assert_eq!(wait(Some("9999999"), None), Some(RETRY_AFTER_MAX.as_millis()));
     assert_eq!(wait(None, None), None);
-    let error = classify(&Refusal { status: 401, retry_after: Some("7"), ..Refusal::default() });
+    let error = classify(&ErrorResponse { status: 401, retry_after: Some("7"), ..ErrorResponse::default() });
     assert_eq!(error.retry_after, None, "waiting does not mend a key");
 }
 
@@ -177,7 +177,7 @@ fn keys_are_never_quoted() {
 proptest::proptest! {
     #[test]
     fn nothing_makes_it_panic(status in 0_u16..1000, header in ".{0,12}", body in ".{0,40}") {
-        let refusal = Refusal::with_headers(status, |_| Some(&header), &body);
+        let refusal = ErrorResponse::with_headers(status, |_| Some(&header), &body);
         proptest::prop_assert!(!classify(&refusal).message.is_empty());
     }
 }

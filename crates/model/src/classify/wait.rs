@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::fmt::rfc2822;
 
-use crate::classify::Refusal;
+use crate::classify::ErrorResponse;
 use crate::classify::body::ErrorBody;
 
 /// What stands before a wait in a sentence.
@@ -15,7 +15,7 @@ const BEFORE_A_WAIT: &[&str] =
     &["try again in ", "try again after ", "retry in ", "retry after ", "reset after ", "resets in "];
 
 /// The wait that a refusal names: the most exact of its words count.
-pub(super) fn asked(refusal: &Refusal<'_>, body: &ErrorBody) -> Option<Duration> {
+pub(super) fn asked(refusal: &ErrorResponse<'_>, body: &ErrorBody) -> Option<Duration> {
     let exact = refusal.retry_after_ms.and_then(milliseconds);
     exact
         .or_else(|| refusal.retry_after.and_then(|header| retry_after(header, refusal.date)))

@@ -52,12 +52,12 @@ impl OllamaAddress {
 }
 
 #[derive(Debug, Deserialize)]
-struct Tags {
-    models: Vec<Tag>,
+struct TagsResponse {
+    models: Vec<ModelTag>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Tag {
+struct ModelTag {
     name: String,
     #[serde(default)]
     modified_at: Option<Timestamp>,
@@ -103,14 +103,14 @@ async fn tags(address: &OllamaAddress) -> Result<Vec<u8>, ProbeError> {
 
 /// The most recently modified model that can talk; the first of equals.
 fn pick(body: &[u8]) -> Option<String> {
-    let tags = match serde_json::from_slice::<Tags>(body) {
+    let tags = match serde_json::from_slice::<TagsResponse>(body) {
         Ok(tags) => tags,
         Err(error) => {
             tracing::debug!(%error, "what answers is no Ollama");
             return None;
         }
     };
-    let talks = |tag: &&Tag| !tag.name.is_empty() && !tag.name.contains("embed") && !tag.name.contains("minilm");
+    let talks = |tag: &&ModelTag| !tag.name.is_empty() && !tag.name.contains("embed") && !tag.name.contains("minilm");
     let newest = tags.models.iter().rev().filter(talks).max_by_key(|tag| tag.modified_at)?;
     Some(newest.name.clone())
 }

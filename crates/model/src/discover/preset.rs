@@ -4,7 +4,7 @@
 //! Start at [`PRESETS`].
 
 use crate::discover::ProviderKind;
-use crate::openai::quirks::{EffortAs, OutputLimit, PLAIN, Quirks, ReasoningBack};
+use crate::openai::quirks::{EffortFormat, OutputLimit, PLAIN, Quirks, ReasoningReplay};
 
 /// The API that a service speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +39,12 @@ pub struct Preset {
 }
 
 const OPENAI: Quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..PLAIN };
-const OPENROUTER: Quirks = Quirks { effort: EffortAs::Object, reasoning: ReasoningBack::Details, ..PLAIN };
-const DEEPSEEK: Quirks = Quirks { reasoning: ReasoningBack::Content, ..PLAIN };
+const OPENROUTER: Quirks = Quirks { effort: EffortFormat::Object, reasoning: ReasoningReplay::Details, ..PLAIN };
+const DEEPSEEK: Quirks = Quirks { reasoning: ReasoningReplay::Content, ..PLAIN };
 const GROQ: Quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..PLAIN };
 const XAI: Quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..PLAIN };
 const MOONSHOT: Quirks =
-    Quirks { output_limit: OutputLimit::MaxCompletionTokens, reasoning: ReasoningBack::Content, ..PLAIN };
+    Quirks { output_limit: OutputLimit::MaxCompletionTokens, reasoning: ReasoningReplay::Content, ..PLAIN };
 /// It refuses fields that it does not know (422), always reports the usage, and wants a word of its own after results.
 const MISTRAL: Quirks = Quirks { usage_option: false, speaks_after_results: true, ..PLAIN };
 

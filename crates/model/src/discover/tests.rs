@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::learned::Forget;
-use crate::table::Table;
+use crate::model_table::ModelTable;
+use crate::refused_parameters::NoParameterStore;
 
 fn nowhere() -> OllamaAddress {
     OllamaAddress::parse("127.0.0.1:1").unwrap()
 }
 
-fn configured(kind: ProviderKind) -> Configured {
-    Configured::usual(kind)
+fn configured(kind: ProviderKind) -> ConfiguredModel {
+    ConfiguredModel::usual(kind)
 }
 
 fn environment(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> + Sync {
@@ -17,7 +17,7 @@ fn environment(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> + Sync {
     move |name| set.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
-fn taken(configured: Option<&Configured>, set: &[(&str, &str)]) -> Found {
+fn taken(configured: Option<&ConfiguredModel>, set: &[(&str, &str)]) -> ModelDiscovery {
     match decide(configured, &environment(set), &nowhere()) {
         Ok(Decision::Take(found)) => found,
         other => panic!("{other:?}"),
@@ -36,12 +36,12 @@ fn keys_are_looked_for_in_order() {
     openrouter/auto answers, as OPENROUTER_API_KEY is set. To change it, fill in [provider] in config.toml.
     ");
     let found = taken(None, &[("OPENAI_API_KEY", " "), ("GEMINI_API_KEY", " k\n")]);
-    let Backend::Server(Server { api_key, dialect, .. }) = found.backend else { panic!("{found:?}") };
+    let Backend::Server(ModelServer { api_key, dialect, .. }) = found.backend else { panic!("{found:?}") };
     assert_eq!((api_key, dialect), (Some(Secret::new("k".to_owned())), Dialect::Gemini));
 }
 
-fn own_kind(own: &Configured, kind: ProviderKind) -> Configured {
-    Configured { kind, ..own.clone() }
+fn own_kind(own: &ConfiguredModel, kind: ProviderKind) -> ConfiguredModel {
+    ConfiguredModel { kind, ..own.clone() }
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn every_kind_has_its_preset_and_every_key_its_place() {
 #[test]
 fn what_the_owner_sets_goes_with_the_model() {
     let tuning = Tuning { temperature: Some(0.3), ..Tuning::default() };
-    let set = Configured { tuning, context_tokens: Some(4096), ..configured(ProviderKind::DeepSeek) };
+    let set = ConfiguredModel { tuning, context_tokens: Some(4096), ..configured(ProviderKind::DeepSeek) };
     let found = taken(Some(&set), &[("DEEPSEEK_API_KEY", "k")]);
     let Backend::Server(server) = found.backend else { panic!("{}", found.label) };
     assert_eq!((server.tuning, server.context_tokens), (tuning, Some(4096)));
@@ -75,7 +75,7 @@ fn what_the_owner_sets_goes_with_the_model() {
 fn f5_openai_itself_is_spoken_to_by_responses_and_all_others_by_chat_unless_told() {
     let dialect = |kind, base_url: Option<&str>, api| {
         let base_url = base_url.map(str::to_owned);
-        let set = Configured { base_url, api, model: Some("m".to_owned()), ..configured(kind) };
+        let set = ConfiguredModel { base_url, api, model: Some("m".to_owned()), ..configured(kind) };
         let found = taken(Some(&set), &[("OPENAI_API_KEY", "k"), ("GROQ_API_KEY", "k")]);
         let Backend::Server(server) = found.backend else { panic!("{}", found.label) };
         server.dialect == Dialect::Responses
@@ -100,20 +100,25 @@ fn f5_openai_itself_is_spoken_to_by_responses_and_all_others_by_chat_unless_told
 fn the_config_comes_first() {
     let keys = [("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b")];
     let found = taken(Some(&configured(ProviderKind::Anthropic)), &keys);
-    assert_eq!((found.source, found.label.as_str()), (Source::Config, "anthropic/claude-haiku-5-5"));
-    assert!(matches!(found.backend, Backend::Server(Server { api_key: Some(key), .. }) if key.expose() == "b"));
-    let own = Configured {
+    assert_eq!((found.source, found.label.as_str()), (DiscoverySource::Config, "anthropic/claude-haiku-5-5"));
+    assert!(matches!(found.backend, Backend::Server(ModelServer { api_key: Some(key), .. }) if key.expose() == "b"));
+    let own = ConfiguredModel {
         base_url: Some("http://10.0.0.2:8000/v1".to_owned()),
         model: Some("qwen3".to_owned()),
         ..configured(ProviderKind::OpenAiCompatible)
     };
     let said = [
         taken(Some(&own), &keys),
-        taken(Some(&Configured { kind: ProviderKind::Ollama, ..own.clone() }), &keys),
+        taken(Some(&ConfiguredModel { kind: ProviderKind::Ollama, ..own.clone() }), &keys),
         taken(Some(&configured(ProviderKind::Offline)), &keys),
-        Found::at_ollama(&nowhere(), "llama3.2".to_owned(), Source::Ollama, &configured(ProviderKind::Ollama)),
-        taken(Some(&Configured { base_url: None, ..own_kind(&own, ProviderKind::LmStudio) }), &keys),
-        Found::offline(Source::Fallback),
+        ModelDiscovery::at_ollama(
+            &nowhere(),
+            "llama3.2".to_owned(),
+            DiscoverySource::Ollama,
+            &configured(ProviderKind::Ollama),
+        ),
+        taken(Some(&ConfiguredModel { base_url: None, ..own_kind(&own, ProviderKind::LmStudio) }), &keys),
+        ModelDiscovery::offline(DiscoverySource::Fallback),
     ];
     insta::assert_snapshot!(said.map(|found| found.to_string()).join("\n"), @"
     openai-compatible/qwen3 answers, as config.toml says. To change it, edit [provider] there.
@@ -127,9 +132,9 @@ fn the_config_comes_first() {
 
 #[test]
 fn a_config_that_lacks_something_is_not_passed_over() {
-    let fails = |configured: &Configured| decide(Some(configured), &environment(&[]), &nowhere()).unwrap_err();
+    let fails = |configured: &ConfiguredModel| decide(Some(configured), &environment(&[]), &nowhere()).unwrap_err();
     let no_model =
-        Configured { base_url: Some("http://h/v1".to_owned()), ..configured(ProviderKind::OpenAiCompatible) };
+        ConfiguredModel { base_url: Some("http://h/v1".to_owned()), ..configured(ProviderKind::OpenAiCompatible) };
     let errors = [
         fails(&configured(ProviderKind::OpenAiCompatible)),
         fails(&no_model),
@@ -148,7 +153,11 @@ fn a_config_that_lacks_something_is_not_passed_over() {
 fn ollama_is_asked_last_and_where_the_environment_says() {
     let asked = |set: &[(&str, &str)]| decide(None, &environment(set), &nowhere()).unwrap();
     let ask = |address: OllamaAddress| {
-        Decision::Ask(Asking { address, source: Source::Ollama, configured: configured(ProviderKind::Ollama) })
+        Decision::Ask(PendingOllama {
+            address,
+            source: DiscoverySource::Ollama,
+            configured: configured(ProviderKind::Ollama),
+        })
     };
     assert_eq!(asked(&[]), ask(nowhere()));
     let there = OllamaAddress::parse("127.0.0.1:8080").unwrap();
@@ -158,10 +167,10 @@ fn ollama_is_asked_last_and_where_the_environment_says() {
 #[tokio::test]
 async fn without_anything_the_built_in_model_answers() {
     let found = discover(None, &environment(&[]), &nowhere()).await.unwrap();
-    assert_eq!(found, Found::offline(Source::Fallback));
-    let forget: Arc<dyn Remember> = Arc::new(Forget);
+    assert_eq!(found, ModelDiscovery::offline(DiscoverySource::Fallback));
+    let forget: Arc<dyn RefusedParameterStore> = Arc::new(NoParameterStore);
     assert_eq!(
-        found.provider(Deadlines::default(), &forget, &Table::new(&BTreeMap::new()).unwrap()).unwrap().label(),
+        found.provider(Deadlines::default(), &forget, &ModelTable::new(&BTreeMap::new()).unwrap()).unwrap().label(),
         "offline/built-in"
     );
     let ollama = configured(ProviderKind::Ollama);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
-use crate::classify::{self, Refusal};
+use crate::classify::{self, ErrorResponse};
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::malformed;
 
@@ -74,7 +74,7 @@ async fn refused(response: Response) -> Failure {
     let headers = response.headers().clone();
     let body = read_some(response).await;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let refusal = Refusal::with_headers(status, header, &body);
+    let refusal = ErrorResponse::with_headers(status, header, &body);
     Failure { error: classify::classify(&refusal), status, body }
 }
 
@@ -88,7 +88,7 @@ fn is_document(headers: &HeaderMap) -> bool {
 fn no_stream(headers: &HeaderMap, body: &str) -> ModelError {
     let is_json = text(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     if is_json && body.contains("\"error\"") {
-        return classify::classify(&Refusal { body, ..Refusal::default() });
+        return classify::classify(&ErrorResponse { body, ..ErrorResponse::default() });
     }
     if is_json {
         return malformed("The model server did not stream its reply.");

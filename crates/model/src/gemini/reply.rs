@@ -5,14 +5,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::classify::{self, Refusal};
-use crate::draft::Draft;
+use crate::classify::{self, ErrorResponse};
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::gemini::event::{Candidate, Event, FunctionCall, Part, UsageMetadata};
 use crate::gemini::wire::{CALL_ID, LONE_SIGNATURE, SIGNATURE};
 use crate::lenient::as_written;
 use crate::message::{Completion, StopReason, ToolCall, Usage};
+use crate::reply_draft::ReplyDraft;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod tests;
 /// A reply while it is written.
 #[derive(Debug)]
 pub(super) struct Reply {
-    draft: Draft,
+    draft: ReplyDraft,
     usage: Usage,
     finish: Option<Finish>,
 }
@@ -38,7 +38,7 @@ enum Finish {
 impl Reply {
     /// Nothing yet from the model with this label.
     pub(super) fn new(label: &str) -> Self {
-        Self { draft: Draft::new(label), usage: Usage::default(), finish: None }
+        Self { draft: ReplyDraft::new(label), usage: Usage::default(), finish: None }
     }
 
     fn candidate(&mut self, candidate: Candidate) -> Result<String, ModelError> {
@@ -162,5 +162,5 @@ fn counted(usage: &UsageMetadata) -> Usage {
 /// An error that the provider reports after it had begun to answer.
 fn in_stream(error: Value) -> ModelError {
     let body = Value::Object(Map::from_iter([("error".to_owned(), error)])).to_string();
-    classify::classify(&Refusal { body: &body, ..Refusal::default() })
+    classify::classify(&ErrorResponse { body: &body, ..ErrorResponse::default() })
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::gemini::family::Family;
-use crate::legal::{GEMINI, Target, legal, unseen};
+use crate::legal::{GEMINI, HistoryTarget, legal, unseen};
 use crate::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::schema::cleaned;
@@ -158,7 +158,7 @@ enum Response {
 impl<'a> GenerateRequest<'a> {
     /// The request for the model that `settings` name.
     pub(super) fn new(settings: &Settings, family: Family, request: &'a Request) -> Self {
-        let target = Target { rules: &GEMINI, model: &settings.label, sees_images: settings.sees_images };
+        let target = HistoryTarget { rules: &GEMINI, model: &settings.label, sees_images: settings.sees_images };
         let history = legal(&request.messages, request.stable, &target);
         let system = request.system.trim();
         Self {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::legal::{NameStart, Rules, Target, unseen};
+use crate::legal::{HistoryRules, HistoryTarget, NameStart, unseen};
 use crate::message::{Image, Picture, UserPart};
 use hob_core::domain::ids::CallId;
 
@@ -13,7 +13,7 @@ use hob_core::domain::ids::CallId;
 const ID_LEN: usize = 9;
 
 /// A name that the provider takes: other characters become `_`.
-pub(super) fn name(name: &str, rules: &Rules) -> String {
+pub(super) fn name(name: &str, rules: &HistoryRules) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let bad_start =
         rules.name_start == NameStart::LetterOrUnderscore && name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
@@ -43,7 +43,7 @@ pub(super) fn id(place: usize) -> CallId {
 }
 
 /// What a person said, without what says nothing; texts that become neighbours are a blank line apart.
-pub(super) fn user_parts(parts: &[UserPart], target: &Target<'_>) -> Vec<UserPart> {
+pub(super) fn user_parts(parts: &[UserPart], target: &HistoryTarget<'_>) -> Vec<UserPart> {
     let mut kept = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
@@ -70,7 +70,7 @@ pub(super) fn add_text(parts: &mut Vec<UserPart>, words: &str) {
     }
 }
 
-fn seen(image: &Image, target: &Target<'_>) -> bool {
+fn seen(image: &Image, target: &HistoryTarget<'_>) -> bool {
     target.sees_images && target.rules.images.contains(&image.media_type) && !blank(image.base64.as_str())
 }
 

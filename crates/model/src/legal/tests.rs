@@ -2,7 +2,7 @@ use super::*;
 use crate::message::{Image, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
 use hob_core::domain::ids::CallId;
 
-const TARGET: Target<'_> = Target { rules: &OPENAI, model: "a/one", sees_images: true };
+const TARGET: HistoryTarget<'_> = HistoryTarget { rules: &OPENAI, model: "a/one", sees_images: true };
 
 fn passes(history: &[Message]) -> Vec<Message> {
     legal(history, 0, &TARGET).messages
@@ -172,10 +172,10 @@ fn pictures_go_to_those_who_see_them() {
     let blind = format!("a\n\n{UNSEEN_IMAGE}\n\n{UNSEEN_IMAGE}\n\n{UNSEEN_IMAGE}");
     let table = [
         (TARGET, vec![UserPart::text("a"), png.clone(), gif, UserPart::text(UNSEEN_IMAGE)]),
-        (Target { rules: &GEMINI, ..TARGET }, {
+        (HistoryTarget { rules: &GEMINI, ..TARGET }, {
             vec![UserPart::text("a"), png, UserPart::text(format!("{UNSEEN_IMAGE}\n\n{UNSEEN_IMAGE}"))]
         }),
-        (Target { sees_images: false, ..TARGET }, vec![UserPart::text(blind)]),
+        (HistoryTarget { sees_images: false, ..TARGET }, vec![UserPart::text(blind)]),
     ];
     for (target, expected) in table {
         let history = [Message::User { parts: parts.clone() }];

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::legal::fit::{self, blank};
-use crate::legal::{EMPTY_MESSAGE, INTERRUPTED, NO_OUTPUT, Target};
+use crate::legal::{EMPTY_MESSAGE, HistoryTarget, INTERRUPTED, NO_OUTPUT};
 use crate::message::{Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use hob_core::domain::ids::CallId;
 
@@ -47,7 +47,7 @@ pub(super) struct Turns<'h> {
 
 impl<'h> Turns<'h> {
     /// Groups the history; merges neighbours of one role, and drops what has no place.
-    pub(super) fn of(history: &'h [Message], target: &Target<'_>) -> Self {
+    pub(super) fn of(history: &'h [Message], target: &HistoryTarget<'_>) -> Self {
         let last_user = history.iter().rposition(|message| matches!(message, Message::User { .. }));
         let list = Vec::with_capacity(history.len());
         let mut turns = Self { list, calls: 0, open: HashMap::new(), ends_blank: false };
@@ -86,7 +86,7 @@ impl<'h> Turns<'h> {
         }
     }
 
-    fn add_assistant(&mut self, position: usize, parts: &'h [ReplyPart], target: &Target<'_>) {
+    fn add_assistant(&mut self, position: usize, parts: &'h [ReplyPart], target: &HistoryTarget<'_>) {
         let says = |part: &ReplyPart| match part {
             ReplyPart::Text { text } => !blank(text),
             ReplyPart::Call(_) => true,

@@ -305,13 +305,13 @@ fn tools_that_are_shown_on_need_are_called() {
 
 #[test]
 fn it_streams_by_words_what_it_answers() {
-    struct Pieces(Mutex<Vec<String>>);
-    impl Sink for Pieces {
+    struct RecordingSink(Mutex<Vec<String>>);
+    impl Sink for RecordingSink {
         fn delta(&self, text: &str) {
             self.0.lock().unwrap().push(text.to_owned());
         }
     }
-    let pieces = Pieces(Mutex::default());
+    let pieces = RecordingSink(Mutex::default());
     let completion = futures::executor::block_on(Offline.complete(&request(vec![user("thanks")]), &pieces)).unwrap();
     assert_eq!(*pieces.0.lock().unwrap(), ["You're ", "welcome."]);
     assert_eq!(completion.text(), "You're welcome.");

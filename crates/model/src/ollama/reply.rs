@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::classify::{self, Refusal};
-use crate::draft::Draft;
+use crate::classify::{self, ErrorResponse};
 use crate::error::ModelError;
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::lenient::{as_written, or_empty};
 use crate::message::{Completion, StopReason, ToolCall, Usage};
 use crate::ollama::wire::THINKING;
+use crate::reply_draft::ReplyDraft;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -21,9 +21,9 @@ mod tests;
 
 /// A line of the stream. Unknown fields are ignored, missing and `null` ones are empty.
 #[derive(Debug, Default, Deserialize)]
-struct Line {
+struct StreamLine {
     #[serde(default, deserialize_with = "or_empty")]
-    message: Said,
+    message: StreamMessage,
     #[serde(default, deserialize_with = "or_empty")]
     done: bool,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Line {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Said {
+struct StreamMessage {
     #[serde(default, deserialize_with = "or_empty")]
     content: String,
     #[serde(default, deserialize_with = "or_empty")]
@@ -66,7 +66,7 @@ struct Function {
 /// A reply while it is written.
 #[derive(Debug)]
 pub(super) struct Reply {
-    draft: Draft,
+    draft: ReplyDraft,
     /// What was thought since the last word or call.
     thinking: String,
     usage: Usage,
@@ -76,10 +76,10 @@ pub(super) struct Reply {
 impl Reply {
     /// Nothing yet from the model with this label.
     pub(super) fn new(label: &str) -> Self {
-        Self { draft: Draft::new(label), thinking: String::new(), usage: Usage::default(), stop: None }
+        Self { draft: ReplyDraft::new(label), thinking: String::new(), usage: Usage::default(), stop: None }
     }
 
-    fn said(&mut self, said: Said) -> Result<String, ModelError> {
+    fn said(&mut self, said: StreamMessage) -> Result<String, ModelError> {
         self.draft.grow(said.thinking.len())?;
         self.thinking.push_str(&said.thinking);
         let mut shown = String::new();
@@ -107,12 +107,12 @@ impl Reply {
 
 impl ReplyFold for Reply {
     fn take(&mut self, event: &str) -> Result<String, ModelError> {
-        let line: Line = serde_json::from_str(event).map_err(|error| {
+        let line: StreamLine = serde_json::from_str(event).map_err(|error| {
             tracing::debug!(%error, "a line of a model's reply has another shape");
             malformed("The model's reply cannot be understood.")
         })?;
         if line.error.is_some() {
-            return Err(classify::classify(&Refusal { body: event, ..Refusal::default() }));
+            return Err(classify::classify(&ErrorResponse { body: event, ..ErrorResponse::default() }));
         }
         let mut shown = self.said(line.message)?;
         if line.done {

@@ -16,7 +16,7 @@ pub const CONTEXT_TOKENS_DEFAULT: u64 = 16_384;
 
 /// The answer to `/api/show`, as far as it is read.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Shown {
+pub(super) struct ShowResponse {
     /// Keys of the model's file: `llama.context_length`.
     #[serde(default)]
     model_info: HashMap<String, Value>,
@@ -65,7 +65,7 @@ pub(super) enum Think {
 
 impl Traits {
     /// Reads what the server shows; what it does not tell is taken to be there.
-    pub(super) fn of(shown: &Shown) -> Self {
+    pub(super) fn of(shown: &ShowResponse) -> Self {
         let can = |what: &str| shown.capabilities.as_ref().map(|all| all.iter().any(|one| one == what));
         let architecture = shown.model_info.get("general.architecture").and_then(Value::as_str).unwrap_or_default();
         let length = shown.model_info.get(&format!("{architecture}.context_length"));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::written;
-use crate::legal::{OLLAMA, Target, legal, unseen};
+use crate::legal::{HistoryTarget, OLLAMA, legal, unseen};
 use crate::message::{Base64, Message, ReplyPart, ToolCall, UserPart};
 use crate::ollama::traits::{Think, Traits};
 use crate::provider::{Request, ToolChoice, ToolSchema};
@@ -112,7 +112,7 @@ impl<'a> ChatRequest<'a> {
     /// The request for the model that `settings` name and `traits` describe.
     pub(super) fn new(settings: &'a Settings, traits: Traits, request: &'a Request) -> Self {
         let sees_images = settings.sees_images && traits.sees_images;
-        let target = Target { rules: &OLLAMA, model: &settings.label, sees_images };
+        let target = HistoryTarget { rules: &OLLAMA, model: &settings.label, sees_images };
         let history = legal(&request.messages, request.stable, &target);
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });

@@ -10,14 +10,14 @@ use crate::error::ModelError;
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::Endpoint;
 use crate::openai::client::Client;
-use crate::provider::{Checked, Offered};
+use crate::provider::{ModelCheck, OfferedModel};
 
 /// What the server tells of the model `id`.
-pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, ModelError> {
+pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<ModelCheck, ModelError> {
     let client = Client::new(endpoint.clone());
-    let listing = match client.models::<Listing>().await {
+    let listing = match client.models::<ModelsResponse>().await {
         Ok(listing) => listing,
-        Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
+        Err(failure) if keeps_none(&failure) => return Ok(ModelCheck::default()),
         Err(failure) => return Err(failure.error),
     };
     if let Some(listed) = listing.find(id) {
@@ -25,20 +25,20 @@ pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<Checked, Mode
     }
     // Aliases are known without being in the list. A name with a slash in it would be another address.
     if id.contains(['/', '?', '#', '%', ' ']) {
-        return Ok(Checked { listed: Some(false), context_tokens: None });
+        return Ok(ModelCheck { listed: Some(false), context_tokens: None });
     }
-    match client.model::<Listed>(id).await {
+    match client.model::<ModelInfo>(id).await {
         Ok(listed) => Ok(listed.checked()),
         Err(failure) if matches!(failure.status, 400..=499) => {
-            Ok(Checked { listed: Some(false), context_tokens: None })
+            Ok(ModelCheck { listed: Some(false), context_tokens: None })
         }
         Err(failure) => Err(failure.error),
     }
 }
 
 /// The models that the server has; none: it keeps no list.
-pub(crate) async fn list(endpoint: &Endpoint) -> Result<Option<Vec<Offered>>, ModelError> {
-    match Client::new(endpoint.clone()).models::<Listing>().await {
+pub(crate) async fn list(endpoint: &Endpoint) -> Result<Option<Vec<OfferedModel>>, ModelError> {
+    match Client::new(endpoint.clone()).models::<ModelsResponse>().await {
         Ok(listing) => Ok(Some(listing.all())),
         Err(failure) if keeps_none(&failure) => Ok(None),
         Err(failure) => Err(failure.error),
@@ -52,13 +52,13 @@ fn keeps_none(failure: &Failure) -> bool {
 
 /// The body of `/models`.
 #[derive(Debug, Deserialize)]
-struct Listing {
-    data: Vec<Listed>,
+struct ModelsResponse {
+    data: Vec<ModelInfo>,
 }
 
 /// A model, as its server describes it.
 #[derive(Debug, Default, Deserialize)]
-struct Listed {
+struct ModelInfo {
     #[serde(default)]
     id: String,
     /// OpenRouter's and Moonshot's word.
@@ -78,29 +78,29 @@ struct Listed {
     loaded_context_length: Option<u64>,
 }
 
-impl Listing {
+impl ModelsResponse {
     /// The model with this id, if it is there.
-    fn find(self, id: &str) -> Option<Listed> {
+    fn find(self, id: &str) -> Option<ModelInfo> {
         self.data.into_iter().find(|model| model.id == id)
     }
 
     /// All of them.
-    fn all(self) -> Vec<Offered> {
+    fn all(self) -> Vec<OfferedModel> {
         let named = self.data.into_iter().filter(|model| !model.id.is_empty());
-        named.map(|model| Offered { context_tokens: model.checked().context_tokens, name: model.id }).collect()
+        named.map(|model| OfferedModel { context_tokens: model.checked().context_tokens, name: model.id }).collect()
     }
 }
 
-impl Listed {
+impl ModelInfo {
     /// What is told of it.
-    fn checked(&self) -> Checked {
+    fn checked(&self) -> ModelCheck {
         let context_tokens = self
             .loaded_context_length
             .or(self.context_length)
             .or(self.max_model_len)
             .or(self.context_window)
             .or(self.max_context_length);
-        Checked { listed: Some(true), context_tokens }
+        ModelCheck { listed: Some(true), context_tokens }
     }
 }
 
@@ -126,8 +126,12 @@ mod tests {
         ];
         for (model, context_tokens) in table {
             let body = format!(r#"{{"object":"list","data":[{{"id":"other"}},{model}]}}"#);
-            let listing: Listing = serde_json::from_str(&body).unwrap();
-            assert_eq!(listing.find("m").unwrap().checked(), Checked { listed: Some(true), context_tokens }, "{model}");
+            let listing: ModelsResponse = serde_json::from_str(&body).unwrap();
+            assert_eq!(
+                listing.find("m").unwrap().checked(),
+                ModelCheck { listed: Some(true), context_tokens },
+                "{model}"
+            );
         }
     }
 }

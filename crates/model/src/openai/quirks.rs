@@ -25,7 +25,7 @@ impl OutputLimit {
 
 /// How the wish for more or less thinking is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffortAs {
+pub enum EffortFormat {
     /// `reasoning_effort: "low"`.
     Word,
     /// OpenRouter's `reasoning: {"effort": "low"}`.
@@ -34,7 +34,7 @@ pub enum EffortAs {
 
 /// Which thinking is kept and given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReasoningBack {
+pub enum ReasoningReplay {
     /// None: it is dropped as it comes.
     Never,
     /// `reasoning_content`; a history is refused in which a reply has none (DeepSeek V4, where tools are on offer).
@@ -49,9 +49,9 @@ pub struct Quirks {
     /// How a reply's limit is called.
     pub output_limit: OutputLimit,
     /// How the wish for thinking is written.
-    pub effort: EffortAs,
+    pub effort: EffortFormat,
     /// Which thinking it wants back.
-    pub reasoning: ReasoningBack,
+    pub reasoning: ReasoningReplay,
     /// Whether it must be asked to report the usage; others do so anyway, and refuse to be asked.
     pub usage_option: bool,
     /// Whether calls carry an `extra_content` that it wants back (Gemini 3 refuses a reply whose first call has none).
@@ -64,8 +64,8 @@ pub struct Quirks {
 /// A server of which nothing is known: what most of them take.
 pub const PLAIN: Quirks = Quirks {
     output_limit: OutputLimit::MaxTokens,
-    effort: EffortAs::Word,
-    reasoning: ReasoningBack::Never,
+    effort: EffortFormat::Word,
+    reasoning: ReasoningReplay::Never,
     usage_option: true,
     signs_calls: false,
     speaks_after_results: false,

@@ -5,14 +5,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::classify::{self, Refusal};
+use crate::classify::{self, ErrorResponse};
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::message::{Completion, ReplyPart, StopReason, ToolCall, Usage};
 use crate::openai::chunk::{CallFragment, Choice, Chunk, WireUsage};
-use crate::openai::quirks::ReasoningBack;
+use crate::openai::quirks::ReasoningReplay;
 use crate::openai::sealed::{EXTRA_CONTENT, Thinking, seal};
-use crate::think::ThinkFilter;
+use crate::think_filter::ThinkFilter;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ impl ReplyFold for Reply {
 
 impl Reply {
     /// Nothing yet; `label` is the model's, for what it seals.
-    pub(super) fn new(label: &str, reasoning: ReasoningBack) -> Self {
+    pub(super) fn new(label: &str, reasoning: ReasoningReplay) -> Self {
         Self {
             label: label.to_owned(),
             think: ThinkFilter::default(),
@@ -225,7 +225,7 @@ fn counted(usage: &WireUsage) -> Usage {
 /// An error that the provider reports after it had begun to answer.
 fn in_stream(error: &Value) -> ModelError {
     let body = Value::Object(Map::from_iter([("error".to_owned(), error.clone())])).to_string();
-    classify::classify(&Refusal { body: &body, ..Refusal::default() })
+    classify::classify(&ErrorResponse { body: &body, ..ErrorResponse::default() })
 }
 
 fn empty(stop: StopReason) -> ModelError {

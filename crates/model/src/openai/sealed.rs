@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::message::{ReplyPart, Sealed};
 use crate::openai::chunk::Delta;
-use crate::openai::quirks::ReasoningBack;
+use crate::openai::quirks::ReasoningReplay;
 
 /// DeepSeek's and Moonshot's thinking: a text.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
@@ -19,26 +19,26 @@ pub(super) const EXTRA_CONTENT: &str = "extra_content";
 /// The thinking of a reply while it is written, as far as it will be wanted back.
 #[derive(Debug)]
 pub(super) struct Thinking {
-    wanted: ReasoningBack,
+    wanted: ReasoningReplay,
     content: String,
     details: Vec<Value>,
 }
 
 impl Thinking {
-    pub(super) fn new(wanted: ReasoningBack) -> Self {
+    pub(super) fn new(wanted: ReasoningReplay) -> Self {
         Self { wanted, content: String::new(), details: Vec::new() }
     }
 
     /// Takes an event's share; answers with how much is now held.
     pub(super) fn take(&mut self, delta: &mut Delta) -> usize {
         match self.wanted {
-            ReasoningBack::Never => 0,
-            ReasoningBack::Content => {
+            ReasoningReplay::Never => 0,
+            ReasoningReplay::Content => {
                 let Some(Value::String(more)) = delta.reasoning_content.take() else { return 0 };
                 self.content.push_str(&more);
                 more.len()
             }
-            ReasoningBack::Details => {
+            ReasoningReplay::Details => {
                 let Some(Value::Array(more)) = delta.reasoning_details.take() else { return 0 };
                 let bytes = more.iter().map(|detail| detail.to_string().len()).sum();
                 more.into_iter().for_each(|detail| self.detail(detail));
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    fn sealed(wanted: ReasoningBack, deltas: &[Value]) -> Option<(String, String)> {
+    fn sealed(wanted: ReasoningReplay, deltas: &[Value]) -> Option<(String, String)> {
         let mut thinking = Thinking::new(wanted);
         for delta in deltas {
             thinking.take(&mut serde_json::from_value(delta.clone()).unwrap());
@@ -128,10 +128,10 @@ mod tests {
             json!({"reasoning_content": "Hm, ", "reasoning": "Hm, ", "reasoning_details": null}),
             json!({"reasoning_content": "so."}),
         ];
-        assert_eq!(sealed(ReasoningBack::Never, &deltas), None);
-        let kept = sealed(ReasoningBack::Content, &deltas);
+        assert_eq!(sealed(ReasoningReplay::Never, &deltas), None);
+        let kept = sealed(ReasoningReplay::Content, &deltas);
         assert_eq!(kept, Some(("reasoning_content".to_owned(), "Hm, so.".to_owned())));
-        assert_eq!(sealed(ReasoningBack::Details, &deltas), None);
+        assert_eq!(sealed(ReasoningReplay::Details, &deltas), None);
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
             json!({"reasoning_details": [secret, secret]}),
             json!({"reasoning_details": [text("And.")]}),
         ];
-        let (kind, data) = sealed(ReasoningBack::Details, &deltas).unwrap();
+        let (kind, data) = sealed(ReasoningReplay::Details, &deltas).unwrap();
         assert_eq!(kind, "reasoning_details");
         let back: Value = serde_json::from_str(&data).unwrap();
         let first = json!({

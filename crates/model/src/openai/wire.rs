@@ -6,12 +6,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::learned::{Learned, THINKING_BESIDE_TOOLS};
-use crate::legal::{OPENAI, Target, legal, unseen};
+use crate::legal::{HistoryTarget, OPENAI, legal, unseen};
 use crate::message::{Image, Message, ReplyPart, Sealed, ToolCall, UserPart};
-use crate::openai::quirks::{EffortAs, Quirks, ReasoningBack};
+use crate::openai::quirks::{EffortFormat, Quirks, ReasoningReplay};
 use crate::openai::sealed::{EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, read};
 use crate::provider::{Request, ToolChoice, ToolSchema};
+use crate::refused_parameters::{RefusedParameters, THINKING_BESIDE_TOOLS};
 use crate::settings::{Effort, Tuning};
 
 #[cfg(test)]
@@ -54,18 +54,18 @@ struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<ReasoningWish>,
+    reasoning: Option<ReasoningOptions>,
 }
 
 /// The model that is asked, and what is known of it and its server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct TargetModel<'a> {
     pub(super) model: &'a str,
     pub(super) label: &'a str,
     pub(super) quirks: &'a Quirks,
     pub(super) tuning: Tuning,
     pub(super) sees_images: bool,
-    pub(super) learned: &'a Learned,
+    pub(super) learned: &'a RefusedParameters,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,7 +74,7 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Serialize)]
-struct ReasoningWish {
+struct ReasoningOptions {
     effort: &'static str,
 }
 
@@ -157,8 +157,8 @@ enum Kind {
 
 impl<'a> ChatRequest<'a> {
     /// The request, as the server takes it.
-    pub(super) fn new(request: &'a Request, asked: Asked<'a>) -> Self {
-        let target = Target { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
+    pub(super) fn new(request: &'a Request, asked: TargetModel<'a>) -> Self {
+        let target = HistoryTarget { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
         let history = legal(&request.messages, request.stable, &target).messages;
@@ -186,8 +186,8 @@ impl<'a> ChatRequest<'a> {
 }
 
 impl Options {
-    fn new(request: &Request, asked: &Asked<'_>) -> Self {
-        let Asked { quirks, learned, .. } = asked;
+    fn new(request: &Request, asked: &TargetModel<'_>) -> Self {
+        let TargetModel { quirks, learned, .. } = asked;
         let tuning = request.tuned(asked.tuning);
         let takes = |name: &str| !learned.refuses(name);
         let limit = learned.usable(&quirks.output_limit.names());
@@ -197,7 +197,7 @@ impl Options {
             Effort::Medium => "medium",
             Effort::High => "high",
         });
-        let as_word = quirks.effort == EffortAs::Word;
+        let as_word = quirks.effort == EffortFormat::Word;
         let must_not_think = !request.tools.is_empty() && learned.refuses(THINKING_BESIDE_TOOLS);
         let word = effort.filter(|_| as_word && takes("reasoning_effort"));
         Self {
@@ -208,7 +208,7 @@ impl Options {
             max_tokens: limit("max_tokens"),
             max_completion_tokens: limit("max_completion_tokens"),
             reasoning_effort: if must_not_think { Some(NO_EFFORT) } else { word },
-            reasoning: effort.filter(|_| !as_word && takes("reasoning")).map(|effort| ReasoningWish { effort }),
+            reasoning: effort.filter(|_| !as_word && takes("reasoning")).map(|effort| ReasoningOptions { effort }),
         }
     }
 }
@@ -295,17 +295,17 @@ impl Reply {
         if let Some(first) = reply.tool_calls.first_mut().filter(|_| quirks.signs_calls) {
             first.extra_content.get_or_insert_with(unsigned);
         }
-        if quirks.reasoning == ReasoningBack::Content && reply.reasoning_content.is_none() {
+        if quirks.reasoning == ReasoningReplay::Content && reply.reasoning_content.is_none() {
             reply.reasoning_content = Some(json!(NO_REASONING));
         }
         reply
     }
 
-    fn reasoning(&mut self, sealed: &Sealed, wanted: ReasoningBack) {
+    fn reasoning(&mut self, sealed: &Sealed, wanted: ReasoningReplay) {
         match wanted {
-            ReasoningBack::Never => {}
-            ReasoningBack::Content => self.reasoning_content = read(sealed, REASONING_CONTENT),
-            ReasoningBack::Details => self.reasoning_details = read(sealed, REASONING_DETAILS),
+            ReasoningReplay::Never => {}
+            ReasoningReplay::Content => self.reasoning_content = read(sealed, REASONING_CONTENT),
+            ReasoningReplay::Details => self.reasoning_details = read(sealed, REASONING_DETAILS),
         }
     }
 }

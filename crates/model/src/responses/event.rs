@@ -22,9 +22,9 @@ pub(super) enum Event {
     #[serde(rename = "response.output_item.done")]
     ItemDone { item: Item },
     #[serde(rename = "response.completed", alias = "response.incomplete")]
-    Ended { response: Ended },
+    Ended { response: CompletedResponse },
     #[serde(rename = "response.failed")]
-    Failed { response: Failed },
+    Failed { response: FailedResponse },
     /// What goes wrong later comes in the stream itself.
     #[serde(rename = "error")]
     Error,
@@ -36,7 +36,7 @@ pub(super) enum Event {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Item {
-    Message(Said),
+    Message(OutputMessage),
     FunctionCall(FunctionCall),
     Reasoning(Reasoning),
     #[serde(other)]
@@ -45,7 +45,7 @@ pub(super) enum Item {
 
 /// A message; its words come by themselves.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct OutputMessage {
     /// `commentary` or `final_answer`, from models that tell.
     #[serde(default, deserialize_with = "word")]
     pub(super) phase: Option<String>,
@@ -83,22 +83,22 @@ pub(super) struct Reasoning {
 
 /// How a reply ended.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct CompletedResponse {
     #[serde(default, deserialize_with = "or_empty")]
-    pub(super) incomplete_details: Incomplete,
+    pub(super) incomplete_details: IncompleteDetails,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) usage: WireUsage,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Incomplete {
+pub(super) struct IncompleteDetails {
     /// `max_output_tokens` or `content_filter`; none where all of it came.
     #[serde(default)]
     pub(super) reason: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Failed {
+pub(super) struct FailedResponse {
     #[serde(default)]
     pub(super) error: Option<Value>,
 }

@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::classify::{self, Refusal};
-use crate::draft::Draft;
+use crate::classify::{self, ErrorResponse};
 use crate::error::ModelError;
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::message::{Completion, StopReason, ToolCall, Usage};
-use crate::responses::event::{Ended, Event, FunctionCall, Item, Reasoning, Said, WireUsage};
+use crate::reply_draft::ReplyDraft;
+use crate::responses::event::{CompletedResponse, Event, FunctionCall, Item, OutputMessage, Reasoning, WireUsage};
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub(super) const NEXT_MESSAGE: &str = "\n\n";
 /// A reply while it is written.
 #[derive(Debug)]
 pub(super) struct Reply {
-    draft: Draft,
+    draft: ReplyDraft,
     usage: Usage,
     stop: Option<StopReason>,
     /// A message has said something, so that the next one begins anew.
@@ -70,7 +70,7 @@ impl Reply {
     /// Nothing yet; `label` is the model's, for what it seals.
     pub(super) fn new(label: &str) -> Self {
         let usage = Usage::default();
-        Self { draft: Draft::new(label), usage, stop: None, spoke: false, parted: false, phased: false }
+        Self { draft: ReplyDraft::new(label), usage, stop: None, spoke: false, parted: false, phased: false }
     }
 
     fn take_event(&mut self, event: Event, whole: &str) -> Result<String, ModelError> {
@@ -104,12 +104,14 @@ impl Reply {
             }
             Item::Reasoning(reasoning) => self.reasoning(&reasoning),
             // Some tell it only now.
-            Item::Message(Said { phase: Some(phase) }) if !self.phased => self.draft.seal_open_words(PHASE, phase),
+            Item::Message(OutputMessage { phase: Some(phase) }) if !self.phased => {
+                self.draft.seal_open_words(PHASE, phase)
+            }
             Item::Message(_) | Item::Other => Ok(()),
         }
     }
 
-    fn begin(&mut self, said: Said) -> Result<(), ModelError> {
+    fn begin(&mut self, said: OutputMessage) -> Result<(), ModelError> {
         self.parted = self.spoke;
         self.phased = said.phase.is_some();
         said.phase.map_or(Ok(()), |phase| self.draft.seal(PHASE, phase))
@@ -127,7 +129,7 @@ impl Reply {
         self.draft.seal(REASONING, data)
     }
 
-    fn end(&mut self, ended: &Ended) -> String {
+    fn end(&mut self, ended: &CompletedResponse) -> String {
         self.usage = counted(&ended.usage);
         self.stop = Some(match ended.incomplete_details.reason.as_deref() {
             None => StopReason::End,
@@ -164,5 +166,5 @@ fn error_of(event: &str) -> Value {
 /// An error that the provider reports after it had begun to answer.
 fn failed(error: Value) -> ModelError {
     let body = Value::Object(Map::from_iter([("error".to_owned(), error)])).to_string();
-    classify::classify(&Refusal { body: &body, ..Refusal::default() })
+    classify::classify(&ErrorResponse { body: &body, ..ErrorResponse::default() })
 }

@@ -6,9 +6,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::error::ErrorClass;
-use crate::learned::Forget;
 use crate::message::{Message, ReplyPart, Sealed};
 use crate::provider::{NoSink, ToolChoice};
+use crate::refused_parameters::NoParameterStore;
 use crate::responses::reply::REASONING;
 use crate::settings::{Deadlines, Tuning};
 use hob_core::domain::secret::Secret;
@@ -76,7 +76,7 @@ async fn asked(answers: &[String]) -> (Result<Completion, ModelError>, Vec<(Stri
         sees_images: true,
         context_tokens: None,
     };
-    let provider = Responses::new(settings, Arc::new(Forget)).unwrap();
+    let provider = Responses::new(settings, Arc::new(NoParameterStore)).unwrap();
     let server = async {
         let mut seen = Vec::new();
         for answer in answers {

@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::learned::Learned;
-use crate::legal::{OPENAI, Target, legal, unseen};
+use crate::legal::{HistoryTarget, OPENAI, legal, unseen};
 use crate::message::{Image, Message, ReplyPart, Sealed, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
+use crate::refused_parameters::RefusedParameters;
 use crate::responses::event::Reasoning;
 use crate::responses::reply::{NEXT_MESSAGE, PHASE, REASONING};
 use crate::settings::{Effort, Tuning};
@@ -37,20 +37,20 @@ pub(super) struct ResponsesRequest(CreateResponse);
 
 /// The model that is asked, and what is known of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct TargetModel<'a> {
     pub(super) model: &'a str,
     pub(super) label: &'a str,
     pub(super) tuning: Tuning,
     pub(super) sees_images: bool,
     /// Whether its reasoning goes back to it.
     pub(super) gives_reasoning: bool,
-    pub(super) learned: &'a Learned,
+    pub(super) learned: &'a RefusedParameters,
 }
 
 impl ResponsesRequest {
     /// The request, as the API takes it.
-    pub(super) fn new(request: &Request, asked: Asked<'_>) -> Self {
-        let target = Target { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
+    pub(super) fn new(request: &Request, asked: TargetModel<'_>) -> Self {
+        let target = HistoryTarget { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
         let history = legal(&request.messages, request.stable, &target).messages;
         let instructions = request.system.trim();
         let tools: Vec<_> = request.tools.iter().map(tool).collect();
@@ -90,7 +90,7 @@ impl ResponsesRequest {
 }
 
 /// What a model may refuse: each is left out once it does.
-fn options(request: &Request, asked: &Asked<'_>) -> CreateResponse {
+fn options(request: &Request, asked: &TargetModel<'_>) -> CreateResponse {
     let takes = |name: &str| !asked.learned.refuses(name);
     let tuning = request.tuned(asked.tuning);
     let effort = tuning.effort.map(|effort| match effort {

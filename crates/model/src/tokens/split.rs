@@ -109,13 +109,13 @@ impl Kind {
 }
 
 /// Unicode's letters and numbers; the standard library's are other sets.
-struct Classes {
+struct CharacterClasses {
     letters: Ranges,
     numbers: Ranges,
 }
 
-static CLASSES: LazyLock<Classes> =
-    LazyLock::new(|| Classes { letters: Ranges::of(r"\p{L}"), numbers: Ranges::of(r"\p{N}") });
+static CLASSES: LazyLock<CharacterClasses> =
+    LazyLock::new(|| CharacterClasses { letters: Ranges::of(r"\p{L}"), numbers: Ranges::of(r"\p{N}") });
 
 /// Ranges of characters, in order.
 struct Ranges(Vec<(char, char)>);

@@ -15,13 +15,16 @@ fn settings() -> Settings {
 }
 
 fn recording(content: &[u8]) -> Recording<'_> {
-    let kind = Kind::of("audio/ogg", false).unwrap();
+    let kind = RecordingKind::of("audio/ogg", false).unwrap();
     Recording { content, kind, seconds: None }
 }
 
 #[tokio::test]
 async fn c6_a_recording_is_sent_as_a_form() {
-    let form = <Form as AsyncTryFrom<Spoken>>::try_from(Spoken::new(&settings(), &recording(b"OggS"))).await.unwrap();
+    let form =
+        <Form as AsyncTryFrom<RecordingUpload>>::try_from(RecordingUpload::new(&settings(), &recording(b"OggS")))
+            .await
+            .unwrap();
     let boundary = form.boundary().to_owned();
     let body: Vec<Bytes> = form.into_stream().map(|piece| piece.unwrap()).collect().await;
     let body = String::from_utf8(body.concat()).unwrap().replace("\r\n", "\n").replace(&boundary, "BOUNDARY");
@@ -64,7 +67,7 @@ fn c6_what_it_is_decides_under_which_name_it_is_sent() {
         ("text/plain", true, None),
     ];
     for (mime, spoken, expected) in table {
-        assert_eq!(Kind::of(mime, spoken).map(|kind| kind.extension), expected, "{mime}");
+        assert_eq!(RecordingKind::of(mime, spoken).map(|kind| kind.extension), expected, "{mime}");
     }
 }
 
@@ -73,12 +76,12 @@ fn n10_a_recording_costs_by_its_length() {
     let transcriber = Transcriber::new(settings()).unwrap();
     let table = [(0, Some(60), 6_000_000, 600), (0, Some(90), 9_000_000, 900), (120_000, None, 6_000_000, 600)];
     for (bytes, seconds, nanos, tokens) in table {
-        assert_eq!(transcriber.estimate(bytes, seconds), Sum { usd: Money::from_nanos(nanos), tokens });
+        assert_eq!(transcriber.estimate(bytes, seconds), MoneyAndTokens { usd: Money::from_nanos(nanos), tokens });
     }
     let free = Transcriber::new(Settings { minute: None, ..settings() }).unwrap();
     assert_eq!(
         free.estimate(1, Some(60)),
-        Sum { usd: Money::ZERO, tokens: 600 },
+        MoneyAndTokens { usd: Money::ZERO, tokens: 600 },
         "what nobody knows the price of has tokens"
     );
 }

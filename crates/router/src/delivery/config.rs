@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::mail::LetterRules;
+use crate::mail::EmailPolicy;
 use crate::streaming::StreamSettings;
 use hob_core::domain::channel::Channel;
 use hob_core::domain::inbound::Conversation;
@@ -36,7 +36,7 @@ pub struct DeliveryConfig {
     /// Whether messages carry signs of what becomes of them.
     pub reactions: bool,
     /// Whom letters go to unasked, and how often.
-    pub letters: Arc<LetterRules>,
+    pub letters: Arc<EmailPolicy>,
 }
 
 /// The connected channels, and the tasks that speak with them.

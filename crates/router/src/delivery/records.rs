@@ -10,7 +10,7 @@ use hob_store::{Tx, runs};
 pub(super) async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
     let mut over = Vec::new();
     for run in runs {
-        let row = runs::look::lookup(tx, *run).await?;
+        let row = runs::queries::lookup(tx, *run).await?;
         let open = row.is_some_and(|row| matches!(row.state.as_str(), "queued" | "running" | "waiting"));
         over.extend((!open).then_some(*run));
     }

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use super::*;
 use crate::delivery::config::DeliveryLimits;
 use crate::streaming::StreamSettings;
-use hob_core::domain::channel::Sign;
+use hob_core::domain::channel::PresenceSignal;
 use hob_core::domain::health::Liveness;
-use hob_core::domain::outgoing::Draft;
+use hob_core::domain::outgoing::DraftMessage;
 
 /// What was asked of the platform besides messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Call {
-    Sign(Sign),
+pub(crate) enum PlatformCall {
+    Sign(PresenceSignal),
     /// A draft was posted, or changed; how far its words were.
     Draft {
         posts: bool,
@@ -28,16 +28,16 @@ struct Chat {
     serial: u64,
     /// What is shown, by the order in which it was posted.
     shown: BTreeMap<u64, (String, Option<String>)>,
-    calls: Vec<Call>,
+    calls: Vec<PlatformCall>,
     signs: VecDeque<Result<(), DeliveryError>>,
     drafts: VecDeque<Result<(), DeliveryError>>,
     /// Messages wait for it.
     held: Option<Arc<Notify>>,
 }
 
-pub(crate) struct Platform(Mutex<Chat>);
+pub(crate) struct FakePlatform(Mutex<Chat>);
 
-impl Platform {
+impl FakePlatform {
     fn chat(&self) -> MutexGuard<'_, Chat> {
         self.0.lock().unwrap()
     }
@@ -57,7 +57,7 @@ impl Chat {
 }
 
 #[async_trait]
-impl Channel for Platform {
+impl Channel for FakePlatform {
     fn address(&self) -> (ChannelKind, &str) {
         (ChannelKind::Telegram, "default")
     }
@@ -79,9 +79,9 @@ impl Channel for Platform {
         Ok(Receipt { external_id: Some(external_id) })
     }
 
-    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+    async fn draft(&self, draft: &DraftMessage) -> Result<Receipt, DeliveryError> {
         let mut chat = self.chat();
-        chat.calls.push(Call::Draft { posts: draft.external_id.is_none(), text: draft.text.clone() });
+        chat.calls.push(PlatformCall::Draft { posts: draft.external_id.is_none(), text: draft.text.clone() });
         if let Some(Err(error)) = chat.drafts.pop_front() {
             return Err(error);
         }
@@ -95,14 +95,14 @@ impl Channel for Platform {
 
     async fn retract(&self, _place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
         let mut chat = self.chat();
-        chat.calls.push(Call::Retract);
+        chat.calls.push(PlatformCall::Retract);
         chat.shown.remove(&external_id.parse::<u64>().unwrap());
         Ok(())
     }
 
-    async fn sign(&self, _place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+    async fn sign(&self, _place: &Destination, sign: PresenceSignal) -> Result<(), DeliveryError> {
         let mut chat = self.chat();
-        chat.calls.push(Call::Sign(sign));
+        chat.calls.push(PlatformCall::Sign(sign));
         chat.signs.pop_front().unwrap_or(Ok(()))
     }
 
@@ -112,19 +112,19 @@ impl Channel for Platform {
 }
 
 /// A platform, and the way to it.
-pub(crate) struct Desk {
+pub(crate) struct PlatformHarness {
     pub(crate) reach: Arc<ChannelRegistry>,
-    pub(crate) platform: Arc<Platform>,
+    pub(crate) platform: Arc<FakePlatform>,
 }
 
-impl Desk {
+impl PlatformHarness {
     pub(crate) fn new() -> Self {
         Self::with(true)
     }
 
     /// With or without signs under messages.
     pub(crate) fn with(reactions: bool) -> Self {
-        let platform = Arc::new(Platform(Mutex::default()));
+        let platform = Arc::new(FakePlatform(Mutex::default()));
         let channels: Vec<Arc<dyn Channel>> = vec![Arc::clone(&platform) as _];
         let limits = DeliveryLimits {
             attempts_max: 12,
@@ -138,7 +138,7 @@ impl Desk {
         Self { reach: Arc::new(reach), platform }
     }
 
-    pub(crate) fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<PlatformCall> {
         self.platform.chat().calls.clone()
     }
 

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::answering::{OpenQuestion, answer_in, asking, asking_elsewhere};
 use crate::command::{self, Command};
-use crate::intake::take::{Arriving, Take, Taken};
+use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
+use crate::open_questions::{OpenQuestion, answer_in, asking, asking_elsewhere};
 use crate::{mail, texts};
 use hob_agent::driver::encode_signal;
-use hob_agent::journal::{Folded, RunKey};
-use hob_agent::machine::asking::Answerer;
+use hob_agent::journal::{FoldedRun, RunKey};
+use hob_agent::machine::answer_rights::PermittedAnswerer;
 use hob_agent::machine::human::Decision;
 use hob_agent::machine::notebook::Notebook;
 use hob_agent::machine::question::{Answer, Question};
-use hob_agent::machine::state::{Active, Phase};
-use hob_agent::projection::buttons::Press;
+use hob_agent::machine::state::{ActiveState, Phase};
+use hob_agent::projection::buttons::QuestionPress;
 use hob_agent::projection::failure::FailurePress;
-use hob_agent::projection::owners::AskedThread;
+use hob_agent::projection::owner_questions::AskedThread;
 use hob_agent::signal::Signal;
 use hob_agent::write_off::{fold, load_or_park};
-use hob_core::domain::channel::Accepted;
+use hob_core::domain::channel::UpdateOutcome;
 use hob_core::domain::ids::{RunId, SessionId};
-use hob_core::domain::inbound::{Happening, Inbound};
+use hob_core::domain::inbound::{Inbound, InboundEvent};
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::render::clean::clean;
 use hob_store::agents::WaitingAgent;
@@ -30,26 +30,31 @@ use hob_store::arrival::Arrival;
 use hob_store::error::StoreError;
 use hob_store::{Tx, journal, runs, signals};
 
-impl Take {
+impl IntakeTransaction {
     /// What a waiting run asks: as it was seen before, if nothing has been recorded of it since.
-    pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
+    pub(super) async fn open_question(
+        &self,
+        tx: &mut Tx,
+        session: SessionId,
+        run: RunId,
+    ) -> Result<WaitState, StoreError> {
         open_question(tx, &RunKey { run, session }, self.seen(), self.now).await
     }
 
     pub(super) async fn answer(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         asking: &WaitingAgent,
         mut answer: Answer,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<IntakeOutcome, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, &answer.text, "answer").await? else {
-            return Ok(Taken::again(asking.session));
+            return Ok(IntakeOutcome::again(asking.session));
         };
         // What others say in a recording answers nothing.
         answer.text = self.with_files(tx, arriving, inbound, &answer.text).await?.text;
         signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
+        Ok(IntakeOutcome { lane: Some(asking.session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
     }
 
     /// What somebody's words answer; a file decides nothing.
@@ -63,13 +68,13 @@ impl Take {
     pub(super) async fn answered_by_letter(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         text: &str,
-    ) -> Result<Option<Taken>, StoreError> {
+    ) -> Result<Option<IntakeOutcome>, StoreError> {
         let thread = AskedThread::of(&self.inbound.conversation);
         let by = &arriving.principal;
         // Whoever else writes there was not asked.
-        let own = thread.filter(|_| Answerer::Owner.admits(by, (by.user, by.role)));
+        let own = thread.filter(|_| PermittedAnswerer::Owner.admits(by, (by.user, by.role)));
         let Some(thread) = own else {
             return Ok(None);
         };
@@ -78,7 +83,7 @@ impl Take {
             return Ok(None);
         };
         let AskedThread { run, question } = thread;
-        let press = Press { run: run.0, question, choice: 0 };
+        let press = QuestionPress { run: run.0, question, choice: 0 };
         let Some((_, asking, asked)) = self.asked_by(tx, arriving, press).await? else {
             // A word that would have decided it comes too late. Whatever else they write there is a message of its own.
             let labels: Vec<&str> = offered.iter().map(|choice| choice.label.as_str()).collect();
@@ -94,19 +99,24 @@ impl Take {
     }
 
     /// A button: it checks who presses, and which question it belongs to.
-    pub(super) async fn pressed(&self, tx: &mut Tx, mut arriving: Arriving, token: &str) -> Result<Taken, StoreError> {
+    pub(super) async fn pressed(
+        &self,
+        tx: &mut Tx,
+        mut arriving: IncomingMessage,
+        token: &str,
+    ) -> Result<IntakeOutcome, StoreError> {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
-        if let Some(press) = mail::Press::parse(token) {
-            let decided = mail::carry_out(tx, &arriving.principal, mail::Order::Decide(press), self.now).await?;
+        if let Some(press) = mail::MailButtonPress::parse(token) {
+            let decided = mail::carry_out(tx, &arriving.principal, mail::MailCommand::Decide(press), self.now).await?;
             let claimed = self.claim(tx, &arriving, token, "command").await?;
             let taken = self.tell(tx, &arriving, claimed, &decided.text).await?;
-            return Ok(Taken { released: decided.released, ..taken });
+            return Ok(IntakeOutcome { released: decided.released, ..taken });
         }
         if let Some(press) = FailurePress::parse(token) {
             return self.settle_failure(tx, &arriving, press.choice.label(), press).await;
         }
-        let open = match Press::parse(token) {
+        let open = match QuestionPress::parse(token) {
             Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,
         };
@@ -128,9 +138,9 @@ impl Take {
     async fn asked_by(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
-        press: Press,
-    ) -> Result<Option<(Press, WaitingAgent, OpenQuestion)>, StoreError> {
+        arriving: &IncomingMessage,
+        press: QuestionPress,
+    ) -> Result<Option<(QuestionPress, WaitingAgent, OpenQuestion)>, StoreError> {
         let here = arriving.session.id;
         let active = runs::find_active(tx, here).await?;
         let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
@@ -143,12 +153,12 @@ impl Take {
             return Ok(None);
         };
         Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
-            Asked::Question(asked)
-                if asked.number == press.question && (is_here || asked.answerer == Answerer::Owner) =>
+            WaitState::Question(asked)
+                if asked.number == press.question && (is_here || asked.answerer == PermittedAnswerer::Owner) =>
             {
                 Some((press, asking, asked))
             }
-            Asked::Question(_) | Asked::Agents(_) | Asked::Nothing | Asked::Gone => None,
+            WaitState::Question(_) | WaitState::Agents(_) | WaitState::Nothing | WaitState::Gone => None,
         })
     }
 }
@@ -156,18 +166,18 @@ impl Take {
 /// What a waiting run asked when it was looked at. To fold a long journal takes long; it is done before anybody holds the
 /// writer.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WaitingRunSnapshot {
     run: RunId,
     /// The number of the last event that was there.
     last: i64,
-    asked: Asked,
+    asked: WaitState,
     /// What it has noted.
     notebook: Notebook,
 }
 
 /// Looks at what the runs ask that a message may be an answer to.
 #[derive(Clone)]
-pub(super) struct LookAsked {
+pub(super) struct WaitingRunsQuery {
     /// The conversation whose runs may ask.
     session: Option<SessionId>,
     /// The run whose button was pressed, or in whose thread it is said.
@@ -176,8 +186,8 @@ pub(super) struct LookAsked {
     shows: bool,
 }
 
-impl LookAsked {
-    pub(super) async fn look(&self, tx: &mut Tx) -> Result<Vec<Seen>, StoreError> {
+impl WaitingRunsQuery {
+    pub(super) async fn look(&self, tx: &mut Tx) -> Result<Vec<WaitingRunSnapshot>, StoreError> {
         let mut runs: BTreeSet<RunId> = BTreeSet::new();
         if let Some(session) = self.session {
             let active = runs::find_active(tx, session).await?;
@@ -194,11 +204,11 @@ impl LookAsked {
     pub(super) fn before(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
         let session = arrival.session.as_ref().filter(|_| arrival.lane.may_ask()).map(|session| session.id);
         let pressed = match &inbound.happening {
-            Happening::Posted { .. } => AskedThread::of(&inbound.conversation).map(|thread| thread.run),
-            Happening::Pressed { token } => Press::parse(token).map(|press| RunId(press.run)),
-            Happening::Edited { .. } | Happening::Deleted => return None,
+            InboundEvent::Posted { .. } => AskedThread::of(&inbound.conversation).map(|thread| thread.run),
+            InboundEvent::Pressed { token } => QuestionPress::parse(token).map(|press| RunId(press.run)),
+            InboundEvent::Edited { .. } | InboundEvent::Deleted => return None,
         };
-        let shows = matches!(&inbound.happening, Happening::Posted { text }
+        let shows = matches!(&inbound.happening, InboundEvent::Posted { text }
             if command::parse(clean(text).trim()) == Some(Command::Journal));
         (session.is_some() || pressed.is_some()).then_some(Self { session, pressed, shows })
     }
@@ -210,11 +220,16 @@ impl LookAsked {
 }
 
 /// What these runs ask now. One that cannot be read is put aside by whoever goes by this.
-pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Seen>, StoreError> {
+pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<WaitingRunSnapshot>, StoreError> {
     let mut seen = Vec::new();
     for run in runs {
         if let Ok(folded) = fold(tx, run).await? {
-            seen.push(Seen { run, last: folded.replay.seq, asked: asked(&folded), notebook: notebook(&folded) });
+            seen.push(WaitingRunSnapshot {
+                run,
+                last: folded.replay.seq,
+                asked: asked(&folded),
+                notebook: notebook(&folded),
+            });
         }
     }
     Ok(seen)
@@ -225,18 +240,23 @@ pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Seen>
 pub(crate) async fn open_question(
     tx: &mut Tx,
     key: &RunKey,
-    seen: &[Seen],
+    seen: &[WaitingRunSnapshot],
     now: Timestamp,
-) -> Result<Asked, StoreError> {
+) -> Result<WaitState, StoreError> {
     if let Some(seen) = as_seen(tx, key.run, seen).await? {
         return Ok(seen.asked.clone());
     }
     let folded = load_or_park(tx, key, now).await?;
-    Ok(folded.map_or(Asked::Gone, |folded| asked(&folded)))
+    Ok(folded.map_or(WaitState::Gone, |folded| asked(&folded)))
 }
 
 /// What a run has noted: as it was seen before, likewise.
-pub(crate) async fn noted(tx: &mut Tx, key: &RunKey, seen: &[Seen], now: Timestamp) -> Result<Notebook, StoreError> {
+pub(crate) async fn noted(
+    tx: &mut Tx,
+    key: &RunKey,
+    seen: &[WaitingRunSnapshot],
+    now: Timestamp,
+) -> Result<Notebook, StoreError> {
     if let Some(seen) = as_seen(tx, key.run, seen).await? {
         return Ok(seen.notebook.clone());
     }
@@ -246,41 +266,45 @@ pub(crate) async fn noted(tx: &mut Tx, key: &RunKey, seen: &[Seen], now: Timesta
 
 /// Does a run that waits do so for nothing but its agents? As it was seen before, likewise; one whose record cannot be read does
 /// not, and stays where it is.
-pub(crate) async fn waits_for_agents(tx: &mut Tx, run: RunId, seen: &[Seen]) -> Result<bool, StoreError> {
+pub(crate) async fn waits_for_agents(tx: &mut Tx, run: RunId, seen: &[WaitingRunSnapshot]) -> Result<bool, StoreError> {
     let asked = match as_seen(tx, run, seen).await? {
         Some(seen) => seen.asked.clone(),
-        None => fold(tx, run).await?.map_or(Asked::Gone, |folded| asked(&folded)),
+        None => fold(tx, run).await?.map_or(WaitState::Gone, |folded| asked(&folded)),
     };
-    Ok(matches!(asked, Asked::Nothing | Asked::Agents(_)))
+    Ok(matches!(asked, WaitState::Nothing | WaitState::Agents(_)))
 }
 
 /// What was seen of a run, if nothing has been recorded of it since.
-async fn as_seen<'a>(tx: &mut Tx, run: RunId, seen: &'a [Seen]) -> Result<Option<&'a Seen>, StoreError> {
+async fn as_seen<'a>(
+    tx: &mut Tx,
+    run: RunId,
+    seen: &'a [WaitingRunSnapshot],
+) -> Result<Option<&'a WaitingRunSnapshot>, StoreError> {
     let Some(seen) = seen.iter().find(|seen| seen.run == run) else { return Ok(None) };
     Ok((journal::last(tx, run).await? == seen.last).then_some(seen))
 }
 
-fn notebook(folded: &Folded) -> Notebook {
+fn notebook(folded: &FoldedRun) -> Notebook {
     folded.replay.state.active().map(|run| run.notebook.clone()).unwrap_or_default()
 }
 
-fn asked(folded: &Folded) -> Asked {
+fn asked(folded: &FoldedRun) -> WaitState {
     match folded.replay.state.active() {
-        Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, questions, .. }) => {
-            Asked::Agents(*questions)
+        Some(ActiveState { phase: Phase::Waiting { question: Question::Agents, .. }, questions, .. }) => {
+            WaitState::Agents(*questions)
         }
-        Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
+        Some(run @ ActiveState { phase: Phase::Waiting { question, .. }, .. }) => WaitState::Question(OpenQuestion {
             number: run.questions,
-            answerer: Answerer::of(run, question),
+            answerer: PermittedAnswerer::of(run, question),
             question: question.clone(),
         }),
-        Some(_) | None => Asked::Nothing,
+        Some(_) | None => WaitState::Nothing,
     }
 }
 
 /// What a run that waits wants to know.
 #[derive(Debug, Clone)]
-pub(crate) enum Asked {
+pub(crate) enum WaitState {
     /// This.
     Question(OpenQuestion),
     /// Nothing: it waits for its agents, for so long; the number of that.
@@ -299,20 +323,20 @@ pub(super) fn at_work(run: &mut runs::ActiveRun) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_agent::driver::{Found, claim, take_over};
+    use hob_agent::driver::{ClaimOutcome, claim, take_over};
     use hob_agent::journal::{append_step, open};
     use hob_agent::machine::event::Event;
     use hob_agent::machine::state::State;
     use hob_agent::machine::step;
     use hob_agent::machine::testkit::{Script, accepted, asks, begun, wants};
     use hob_store::runs::Lease;
-    use hob_store::{Pace, Store};
+    use hob_store::{SchedulingMode, Store};
 
     /// A run in a private chat that has asked its person something.
     async fn waiting() -> (tempfile::TempDir, Store, Tx) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hob.db");
-        let store = Store::open(&path, Pace::Threaded).await.unwrap();
+        let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
         let mut tx = Store::raw(&path).await.unwrap();
         let key = accepted().destination.conversation.session_key().0;
         for row in [
@@ -353,13 +377,13 @@ mod tests {
         let key = RunKey { run: RunId(1), session: SessionId(1) };
         let mine = lease.clone();
         let found = store.write(async move |tx| claim(tx, session, &mine).await).await.unwrap();
-        assert!(matches!(found, Found::Begun(found) if found == key), "nobody has looked at it yet");
+        assert!(matches!(found, ClaimOutcome::Begun(found) if found == key), "nobody has looked at it yet");
         assert_eq!(parked(&mut tx).await, 0);
-        assert!(matches!(take_over(&store, session, lease).await.unwrap(), Found::Parked));
+        assert!(matches!(take_over(&store, session, lease).await.unwrap(), ClaimOutcome::Parked));
         assert_eq!(parked(&mut tx).await, 1);
     }
 
-    async fn asked_now(tx: &mut Tx, seen: &[Seen]) -> Asked {
+    async fn asked_now(tx: &mut Tx, seen: &[WaitingRunSnapshot]) -> WaitState {
         let key = RunKey { run: RunId(1), session: SessionId(1) };
         open_question(tx, &key, seen, Timestamp::UNIX_EPOCH).await.unwrap()
     }
@@ -368,17 +392,19 @@ mod tests {
     async fn b15_a_journal_is_folded_before_the_writer_is_held_and_looked_at_again_only_if_it_moved() {
         let (_dir, store, mut tx) = waiting().await;
         let seen = store
-            .read(async |tx| LookAsked { session: Some(SessionId(1)), pressed: None, shows: true }.look(tx).await)
+            .read(async |tx| {
+                WaitingRunsQuery { session: Some(SessionId(1)), pressed: None, shows: true }.look(tx).await
+            })
             .await
             .unwrap();
         assert_eq!(seen.len(), 1);
         // Whoever folded it again would not be able to.
         let spoil = "UPDATE run_events SET body = 'no json' WHERE seq = 1";
         sqlx::query(spoil).execute(&mut tx).await.unwrap();
-        assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Question(asked) if asked.number == 1));
+        assert!(matches!(asked_now(&mut tx, &seen).await, WaitState::Question(asked) if asked.number == 1));
         let (key, now) = (RunKey { run: RunId(1), session: SessionId(1) }, Timestamp::UNIX_EPOCH);
         assert!(noted(&mut tx, &key, &seen, now).await.unwrap().is_empty());
-        let at_agents = Seen { asked: Asked::Nothing, notebook: Notebook::default(), ..seen[0] };
+        let at_agents = WaitingRunSnapshot { asked: WaitState::Nothing, notebook: Notebook::default(), ..seen[0] };
         assert!(waits_for_agents(&mut tx, RunId(1), &[at_agents]).await.unwrap());
         assert!(!waits_for_agents(&mut tx, RunId(1), &[]).await.unwrap());
         assert_eq!(parked(&mut tx).await, 0, "nobody has looked at it again");
@@ -386,7 +412,7 @@ mod tests {
         let more = step(&mut script.state, Event::SoftLimit);
         let last = journal::last(&mut tx, RunId(1)).await.unwrap();
         append_step(&mut tx, RunId(1), last, &more, at).await.unwrap();
-        assert!(matches!(asked_now(&mut tx, &seen).await, Asked::Gone), "it has moved, and is looked at again");
-        assert!(matches!(asked_now(&mut tx, &[]).await, Asked::Gone));
+        assert!(matches!(asked_now(&mut tx, &seen).await, WaitState::Gone), "it has moved, and is looked at again");
+        assert!(matches!(asked_now(&mut tx, &[]).await, WaitState::Gone));
     }
 }

@@ -1,22 +1,22 @@
 //! What somebody says or presses to decide about a run that failed.
 
-use crate::failures::{self, Decider, Settled};
-use crate::intake::take::{Arriving, Take, Taken};
-use crate::{respond, texts};
+use crate::failures::{self, DecisionContext, SettleOutcome};
+use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
+use crate::{command_handlers, texts};
 use hob_agent::projection::failure::{AfterFailure, FailurePress};
 use hob_core::domain::capabilities::{Capabilities, Feature};
-use hob_core::domain::channel::Accepted;
+use hob_core::domain::channel::UpdateOutcome;
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
-impl Take {
+impl IntakeTransaction {
     /// Words that decide about the failure that this conversation ended with; none: they are a message of their own.
     pub(super) async fn settles_failure(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         text: &str,
-    ) -> Result<Option<Taken>, StoreError> {
+    ) -> Result<Option<IntakeOutcome>, StoreError> {
         let choice = AfterFailure::named(text).filter(|_| self.files.is_empty() && arriving.lane.is_free());
         let Some(choice) = choice else { return Ok(None) };
         let Some(run) = failures::open(tx, arriving.session.id).await? else { return Ok(None) };
@@ -27,28 +27,28 @@ impl Take {
     pub(super) async fn settle_failure(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         text: &str,
         press: FailurePress,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<IntakeOutcome, StoreError> {
         let session = arriving.session.id;
         let Some(inbound) = self.claim(tx, arriving, text, "command").await? else {
-            return Ok(Taken::again(session));
+            return Ok(IntakeOutcome::again(session));
         };
-        let decider = Decider { by: &arriving.principal, access: &self.desk.access, now: self.now };
-        let reply = respond::Reply::to(session, &arriving.destination, inbound);
-        let taken = Taken { said: Some(session), ..Taken::quietly(Accepted::Committed) };
+        let decider = DecisionContext { by: &arriving.principal, access: &self.desk.access, now: self.now };
+        let reply = command_handlers::DirectReply::to(session, &arriving.destination, inbound);
+        let taken = IntakeOutcome { said: Some(session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) };
         match failures::settle(tx, &decider, press).await? {
-            Settled::Refused(why) => {
-                respond::say(tx, &reply, why, self.now).await?;
+            SettleOutcome::Refused(why) => {
+                command_handlers::say(tx, &reply, why, self.now).await?;
                 Ok(taken)
             }
-            Settled::Done(concerned) => {
+            SettleOutcome::Done(concerned) => {
                 let shows = Capabilities::of(self.inbound.conversation.channel).can(Feature::Edits);
                 if press.choice == AfterFailure::LetBe && !shows {
-                    respond::say(tx, &reply, texts::LEFT_BE, self.now).await?;
+                    command_handlers::say(tx, &reply, texts::LEFT_BE, self.now).await?;
                 }
-                Ok(Taken { lane: Some(concerned), elsewhere: Some(concerned), ..taken })
+                Ok(IntakeOutcome { lane: Some(concerned), elsewhere: Some(concerned), ..taken })
             }
         }
     }

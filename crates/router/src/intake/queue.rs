@@ -1,36 +1,41 @@
 //! The message becomes a run of its own at the end of the lane, or a word to the run that is at work.
 
-use crate::answering::is_asking;
-use crate::attachments::{self, Told};
-use crate::command::{Command, Mode};
-use crate::intake::around::Near;
-use crate::intake::take::{Arriving, Take, Taken};
-use crate::{pause, pause_texts, respond, texts};
-use hob_agent::driver::{Opened, encode_signal};
+use crate::attachments::{self, MessageContent};
+use crate::command::{Command, IntakeMode};
+use crate::intake::message_context::SurroundingContext;
+use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
+use crate::open_questions::is_asking;
+use crate::{command_handlers, pause, pause_texts, texts};
+use hob_agent::driver::{OpenedRun, encode_signal};
 use hob_agent::journal::{self, RunKey};
-use hob_agent::machine::accepted::{Accepted as AcceptedEvent, Order};
+use hob_agent::machine::accepted_input::{AcceptedInput as AcceptedEvent, RunKind};
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::signal::Signal;
-use hob_core::domain::channel::Accepted;
+use hob_core::domain::channel::UpdateOutcome;
 use hob_core::domain::ids::{InboundId, RunId};
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;
 use hob_store::{Tx, inbound, runs, signals};
 
-impl Take {
+impl IntakeTransaction {
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
-    pub(super) async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
+    pub(super) async fn compact(
+        &self,
+        tx: &mut Tx,
+        arriving: &IncomingMessage,
+        text: &str,
+    ) -> Result<IntakeOutcome, StoreError> {
         let active = arriving.active(tx).await?;
         let by = arriving.principal.user;
         match active {
             Some(run) if run.user == by => {
                 let taken = self.command(tx, arriving, text, Command::Compact).await?;
-                if matches!(taken.accepted, Accepted::Committed) {
+                if matches!(taken.accepted, UpdateOutcome::Committed) {
                     signals::add(tx, run.id, &encode_signal(&Signal::Compact { by })?, self.now).await?;
                 }
                 Ok(taken)
             }
-            active => self.enqueue(tx, arriving, (text, Order::Compact), active.as_ref()).await,
+            active => self.enqueue(tx, arriving, (text, RunKind::Compact), active.as_ref()).await,
         }
     }
 
@@ -38,10 +43,10 @@ impl Take {
     pub(super) async fn enqueue(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
-        (text, order): (&str, Order),
+        arriving: &IncomingMessage,
+        (text, order): (&str, RunKind),
         active: Option<&runs::ActiveRun>,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<IntakeOutcome, StoreError> {
         let session = &arriving.session;
         let waiting = arriving.lane.queued;
         if waiting >= self.limits.queue_len_max {
@@ -49,22 +54,22 @@ impl Take {
             return self.refuse(tx, arriving, text, told).await;
         }
         let Some(inbound) = self.claim(tx, arriving, text, "run").await? else {
-            return Ok(Taken::again(session.id));
+            return Ok(IntakeOutcome::again(session.id));
         };
         let told = self.with_files(tx, arriving, inbound, text).await?;
         let user = arriving.principal.user;
         let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
-        let near = if order == Order::Answer { self.near(tx, session).await? } else { Near::default() };
+        let near = if order == RunKind::Answer { self.near(tx, session).await? } else { SurroundingContext::default() };
         let mode = match order {
             // What joins a run joins it as bare words of its own person.
-            Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
+            RunKind::Answer | RunKind::Heartbeat | RunKind::Scheduled | RunKind::Event => {
                 self.mode_for(session, arriving, active).without_joining(!near.is_bare())
             }
             // It is for whoever wrote it, and stands in nobody's way.
-            Order::Compact => Mode::Queue,
+            RunKind::Compact => IntakeMode::Queue,
         };
-        let joins = mode == Mode::Steer && active.is_some() && standstill.is_none();
-        let tells = order == Order::Answer && !joins && arriving.lane.has_overheard;
+        let joins = mode == IntakeMode::Steer && active.is_some() && standstill.is_none();
+        let tells = order == RunKind::Answer && !joins && arriving.lane.has_overheard;
         let near = if tells { near.with_overheard(tx, session.id, self.now).await? } else { near };
         let (around, mut taint) = near.split();
         taint.join(&told.taint);
@@ -80,25 +85,28 @@ impl Take {
             around,
         };
         let (run, opened) = self.open(tx, arriving, accepted).await?;
-        let mut taken = Taken { lane: Some(session.id), opened, ..Taken::quietly(Accepted::Committed) };
+        let mut taken =
+            IntakeOutcome { lane: Some(session.id), opened, ..IntakeOutcome::quietly(UpdateOutcome::Committed) };
         let told = if let Some(standstill) = standstill {
             // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
             Some(pause_texts::waits(&standstill, waiting + 1))
         } else if active.is_some() || waiting > 0 {
             match (mode, active) {
-                (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
-                (Mode::Interrupt, Some(active)) => {
+                (IntakeMode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
+                (IntakeMode::Interrupt, Some(active)) => {
                     let reason = CancelReason::Interrupted { by: user };
                     let signal = encode_signal(&Signal::Cancel { reason })?;
                     signals::add(tx, active.id, &signal, self.now).await?;
                 }
-                (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
+                (IntakeMode::Queue, _) | (IntakeMode::Steer | IntakeMode::Interrupt, None) => {}
             }
             // Without a running one, the first of those who wait is about to be served.
             let place = if active.is_some() { waiting + 1 } else { waiting };
             Some(match active {
                 Some(run)
-                    if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user, run.role) =>
+                    if mode == IntakeMode::Queue
+                        && is_asking(run)
+                        && arriving.principal.may_act_for(run.user, run.role) =>
                 {
                     texts::behind_a_question(place)
                 }
@@ -109,8 +117,8 @@ impl Take {
         };
         // Whoever has not spoken to Hob is not told that it waits its turn.
         if let Some(told) = told.filter(|_| !self.is_unaddressed()) {
-            let reply = respond::Reply::to(session.id, &arriving.destination, inbound);
-            respond::say(tx, &reply, &told, self.now).await?;
+            let reply = command_handlers::DirectReply::to(session.id, &arriving.destination, inbound);
+            command_handlers::say(tx, &reply, &told, self.now).await?;
             taken.said = Some(session.id);
             taken.queued = Some((run, arriving.destination.clone()));
         }
@@ -122,10 +130,10 @@ impl Take {
     async fn open(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         accepted: AcceptedEvent,
-    ) -> Result<(RunId, Option<Opened>), StoreError> {
-        let Arriving { session, begins, .. } = arriving;
+    ) -> Result<(RunId, Option<OpenedRun>), StoreError> {
+        let IncomingMessage { session, begins, .. } = arriving;
         let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
         let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.is(&accepted, (session, begins)));
         if let Some((foreseen, lease)) = foreseen.zip(lease) {
@@ -133,7 +141,7 @@ impl Take {
             return Ok((opened.key.run, Some(opened)));
         }
         let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
-        let opened = lease.map(|_| Opened {
+        let opened = lease.map(|_| OpenedRun {
             key: RunKey { run, session: session.id },
             session: session.clone(),
             with: begins.clone(),
@@ -145,35 +153,35 @@ impl Take {
     }
 
     /// Only who may act for the running one's sender may steer or interrupt it; others wait their turn (row N4).
-    fn mode_for(&self, session: &Session, arriving: &Arriving, active: Option<&runs::ActiveRun>) -> Mode {
-        let chosen = session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.limits.mode);
+    fn mode_for(&self, session: &Session, arriving: &IncomingMessage, active: Option<&runs::ActiveRun>) -> IntakeMode {
+        let chosen = session.queue_mode.as_deref().and_then(IntakeMode::parse).unwrap_or(self.limits.mode);
         let Some(active) = active else {
-            return Mode::Queue;
+            return IntakeMode::Queue;
         };
         let allowed = match chosen {
-            Mode::Queue => true,
+            IntakeMode::Queue => true,
             // Joining lends the running one's authority to the message: only the same person may.
-            Mode::Steer => arriving.principal.user == active.user && active.state == "running",
+            IntakeMode::Steer => arriving.principal.user == active.user && active.state == "running",
             // Nor does what was not said to Hob end anything.
-            Mode::Interrupt => !self.is_unaddressed() && arriving.principal.may_act_for(active.user, active.role),
+            IntakeMode::Interrupt => !self.is_unaddressed() && arriving.principal.may_act_for(active.user, active.role),
         };
-        if allowed { chosen } else { Mode::Queue }
+        if allowed { chosen } else { IntakeMode::Queue }
     }
 
     /// The words of a message with its files, which are recorded with it.
     pub(super) async fn with_files(
         &self,
         tx: &mut Tx,
-        arriving: &Arriving,
+        arriving: &IncomingMessage,
         inbound: InboundId,
         text: &str,
-    ) -> Result<Told, StoreError> {
+    ) -> Result<MessageContent, StoreError> {
         if self.files.is_empty() {
-            return Ok(Told::of(text));
+            return Ok(MessageContent::of(text));
         }
         let (session, principal) = (arriving.session.id, &arriving.principal);
         let private = self.inbound.conversation.is_private();
-        let message = attachments::Message { inbound, session, principal, private };
+        let message = attachments::MessageOrigin { inbound, session, principal, private };
         let told = attachments::record(tx, &message, text, &self.files, self.now).await?;
         inbound::set_text(tx, inbound, &told.whole()).await?;
         Ok(told)

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::lanes::places::{Place, Places};
-use hob_agent::driver::Opened;
+use crate::lanes::slots::{RunSlot, RunSlots};
+use hob_agent::driver::OpenedRun;
 use hob_core::domain::ids::{RunId, SessionId};
 
 /// All workers, and the places for runs.
 pub(super) struct Workers {
-    pub(super) places: Places,
+    pub(super) places: RunSlots,
     all: Mutex<BTreeMap<SessionId, Worker>>,
 }
 
@@ -28,17 +28,17 @@ struct Worker {
     /// What it drives.
     drives: Option<RunId>,
     /// A run that this process claimed when it was taken in, and its place. Whoever loses it finds it in the database.
-    opened: Option<(Opened, Place)>,
+    opened: Option<(OpenedRun, RunSlot)>,
 }
 
 impl Workers {
     /// None yet, and so many places.
     pub(super) fn new(places: usize) -> Self {
-        Self { places: Places::new(places), all: Mutex::new(BTreeMap::new()) }
+        Self { places: RunSlots::new(places), all: Mutex::new(BTreeMap::new()) }
     }
 
     /// Wakes a lane, perhaps with the run that is next there; whether it has a new worker for that, if it `may_begin`.
-    pub(super) fn call(&self, session: SessionId, opened: Option<(Opened, Place)>, may_begin: bool) -> bool {
+    pub(super) fn call(&self, session: SessionId, opened: Option<(OpenedRun, RunSlot)>, may_begin: bool) -> bool {
         let mut all = self.all();
         if let Some(worker) = all.get_mut(&session) {
             worker.again = true;
@@ -79,7 +79,7 @@ impl Workers {
 
     /// Waits for a place for the lane's next run, or for that run with the place that it has: it may be handed over meanwhile, and
     /// then its place is perhaps the very one that is waited for.
-    pub(super) async fn place(&self, session: SessionId, signal: &Notify) -> (Option<Opened>, Option<Place>) {
+    pub(super) async fn place(&self, session: SessionId, signal: &Notify) -> (Option<OpenedRun>, Option<RunSlot>) {
         let mut taking = pin!(self.places.take());
         loop {
             let handed = self.all().get_mut(&session).and_then(|worker| worker.opened.take());
@@ -124,16 +124,16 @@ mod tests {
     use futures::FutureExt as _;
     use hob_agent::journal::RunKey;
     use hob_agent::machine::testkit::accepted;
-    use hob_store::beginnings::Beginning;
+    use hob_store::run_context::StoredRunContext;
     use hob_store::sessions::Session;
     use jiff::Timestamp;
 
     const LANE: SessionId = SessionId(1);
 
-    fn opened() -> Opened {
+    fn opened() -> OpenedRun {
         let key = RunKey { run: RunId(7), session: LANE };
-        let (session, with) = (session(), Beginning::default());
-        Opened { key, session, with, accepted: Box::new(accepted()), at: Timestamp::UNIX_EPOCH, begun: None }
+        let (session, with) = (session(), StoredRunContext::default());
+        OpenedRun { key, session, with, accepted: Box::new(accepted()), at: Timestamp::UNIX_EPOCH, begun: None }
     }
 
     fn session() -> Session {

@@ -2,27 +2,27 @@
 //!
 //! Never: a look at what is not the caller's; `policy::memory` says what is.
 
-mod desk;
+mod editing;
 mod forgetting;
-mod look;
+mod prefetch;
 mod texts;
 mod why;
 
-pub(super) use desk::take_out;
+pub(super) use editing::take_out;
 pub(super) use forgetting::{forget, pin};
-pub(super) use look::{Looked, is_asked_for, look};
+pub(super) use prefetch::{PrefetchedMemories, is_asked_for, look};
 pub(super) use why::why;
 
-use crate::memory::texts::{Entry, Overview};
-use crate::respond::{Caller, Desk};
+use crate::command_handlers::{Caller, CommandContext};
+use crate::memory::texts::{ListEntry, MemoryOverview};
 use hob_core::domain::ids::{FactId, MemoryId};
 use hob_core::domain::memory::Scope;
-use hob_core::policy::memory::{Place, may_change, shown};
+use hob_core::policy::memory::{SpeakingPlace, may_change, shown};
 use hob_memory::facts;
-use hob_memory::item::Item;
+use hob_memory::item::MemoryItem;
 use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::remembered::{self, KnownRow, MemoryRow};
+use hob_store::memory_views::{self, FactWithSource, MemoryRow};
 
 /// The most entries of one kind in an answer.
 const ENTRIES_MAX: usize = 10;
@@ -30,16 +30,16 @@ const ENTRIES_MAX: usize = 10;
 const LOOKED_AT_MAX: i64 = 500;
 
 /// What somebody sees, and how it is told to them.
-pub(super) struct View<'a> {
-    desk: &'a Desk,
+pub(super) struct MemoryView<'a> {
+    desk: &'a CommandContext,
     caller: &'a Caller<'a>,
-    place: Place,
+    place: SpeakingPlace,
     scopes: Vec<Scope>,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn of(desk: &'a Desk, caller: &'a Caller<'a>) -> Self {
-        let place = Place::of(caller.session.id, caller.place);
+impl<'a> MemoryView<'a> {
+    pub(super) fn of(desk: &'a CommandContext, caller: &'a Caller<'a>) -> Self {
+        let place = SpeakingPlace::of(caller.session.id, caller.place);
         Self { desk, caller, place, scopes: shown(caller.principal, place) }
     }
 
@@ -49,12 +49,12 @@ impl<'a> View<'a> {
 
     /// A memory, if it is there and may be seen.
     async fn memory(&self, tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, StoreError> {
-        Ok(remembered::memory(tx, id).await?.filter(|row| self.sees(row.scope)))
+        Ok(memory_views::memory(tx, id).await?.filter(|row| self.sees(row.scope)))
     }
 
     /// A fact, if it is there and may be seen.
-    pub(super) async fn fact(&self, tx: &mut Tx, id: FactId) -> Result<Option<KnownRow>, StoreError> {
-        let Some(mut row) = remembered::fact(tx, id).await?.filter(|row| self.sees(row.scope)) else {
+    pub(super) async fn fact(&self, tx: &mut Tx, id: FactId) -> Result<Option<FactWithSource>, StoreError> {
+        let Some(mut row) = memory_views::fact(tx, id).await?.filter(|row| self.sees(row.scope)) else {
             return Ok(None);
         };
         // What all know may rest on what one of them said in private: its name tells others nothing.
@@ -67,13 +67,13 @@ impl<'a> View<'a> {
     }
 
     /// An item, if it is there and may be seen; and whether the caller may change it.
-    async fn item(&self, tx: &mut Tx, item: Item) -> Result<Option<(Entry, bool)>, StoreError> {
+    async fn item(&self, tx: &mut Tx, item: MemoryItem) -> Result<Option<(ListEntry, bool)>, StoreError> {
         let found = match item {
-            Item::Memory(id) => {
+            MemoryItem::Memory(id) => {
                 let row = self.memory(tx, id).await?;
                 row.map(|row| (self.said(&row), row.scope, row.user))
             }
-            Item::Fact(id) => {
+            MemoryItem::Fact(id) => {
                 let row = self.fact(tx, id).await?;
                 row.map(|row| (self.known(&row), row.scope, row.user))
             }
@@ -81,7 +81,11 @@ impl<'a> View<'a> {
         Ok(found.map(|(entry, scope, by)| (entry, may_change(self.caller.principal, self.place, scope, by))))
     }
 
-    async fn entries(&self, tx: &mut Tx, items: impl IntoIterator<Item = Item>) -> Result<Vec<Entry>, StoreError> {
+    async fn entries(
+        &self,
+        tx: &mut Tx,
+        items: impl IntoIterator<Item = MemoryItem>,
+    ) -> Result<Vec<ListEntry>, StoreError> {
         let mut entries = Vec::new();
         for item in items {
             entries.extend(self.item(tx, item).await?.map(|(entry, _)| entry));
@@ -90,14 +94,14 @@ impl<'a> View<'a> {
     }
 
     /// Facts that match.
-    async fn facts_like(&self, tx: &mut Tx, words: &str) -> Result<Vec<Item>, StoreError> {
+    async fn facts_like(&self, tx: &mut Tx, words: &str) -> Result<Vec<MemoryItem>, StoreError> {
         let found = facts::search(tx, &self.scopes, words, ENTRIES_MAX).await?;
-        Ok(found.into_iter().map(|row| Item::Fact(row.id)).collect())
+        Ok(found.into_iter().map(|row| MemoryItem::Fact(row.id)).collect())
     }
 }
 
 /// `/memory`.
-pub(super) async fn memory(tx: &mut Tx, view: &View<'_>, words: Option<&str>) -> Result<String, StoreError> {
+pub(super) async fn memory(tx: &mut Tx, view: &MemoryView<'_>, words: Option<&str>) -> Result<String, StoreError> {
     match words {
         None => overview(tx, view).await,
         Some(words) => {
@@ -108,32 +112,36 @@ pub(super) async fn memory(tx: &mut Tx, view: &View<'_>, words: Option<&str>) ->
 }
 
 /// What fits these words: things said, by production recall before this transaction, and facts.
-async fn found(tx: &mut Tx, view: &View<'_>, words: &str) -> Result<(Vec<Entry>, Vec<Entry>), StoreError> {
-    let said: Vec<Item> =
-        view.desk.looked.iter().flat_map(|looked| &looked.memories).copied().map(Item::Memory).collect();
+async fn found(
+    tx: &mut Tx,
+    view: &MemoryView<'_>,
+    words: &str,
+) -> Result<(Vec<ListEntry>, Vec<ListEntry>), StoreError> {
+    let said: Vec<MemoryItem> =
+        view.desk.looked.iter().flat_map(|looked| &looked.memories).copied().map(MemoryItem::Memory).collect();
     let known = view.facts_like(tx, words).await?;
     Ok((view.entries(tx, said).await?, view.entries(tx, known).await?))
 }
 
-async fn overview(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreError> {
+async fn overview(tx: &mut Tx, view: &MemoryView<'_>) -> Result<String, StoreError> {
     let (mut counts, mut newest, mut pinned) = (Vec::new(), Vec::new(), Vec::new());
     let limit = i64::try_from(ENTRIES_MAX).unwrap_or(i64::MAX);
     for scope in &view.scopes {
-        counts.push((*scope, remembered::counts(tx, *scope).await?));
-        newest.extend(remembered::newest(tx, *scope, false, limit / 2).await?);
-        pinned.extend(remembered::newest(tx, *scope, true, limit).await?);
+        counts.push((*scope, memory_views::counts(tx, *scope).await?));
+        newest.extend(memory_views::newest(tx, *scope, false, limit / 2).await?);
+        pinned.extend(memory_views::newest(tx, *scope, true, limit).await?);
     }
-    let newest = view.entries(tx, newest.into_iter().map(Item::Memory)).await?;
-    let pinned = view.entries(tx, pinned.into_iter().map(Item::Memory)).await?;
-    Ok(texts::overview(&Overview { counts, pinned, newest, how: view.how() }))
+    let newest = view.entries(tx, newest.into_iter().map(MemoryItem::Memory)).await?;
+    let pinned = view.entries(tx, pinned.into_iter().map(MemoryItem::Memory)).await?;
+    Ok(texts::overview(&MemoryOverview { counts, pinned, newest, how: view.how() }))
 }
 
 /// `/facts`.
-pub(super) async fn facts(tx: &mut Tx, view: &View<'_>, words: Option<&str>) -> Result<String, StoreError> {
+pub(super) async fn facts(tx: &mut Tx, view: &MemoryView<'_>, words: Option<&str>) -> Result<String, StoreError> {
     let Some(words) = words else {
         let mut known = Vec::new();
         for scope in &view.scopes {
-            for id in remembered::current(tx, *scope, LOOKED_AT_MAX).await? {
+            for id in memory_views::current(tx, *scope, LOOKED_AT_MAX).await? {
                 known.extend(view.fact(tx, id).await?);
             }
         }
@@ -145,10 +153,10 @@ pub(super) async fn facts(tx: &mut Tx, view: &View<'_>, words: Option<&str>) -> 
 }
 
 /// `/facts history`.
-pub(super) async fn history(tx: &mut Tx, view: &View<'_>, key: &str) -> Result<String, StoreError> {
+pub(super) async fn history(tx: &mut Tx, view: &MemoryView<'_>, key: &str) -> Result<String, StoreError> {
     let mut values = Vec::new();
     for scope in &view.scopes {
-        for id in remembered::history(tx, *scope, key, LOOKED_AT_MAX).await? {
+        for id in memory_views::history(tx, *scope, key, LOOKED_AT_MAX).await? {
             values.extend(view.fact(tx, id).await?);
         }
     }

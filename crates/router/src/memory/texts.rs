@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::memory::{ENTRIES_MAX, View};
+use crate::memory::{ENTRIES_MAX, MemoryView};
 use hob_core::domain::memory::{Leg, Scope};
-use hob_memory::forget::Forgotten;
-use hob_memory::item::Item;
-use hob_memory::nearby::Standing;
-use hob_memory::recall::Means;
+use hob_memory::embedding_service::EmbeddingStatus;
+use hob_memory::forget::ForgetOutcome;
+use hob_memory::item::MemoryItem;
+use hob_memory::recall::SearchMode;
 use hob_memory::why::{IMPORTANCE, PINNED};
-use hob_store::answers::Answer;
-use hob_store::remembered::{Counts, KnownRow, MemoryRow};
+use hob_store::answers::StoredAnswer;
+use hob_store::memory_views::{FactWithSource, MemoryCounts, MemoryRow};
 
 /// The first characters of what was said that are shown.
 const WORDS_MAX: usize = 120;
@@ -36,11 +36,11 @@ pub(super) const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says 
 
 /// A memory or a fact in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry(pub(super) String);
+pub(super) struct ListEntry(pub(super) String);
 
 /// Why a memory was recalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reason {
+pub(super) struct RecallReason {
     /// What brought it up.
     pub(super) leg: Leg,
     /// In thousandths.
@@ -49,7 +49,7 @@ pub(super) struct Reason {
     pub(super) strongest: Vec<(String, i64)>,
 }
 
-impl View<'_> {
+impl MemoryView<'_> {
     fn zone(&self) -> &TimeZone {
         &self.desk.house.budget_guard.zone
     }
@@ -61,9 +61,12 @@ impl View<'_> {
     /// How it was looked for, or would be.
     pub(super) fn how(&self) -> &'static str {
         match (self.desk.looked.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.standing()) {
-            (Some(Means::WordsAndMeaning), _) | (None, Standing::Ready { .. }) => BY_WORDS_AND_MEANING,
-            (_, Standing::Off) => BY_WORDS,
-            (_, Standing::Ready { .. } | Standing::Starting { .. } | Standing::Degraded { .. }) => BY_WORDS_FOR_NOW,
+            (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
+            (_, EmbeddingStatus::Off) => BY_WORDS,
+            (
+                _,
+                EmbeddingStatus::Ready { .. } | EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. },
+            ) => BY_WORDS_FOR_NOW,
         }
     }
 
@@ -72,7 +75,7 @@ impl View<'_> {
     }
 
     /// Something said: who, where, when.
-    pub(super) fn said(&self, row: &MemoryRow) -> Entry {
+    pub(super) fn said(&self, row: &MemoryRow) -> ListEntry {
         let by = self.speaker(row.user, &row.speaker);
         let place = match (&row.session, row.scope) {
             (None, _) => ", brought in from elsewhere".to_owned(),
@@ -82,16 +85,16 @@ impl View<'_> {
         };
         let pinned = if row.pinned { ", pinned" } else { "" };
         let (day, age) = (self.day(row.at), age(self.desk.now, row.at));
-        Entry(format!("m{} “{}” – {by}, {day} ({age}){place}{pinned}", row.id, cut(&row.text)))
+        ListEntry(format!("m{} “{}” – {by}, {day} ({age}){place}{pinned}", row.id, cut(&row.text)))
     }
 
     /// Something that Hob answered.
-    pub(super) fn answer(&self, row: &Answer) -> Entry {
-        Entry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.desk.now, row.at)))
+    pub(super) fn answer(&self, row: &StoredAnswer) -> ListEntry {
+        ListEntry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.desk.now, row.at)))
     }
 
     /// Something known: since when, by whom.
-    pub(super) fn known(&self, row: &KnownRow) -> Entry {
+    pub(super) fn known(&self, row: &FactWithSource) -> ListEntry {
         let by = self.speaker(row.user, &row.speaker);
         let rests = row.memory.map(|memory| format!(" in m{memory}")).unwrap_or_default();
         let how = match row.source.as_str() {
@@ -102,11 +105,16 @@ impl View<'_> {
         let pinned = if row.pinned { ", pinned" } else { "" };
         let disputed = if row.disputed { ", contradicted: please tell me which is true" } else { "" };
         let since = self.day(row.created_at);
-        Entry(format!("f{} {}: {} (since {since}, {how}{house}{pinned}{disputed})", row.id, row.key, cut(&row.value)))
+        ListEntry(format!(
+            "f{} {}: {} (since {since}, {how}{house}{pinned}{disputed})",
+            row.id,
+            row.key,
+            cut(&row.value)
+        ))
     }
 
     /// A value of a fact, and when it was held for true.
-    pub(super) fn once(&self, row: &KnownRow) -> String {
+    pub(super) fn once(&self, row: &FactWithSource) -> String {
         let until = row.superseded_at.map_or_else(|| "now".to_owned(), |until| self.day(until));
         let by = self.speaker(row.user, &row.speaker);
         format!("f{} {} – from {} until {until}, said by {by}", row.id, cut(&row.value), self.day(row.created_at))
@@ -151,31 +159,31 @@ fn counted(count: i64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-fn lines(entries: &[Entry]) -> impl Iterator<Item = String> {
+fn lines(entries: &[ListEntry]) -> impl Iterator<Item = String> {
     entries.iter().map(|entry| format!("- {}", entry.0))
 }
 
 /// What `/memory` shows.
-pub(super) struct Overview {
-    pub(super) counts: Vec<(Scope, Counts)>,
-    pub(super) pinned: Vec<Entry>,
-    pub(super) newest: Vec<Entry>,
+pub(super) struct MemoryOverview {
+    pub(super) counts: Vec<(Scope, MemoryCounts)>,
+    pub(super) pinned: Vec<ListEntry>,
+    pub(super) newest: Vec<ListEntry>,
     pub(super) how: &'static str,
 }
 
-fn amount(counts: Counts) -> String {
+fn amount(counts: MemoryCounts) -> String {
     let said = counted(counts.memories, "thing that was said", "things that were said");
     format!("{said}, {}, {}", counted(counts.facts, "fact", "facts"), counted(counts.people, "person", "people"))
 }
 
 /// `/memory`.
-pub(super) fn overview(overview: &Overview) -> String {
+pub(super) fn overview(overview: &MemoryOverview) -> String {
     let whose = |scope: &Scope| match scope {
         Scope::Person(_) => "Of you alone",
         Scope::Conversation(_) => "Of this conversation",
         Scope::House => "Of the house",
     };
-    let filled = overview.counts.iter().filter(|(_, counts)| *counts != Counts::default());
+    let filled = overview.counts.iter().filter(|(_, counts)| *counts != MemoryCounts::default());
     let counts = filled.map(|(scope, counts)| format!("{}: {}", whose(scope), amount(*counts)));
     let mut shown: Vec<String> = std::iter::once("What I remember".to_owned()).chain(counts).collect();
     if shown.len() == 1 {
@@ -200,7 +208,7 @@ pub(super) fn overview(overview: &Overview) -> String {
 }
 
 /// `/memory WORDS`.
-pub(super) fn found(words: &str, said: &[Entry], known: &[Entry], how: &str) -> String {
+pub(super) fn found(words: &str, said: &[ListEntry], known: &[ListEntry], how: &str) -> String {
     if said.is_empty() && known.is_empty() {
         return format!("I remember nothing that fits “{}”. I looked {how}.", cut(words));
     }
@@ -218,7 +226,7 @@ pub(super) fn found(words: &str, said: &[Entry], known: &[Entry], how: &str) -> 
 }
 
 /// `/facts`: each with its category, in order.
-pub(super) fn facts(known: &[(String, Entry)]) -> String {
+pub(super) fn facts(known: &[(String, ListEntry)]) -> String {
     if known.is_empty() {
         return "I know nothing for a fact yet. Tell me “remember that …”.".to_owned();
     }
@@ -238,7 +246,7 @@ pub(super) fn facts(known: &[(String, Entry)]) -> String {
 }
 
 /// `/facts WORDS`.
-pub(super) fn facts_like(words: &str, known: &[Entry]) -> String {
+pub(super) fn facts_like(words: &str, known: &[ListEntry]) -> String {
     if known.is_empty() {
         return format!("I know no fact that fits “{}”. /facts shows them all.", cut(words));
     }
@@ -259,7 +267,7 @@ pub(super) fn history(key: &str, values: &[String]) -> String {
 }
 
 /// `/forget WORDS`.
-pub(super) fn which_to_forget(words: &str, said: &[Entry], known: &[Entry]) -> String {
+pub(super) fn which_to_forget(words: &str, said: &[ListEntry], known: &[ListEntry]) -> String {
     if said.is_empty() && known.is_empty() {
         return format!("I remember nothing that fits “{}”, so there is nothing to forget.", cut(words));
     }
@@ -269,18 +277,18 @@ pub(super) fn which_to_forget(words: &str, said: &[Entry], known: &[Entry]) -> S
 }
 
 /// An item that is not there, or not the caller's to see.
-pub(super) fn no_such(item: Item) -> String {
+pub(super) fn no_such(item: MemoryItem) -> String {
     format!("There is no {item} here. /memory and /facts show what there is.")
 }
 
 /// An item that may be seen and not changed.
-pub(super) fn told_by_another(item: Item) -> String {
+pub(super) fn told_by_another(item: MemoryItem) -> String {
     format!("{item} was told by somebody else: they, an admin or an owner can do that.")
 }
 
 /// `/forget` with a name. The words that are gone are not repeated.
-pub(super) fn forgotten(item: Item, forgotten: &Forgotten, rests_on: Option<Item>) -> String {
-    let others = forgotten.facts.iter().map(|fact| Item::Fact(*fact)).filter(|fact| *fact != item);
+pub(super) fn forgotten(item: MemoryItem, forgotten: &ForgetOutcome, rests_on: Option<MemoryItem>) -> String {
+    let others = forgotten.facts.iter().map(|fact| MemoryItem::Fact(*fact)).filter(|fact| *fact != item);
     let others: Vec<String> = others.map(|fact| fact.to_string()).collect();
     let listed = match others.len() {
         0..=ENTRIES_MAX => others.join(", "),
@@ -288,8 +296,8 @@ pub(super) fn forgotten(item: Item, forgotten: &Forgotten, rests_on: Option<Item
     };
     let along = match (item, others.is_empty()) {
         (_, true) => None,
-        (Item::Memory(_), false) => Some(format!("With it the facts that rested on it: {listed}.")),
-        (Item::Fact(_), false) => Some(format!("With it what it was before: {listed}.")),
+        (MemoryItem::Memory(_), false) => Some(format!("With it the facts that rested on it: {listed}.")),
+        (MemoryItem::Fact(_), false) => Some(format!("With it what it was before: {listed}.")),
     };
     let said = rests_on
         .map(|memory| format!("It was said in {memory}, which I still remember: /forget {memory} forgets that too."));
@@ -301,7 +309,7 @@ pub(super) fn forgotten(item: Item, forgotten: &Forgotten, rests_on: Option<Item
 }
 
 /// `/forget everything`.
-pub(super) fn everything(scope: Scope, counts: Counts) -> String {
+pub(super) fn everything(scope: Scope, counts: MemoryCounts) -> String {
     let whose = match scope {
         Scope::Person(_) => "of you alone",
         Scope::Conversation(_) | Scope::House => "of this conversation",
@@ -310,12 +318,12 @@ pub(super) fn everything(scope: Scope, counts: Counts) -> String {
 }
 
 /// `/forget everything yes`.
-pub(super) fn everything_goes(counts: Counts) -> String {
+pub(super) fn everything_goes(counts: MemoryCounts) -> String {
     format!("I am forgetting all of it for good: {}.", amount(counts))
 }
 
 /// `/pin` and `/unpin`.
-pub(super) fn pinned(item: Item, pinned: bool) -> String {
+pub(super) fn pinned(item: MemoryItem, pinned: bool) -> String {
     if pinned {
         format!("{item} is pinned: I keep it at hand, and never let it fade. /unpin {item} undoes it.")
     } else {
@@ -329,9 +337,9 @@ pub(super) fn nothing_recalled(standing: &str) -> String {
 }
 
 /// What `/why` shows.
-pub(super) struct Why {
-    pub(super) said: Vec<(Entry, Reason)>,
-    pub(super) known: Vec<Entry>,
+pub(super) struct RecallReport {
+    pub(super) said: Vec<(ListEntry, RecallReason)>,
+    pub(super) known: Vec<ListEntry>,
     pub(super) more_facts: usize,
     /// Not the caller's to see.
     pub(super) unseen: usize,
@@ -340,7 +348,7 @@ pub(super) struct Why {
 }
 
 /// `/why`.
-pub(super) fn why(why: &Why) -> String {
+pub(super) fn why(why: &RecallReport) -> String {
     let mut shown = Vec::new();
     if !why.said.is_empty() {
         shown.push("For my last answer I recalled what was said:".to_owned());
@@ -365,7 +373,7 @@ pub(super) fn why(why: &Why) -> String {
     shown.join("\n")
 }
 
-fn because(reason: &Reason) -> String {
+fn because(reason: &RecallReason) -> String {
     match reason.leg {
         Leg::Recency => "because it was said just before".to_owned(),
         Leg::Salience => match reason.strongest.first() {

@@ -1,24 +1,24 @@
 //! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
 
-use crate::memory::texts::{self, Entry, Reason};
-use crate::memory::{ENTRIES_MAX, View};
+use crate::memory::texts::{self, ListEntry, RecallReason};
+use crate::memory::{ENTRIES_MAX, MemoryView};
 use hob_agent::machine::plan::told_of;
 use hob_agent::write_off::fold;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::memory::Leg;
-use hob_memory::item::Item;
-use hob_memory::recall::Means;
+use hob_memory::item::MemoryItem;
+use hob_memory::recall::SearchMode;
 use hob_memory::why;
 use hob_store::Tx;
 use hob_store::answers;
 use hob_store::error::StoreError;
-use hob_store::why::{Recalled, last_answer, recalled};
+use hob_store::recall_reasons::{RecalledRow, last_answer, recalled};
 
 /// Signals that are named for a memory.
 const SIGNALS_MAX: usize = 3;
 
 /// The words that answer.
-pub(crate) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreError> {
+pub(crate) async fn why(tx: &mut Tx, view: &MemoryView<'_>) -> Result<String, StoreError> {
     let Some(run) = last_answer(tx, view.caller.session.id).await? else {
         return Ok(texts::NO_ANSWER_YET.to_owned());
     };
@@ -35,19 +35,19 @@ async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
     Ok(active.map(told_of).unwrap_or_default())
 }
 
-async fn of(tx: &mut Tx, view: &View<'_>, recalled: &[Recalled]) -> Result<String, StoreError> {
+async fn of(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledRow]) -> Result<String, StoreError> {
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
     for row in recalled {
         if row.leg == Leg::Answer {
             match told(tx, view, row).await? {
-                Told::Shown(entry) => said.push((entry, reason(row))),
-                Told::Unseen => unseen += 1,
-                Told::Forgotten => forgotten += 1,
+                RecalledAnswer::Shown(entry) => said.push((entry, reason(row))),
+                RecalledAnswer::Unseen => unseen += 1,
+                RecalledAnswer::Forgotten => forgotten += 1,
             }
             continue;
         }
-        let item = row.memory.map(Item::Memory).or(row.fact.map(Item::Fact));
+        let item = row.memory.map(MemoryItem::Memory).or(row.fact.map(MemoryItem::Fact));
         let Some(item) = item else {
             forgotten += 1;
             continue;
@@ -61,40 +61,40 @@ async fn of(tx: &mut Tx, view: &View<'_>, recalled: &[Recalled]) -> Result<Strin
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
     let means = why::means(recalled).map(how);
-    Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
+    Ok(texts::why(&texts::RecallReport { said, known, more_facts, unseen, forgotten, means }))
 }
 
 /// An answer of Hob's that was recalled.
-enum Told {
-    Shown(Entry),
+enum RecalledAnswer {
+    Shown(ListEntry),
     /// Not the caller's to see.
     Unseen,
     Forgotten,
 }
 
-async fn told(tx: &mut Tx, view: &View<'_>, row: &Recalled) -> Result<Told, StoreError> {
+async fn told(tx: &mut Tx, view: &MemoryView<'_>, row: &RecalledRow) -> Result<RecalledAnswer, StoreError> {
     let answer = match row.answer {
         Some(answer) => answers::find(tx, answer).await?,
         None => None,
     };
     Ok(match answer {
-        None => Told::Forgotten,
-        Some(answer) if !view.sees(answer.scope) => Told::Unseen,
-        Some(answer) => Told::Shown(view.answer(&answer)),
+        None => RecalledAnswer::Forgotten,
+        Some(answer) if !view.sees(answer.scope) => RecalledAnswer::Unseen,
+        Some(answer) => RecalledAnswer::Shown(view.answer(&answer)),
     })
 }
 
 /// Why it was recalled, and how much each of the strongest signals brought.
-fn reason(row: &Recalled) -> Reason {
+fn reason(row: &RecalledRow) -> RecallReason {
     let mut strongest = why::signals(row);
     strongest.retain(|(_, part)| *part > 0);
     strongest.truncate(SIGNALS_MAX);
-    Reason { leg: row.leg, score: row.score, strongest }
+    RecallReason { leg: row.leg, score: row.score, strongest }
 }
 
-fn how(means: Means) -> &'static str {
+fn how(means: SearchMode) -> &'static str {
     match means {
-        Means::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
-        Means::Words => texts::BY_WORDS,
+        SearchMode::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
+        SearchMode::Words => texts::BY_WORDS,
     }
 }

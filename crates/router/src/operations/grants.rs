@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::command_handlers::take_grant_back;
 use crate::intake::Router;
-use crate::respond::take_grant_back;
 use hob_core::domain::ids::GrantId;
 use hob_store::Tx;
 use hob_store::error::StoreError;

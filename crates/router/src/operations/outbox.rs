@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use crate::intake::Router;
 use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_store::error::StoreError;
-use hob_store::operations::Chunk;
-use hob_store::outbox::{self, Attempt};
+use hob_store::operations::ChunkState;
+use hob_store::outbox::{self, DeliveryAttempt};
 use hob_store::{Tx, operations};
 
 /// Why something of the outbox was given up that nothing is wrong with.
@@ -14,7 +14,7 @@ const GIVEN_UP: &str = "an owner gave it up";
 
 /// What came of a wish about something in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum OutboxChangeOutcome {
     /// It is so now.
     Done,
     /// There is no such thing.
@@ -33,26 +33,26 @@ async fn settle(
     id: OutboxId,
     again: bool,
     now: Timestamp,
-) -> Result<(Settled, Option<SessionId>), StoreError> {
-    let Some(Chunk { session, state, held }) = operations::chunk(tx, id).await? else {
-        return Ok((Settled::Unknown, None));
+) -> Result<(OutboxChangeOutcome, Option<SessionId>), StoreError> {
+    let Some(ChunkState { session, state, held }) = operations::chunk(tx, id).await? else {
+        return Ok((OutboxChangeOutcome::Unknown, None));
     };
     let settled = match (state.as_str(), again) {
-        ("delivered", _) => Settled::Delivered,
-        ("sending", _) => Settled::Sending,
-        ("failed" | "abandoned", true) if held => Settled::Held,
+        ("delivered", _) => OutboxChangeOutcome::Delivered,
+        ("sending", _) => OutboxChangeOutcome::Sending,
+        ("failed" | "abandoned", true) if held => OutboxChangeOutcome::Held,
         ("failed" | "abandoned", true) => {
             operations::retry(tx, id, now).await?;
-            Settled::Done
+            OutboxChangeOutcome::Done
         }
         (_, true) => {
             operations::hurry(tx, id, now).await?;
-            Settled::Done
+            OutboxChangeOutcome::Done
         }
-        ("failed" | "abandoned", false) => Settled::Done,
+        ("failed" | "abandoned", false) => OutboxChangeOutcome::Done,
         (_, false) => {
-            outbox::settle(tx, id, &Attempt::Abandoned { why: GIVEN_UP.to_owned() }, now).await?;
-            Settled::Done
+            outbox::settle(tx, id, &DeliveryAttempt::Abandoned { why: GIVEN_UP.to_owned() }, now).await?;
+            OutboxChangeOutcome::Done
         }
     };
     Ok((settled, Some(session)))
@@ -60,19 +60,19 @@ async fn settle(
 
 impl Router {
     /// Says something of the outbox now that waits, or was given up.
-    pub async fn retry_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
+    pub async fn retry_delivery(&self, id: OutboxId) -> Result<OutboxChangeOutcome, StoreError> {
         self.settle(id, true).await
     }
 
     /// Gives up something that waits to be delivered; what comes after it is not held up by it any more.
-    pub async fn abandon_delivery(&self, id: OutboxId) -> Result<Settled, StoreError> {
+    pub async fn abandon_delivery(&self, id: OutboxId) -> Result<OutboxChangeOutcome, StoreError> {
         self.settle(id, false).await
     }
 
-    async fn settle(&self, id: OutboxId, again: bool) -> Result<Settled, StoreError> {
+    async fn settle(&self, id: OutboxId, again: bool) -> Result<OutboxChangeOutcome, StoreError> {
         let now = self.clock.now();
         let (settled, session) = self.store.write(async move |tx| settle(tx, id, again, now).await).await?;
-        if settled == Settled::Done {
+        if settled == OutboxChangeOutcome::Done {
             tracing::info!(outbox = %id, again, "outbox.settled_by_owner");
         }
         session.into_iter().for_each(|session| self.delivery.wake(session));

@@ -14,7 +14,7 @@ use hob_store::{Tx, agents, operations};
 
 /// What came of the wish to end a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndRunOutcome {
     /// It is taken back, or told to stop, in this conversation.
     Done(SessionId),
     /// It is over.
@@ -30,25 +30,25 @@ pub(crate) async fn end(
     by: UserId,
     at_once: bool,
     now: Timestamp,
-) -> Result<(Ended, Option<OpenAgent>), StoreError> {
-    let Some(found) = operations::stoppable(tx, run).await? else { return Ok((Ended::Over, None)) };
+) -> Result<(EndRunOutcome, Option<OpenAgent>), StoreError> {
+    let Some(found) = operations::stoppable(tx, run).await? else { return Ok((EndRunOutcome::Over, None)) };
     let operations::Stoppable { session, channel, user, state } = found;
     if state == "parked" {
         write_off(tx, &RunKey { run, session }, now).await?;
-        return Ok((Ended::Done(session), None));
+        return Ok((EndRunOutcome::Done(session), None));
     }
     let open = OpenAgent { id: run, session, user, state, channel };
     // What is taken back before it has begun tells nobody; what has begun tells whoever waits for it.
     if let Some(parent) = agents::parent(tx, run).await?.filter(|parent| parent.open && open.is_queued()) {
-        return Ok((Ended::WaitedFor(parent.run), None));
+        return Ok((EndRunOutcome::WaitedFor(parent.run), None));
     }
     stop_one(tx, &open, (stopping::reason(by, at_once), now)).await?;
-    Ok((Ended::Done(session), Some(open)))
+    Ok((EndRunOutcome::Done(session), Some(open)))
 }
 
 impl Router {
     /// Ends a run: one that waits for its lane is taken back, another stops where it safely can.
-    pub async fn end_run(&self, run: RunId, by: UserId) -> Result<Ended, StoreError> {
+    pub async fn end_run(&self, run: RunId, by: UserId) -> Result<EndRunOutcome, StoreError> {
         let now = self.clock.now();
         let (ended, open) = self.store.write(async move |tx| end(tx, run, by, false, now).await).await?;
         if let Some(open) = &open {

@@ -5,7 +5,7 @@ use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::pairing::Code;
 use hob_store::members::Member;
-use hob_store::pairings::Pairing;
+use hob_store::pairings::PendingPairing;
 
 /// To somebody who was let in.
 pub const PAIRED: &str = "You are let in: we can talk now. /help shows what can be said besides.";
@@ -42,13 +42,13 @@ pub(super) fn offered(code: &Code, is_first: bool) -> String {
 }
 
 /// To an owner who let somebody in.
-pub(super) fn confirmed(pairing: &Pairing, role: Role) -> String {
+pub(super) fn confirmed(pairing: &PendingPairing, role: Role) -> String {
     let (name, at) = (one_line(&pairing.name), at(&pairing.channel, &pairing.account));
     format!("{name} ({at}) may talk with me now, as {}. I have told them. /people shows everybody.", role.as_str())
 }
 
 /// `/people`.
-pub(super) fn people(members: &[Member], waiting: &[Pairing], access: &AccessList) -> String {
+pub(super) fn people(members: &[Member], waiting: &[PendingPairing], access: &AccessList) -> String {
     let mut lines = Vec::new();
     for ((channel, account), door) in &access.doors {
         let count = |role| door.roles.values().filter(|known| **known == role).count();

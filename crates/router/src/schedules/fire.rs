@@ -6,24 +6,24 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::schedules::texts;
-use crate::unasked::{self, Unasked, say};
-use hob_agent::machine::accepted::Order;
+use crate::triggered_runs::{self, TriggeredRun, say};
+use hob_agent::machine::accepted_input::RunKind;
 use hob_core::domain::ids::{ScheduleId, SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::access::AccessList;
 use hob_core::policy::schedule::Rule;
-use hob_core::policy::schedule::misfire::{Misfire, Plan};
+use hob_core::policy::schedule::misfire::{MisfirePlan, MisfirePolicy};
 use hob_store::error::StoreError;
 use hob_store::occurrences::{self, Claim};
 use hob_store::schedules::ScheduleRow;
 use hob_store::{Tx, members, millis, schedules, sessions};
-use hob_tools::schedule::shown;
+use hob_tools::schedule::render;
 
 /// Begins what is due of a schedule.
 #[derive(Clone)]
-pub(super) struct Fire {
+pub(super) struct FireSchedule {
     pub(super) id: ScheduleId,
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,
@@ -31,7 +31,7 @@ pub(super) struct Fire {
 
 /// What came of it, and whom to wake for it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fired {
+pub(super) struct FireOutcome {
     /// This conversation has a run to do.
     pub(super) begun: Option<SessionId>,
     /// Something is to be said here.
@@ -39,7 +39,7 @@ pub(super) struct Fired {
 }
 
 /// A schedule whose parts can be read.
-struct Readable {
+struct ParsedSchedule {
     row: ScheduleRow,
     rule: Rule,
     zone: TimeZone,
@@ -47,9 +47,9 @@ struct Readable {
     taint: Taint,
 }
 
-impl Readable {
+impl ParsedSchedule {
     fn of(row: ScheduleRow) -> Result<Self, Box<ScheduleRow>> {
-        let parts = (shown::timing(&row), row.conversation(), serde_json::from_str(&row.taint));
+        let parts = (render::timing(&row), row.conversation(), serde_json::from_str(&row.taint));
         match parts {
             (Some((rule, zone)), Some(conversation), Ok(taint)) => Ok(Self { row, rule, zone, conversation, taint }),
             _ => Err(Box::new(row)),
@@ -58,19 +58,19 @@ impl Readable {
 }
 
 /// One run that is due.
-struct Due {
+struct DueRun {
     at: Timestamp,
     role: Role,
     /// So many before it are not made up for.
     missed: usize,
 }
 
-impl Fire {
-    pub(super) async fn run(&self, tx: &mut Tx) -> Result<Fired, StoreError> {
+impl FireSchedule {
+    pub(super) async fn run(&self, tx: &mut Tx) -> Result<FireOutcome, StoreError> {
         let Some(row) = schedules::lookup(tx, self.id).await? else {
-            return Ok(Fired::default());
+            return Ok(FireOutcome::default());
         };
-        let schedule = match Readable::of(row) {
+        let schedule = match ParsedSchedule::of(row) {
             Ok(schedule) => schedule,
             Err(row) => {
                 tracing::error!(schedule = %row.id, "schedule.damaged: its record cannot be read; it is paused");
@@ -81,10 +81,10 @@ impl Fire {
             tracing::warn!(schedule = %self.id, "schedule.paused: whoever made it is not let in any more");
             return self.give_up(tx, self.id, "access").await;
         };
-        let mut fired = Fired::default();
+        let mut fired = FireOutcome::default();
         if let Some(asked) = schedule.row.asked_at.and_then(|at| Timestamp::from_millisecond(at).ok()) {
             schedules::set_asked(tx, self.id, None).await?;
-            self.begin(tx, &schedule, Due { at: asked, role, missed: 0 }, &mut fired).await?;
+            self.begin(tx, &schedule, DueRun { at: asked, role, missed: 0 }, &mut fired).await?;
         }
         let due = schedule.row.next_at.filter(|_| schedule.row.state == "active");
         if let Some(due) = due.and_then(|due| Timestamp::from_millisecond(due).ok()).filter(|due| *due <= self.now) {
@@ -93,10 +93,10 @@ impl Fire {
         Ok(fired)
     }
 
-    async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<Fired, StoreError> {
+    async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<FireOutcome, StoreError> {
         schedules::set_asked(tx, id, None).await?;
         schedules::pause(tx, id, why, true).await?;
-        Ok(Fired { begun: None, said: tell_paused(tx, id, self.now).await? })
+        Ok(FireOutcome { begun: None, said: tell_paused(tx, id, self.now).await? })
     }
 
     /// What whoever made it may do now: it is done with that, whatever they could do then.
@@ -113,13 +113,13 @@ impl Fire {
     async fn by_rule(
         &self,
         tx: &mut Tx,
-        schedule: &Readable,
+        schedule: &ParsedSchedule,
         (due, role): (Timestamp, Role),
-        fired: &mut Fired,
+        fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
-        let Readable { row, rule, zone, .. } = schedule;
-        let misfire = Misfire { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
-        let Plan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
+        let ParsedSchedule { row, rule, zone, .. } = schedule;
+        let misfire = MisfirePolicy { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
+        let MisfirePlan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
         for at in &missed {
             if !occurrences::is_claimed(tx, self.id, *at).await? {
                 occurrences::claim(tx, self.id, *at, Claim::Missed, self.now).await?;
@@ -128,7 +128,7 @@ impl Fire {
         // A run that is late tells of those before it; where nothing is run, nobody would.
         if let (Some(last), true) = (missed.last(), run.is_empty()) {
             tracing::warn!(schedule = %self.id, due = %last, "schedule.missed");
-            let told = texts::missed(row, &shown::instant(*last, zone), missed.len());
+            let told = texts::missed(row, &render::instant(*last, zone), missed.len());
             let key = format!("schedule:{}:missed:{}", self.id, millis(*last));
             fired.said = Some(say(tx, &schedule.conversation, &key, &told, self.now).await?);
         }
@@ -139,13 +139,19 @@ impl Fire {
                 self.skip(tx, at).await?;
             } else {
                 let missed = missed.len();
-                self.queue(tx, schedule, Due { at, role, missed }, fired).await?;
+                self.queue(tx, schedule, DueRun { at, role, missed }, fired).await?;
             }
         }
         schedules::set_next(tx, self.id, next).await
     }
 
-    async fn begin(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
+    async fn begin(
+        &self,
+        tx: &mut Tx,
+        schedule: &ParsedSchedule,
+        due: DueRun,
+        fired: &mut FireOutcome,
+    ) -> Result<(), StoreError> {
         if occurrences::is_open(tx, self.id).await? {
             return self.skip(tx, due.at).await;
         }
@@ -162,24 +168,31 @@ impl Fire {
     }
 
     /// Claims the instant, and puts its run at the end of the conversation's lane.
-    async fn queue(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
+    async fn queue(
+        &self,
+        tx: &mut Tx,
+        schedule: &ParsedSchedule,
+        due: DueRun,
+        fired: &mut FireOutcome,
+    ) -> Result<(), StoreError> {
         if occurrences::is_claimed(tx, self.id, due.at).await? {
             return Ok(());
         }
         let (row, conversation) = (&schedule.row, &schedule.conversation);
         let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
-        let told = texts::Due { at: shown::instant(due.at, &schedule.zone), late: self.now.duration_since(due.at) };
-        let what = Unasked {
+        let told =
+            texts::DueInstant { at: render::instant(due.at, &schedule.zone), late: self.now.duration_since(due.at) };
+        let what = TriggeredRun {
             session: session.id,
             claim: (conversation, &format!("schedule:{}:{}", self.id, millis(due.at))),
             due: due.at,
             principal: Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted },
             conversation,
             text: texts::prompt(row, &told, due.missed),
-            order: Order::Scheduled,
+            order: RunKind::Scheduled,
             taint: schedule.taint.clone(),
         };
-        let Some(run) = unasked::begin(tx, what, self.now).await? else {
+        let Some(run) = triggered_runs::begin(tx, what, self.now).await? else {
             return Ok(());
         };
         schedules::let_people_pass(tx, run).await?;

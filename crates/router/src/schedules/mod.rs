@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::intake::Router;
-use crate::schedules::fire::Fire;
+use crate::schedules::fire::FireSchedule;
 use hob_core::domain::ids::ScheduleId;
 use hob_store::error::StoreError;
 use hob_store::{Tx, schedules};
@@ -50,7 +50,7 @@ impl Router {
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
     pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        let Looked { next, due, untold } =
+        let DueSchedules { next, due, untold } =
             self.store.read(async |tx| look(tx, &self.lanes.platforms(), now).await).await?;
         for id in untold {
             let told = self.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await?;
@@ -62,7 +62,7 @@ impl Router {
             if stop.is_cancelled() {
                 return Ok(Duration::ZERO);
             }
-            let fire = Fire { id: *id, access: Arc::clone(&self.config().access), now };
+            let fire = FireSchedule { id: *id, access: Arc::clone(&self.config().access), now };
             let fired = match self.store.write(async move |tx| fire.run(tx).await).await {
                 Ok(fired) => fired,
                 // It stands in nobody's way.
@@ -84,18 +84,18 @@ impl Router {
 }
 
 /// What there is to be done.
-struct Looked {
+struct DueSchedules {
     /// When the next is due, in Unix milliseconds.
     next: Option<i64>,
     due: Vec<ScheduleId>,
     untold: Vec<ScheduleId>,
 }
 
-async fn look(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<Looked, StoreError> {
+async fn look(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<DueSchedules, StoreError> {
     let next = schedules::next_due(tx, platforms).await?;
     let is_due = next.is_some_and(|next| next <= now.as_millisecond());
     let due = if is_due { schedules::list_due(tx, platforms, now, BATCH).await? } else { Vec::new() };
-    Ok(Looked { next, due, untold: schedules::list_untold(tx).await? })
+    Ok(DueSchedules { next, due, untold: schedules::list_untold(tx).await? })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use hob_store::{Tx, schedules, users};
 
 /// A schedule of the config.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredSchedule {
     /// Its name.
     pub name: String,
     /// What is to be done.
@@ -34,20 +34,20 @@ pub struct Declared {
 
 impl Router {
     /// Makes the stored schedules of the config those that it declares now.
-    pub async fn sync_schedules(&self, declared: Vec<Declared>) -> Result<(), StoreError> {
-        let sync = Sync { declared, now: self.clock.now() };
+    pub async fn sync_schedules(&self, declared: Vec<DeclaredSchedule>) -> Result<(), StoreError> {
+        let sync = SyncSchedules { declared, now: self.clock.now() };
         self.store.write(async move |tx| sync.run(tx).await).await
     }
 }
 
 /// Brings the rows of the config's schedules to what the file says.
 #[derive(Clone)]
-pub(super) struct Sync {
-    pub(super) declared: Vec<Declared>,
+pub(super) struct SyncSchedules {
+    pub(super) declared: Vec<DeclaredSchedule>,
     pub(super) now: Timestamp,
 }
 
-impl Sync {
+impl SyncSchedules {
     pub(super) async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
         let known = schedules::list_named(tx).await?;
         let wanted: BTreeSet<&str> = self.declared.iter().map(|declared| declared.name.as_str()).collect();
@@ -86,8 +86,13 @@ impl Sync {
         Ok(())
     }
 
-    async fn stored(&self, tx: &mut Tx, declared: &Declared, timing: &Timing) -> Result<NewSchedule, StoreError> {
-        let Declared { name, task, conversation, owner, grace_secs, coalesces, .. } = declared.clone();
+    async fn stored(
+        &self,
+        tx: &mut Tx,
+        declared: &DeclaredSchedule,
+        timing: &Timing,
+    ) -> Result<NewSchedule, StoreError> {
+        let DeclaredSchedule { name, task, conversation, owner, grace_secs, coalesces, .. } = declared.clone();
         let timing = timing.clone();
         let user = owner_of(tx, &conversation, &owner, self.now).await?;
         let (taint, name) = ("[]".to_owned(), Some(name));

@@ -6,22 +6,22 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
-use super::fire::{self, Fire, Fired};
-use super::sync::Declared;
+use super::fire::{self, FireOutcome, FireSchedule};
+use super::sync::DeclaredSchedule;
 use super::{look, sync};
 use hob_agent::journal;
-use hob_agent::machine::accepted::Order;
+use hob_agent::machine::accepted_input::RunKind;
 use hob_core::domain::ids::{RunId, ScheduleId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::access::AccessList;
 use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
 use hob_store::schedules::{NewSchedule, ScheduleRow, Timing};
 use hob_store::users::Identity;
-use hob_store::{Pace, Store, Tx, schedules, users};
-use hob_tools::schedule::change::{self, Change, Changed, Viewer};
+use hob_store::{SchedulingMode, Store, Tx, schedules, users};
+use hob_tools::schedule::change::{self, Change, ChangeOutcome, Viewer};
 
 /// Midnight.
 const NOW: &str = "2026-11-21T00:00:00Z";
@@ -54,7 +54,7 @@ async fn ada(tx: &mut Tx) -> Result<hob_core::domain::ids::UserId, StoreError> {
 }
 
 /// A house in which Ada may ask for things to be done later.
-struct Home {
+struct Harness {
     _dir: TempDir,
     store: Store,
     access: Arc<AccessList>,
@@ -68,10 +68,10 @@ fn access(people: &[(&str, Role)]) -> AccessList {
     list
 }
 
-impl Home {
+impl Harness {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let user = store.write(ada).await.unwrap();
         let access = Arc::new(access(&[("7", Role::User), ("1", Role::Owner)]));
         Self { _dir: dir, store, access, user }
@@ -80,7 +80,7 @@ impl Home {
     async fn schedule(&self, when: &str) -> ScheduleId {
         let (zone, now) = (TimeZone::UTC, at(NOW));
         let rule = read(when, &zone, now).unwrap();
-        let taint: Taint = [Source::new(Origin::Web, "https://a.example")].into_iter().collect();
+        let taint: Taint = [OriginSource::new(Origin::Web, "https://a.example")].into_iter().collect();
         let timing = Timing {
             rule: serde_json::to_string(&rule).unwrap(),
             zone: "UTC".to_owned(),
@@ -99,13 +99,13 @@ impl Home {
             coalesces: true,
         };
         match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
-            Changed::Done(row, _) => row.id,
+            ChangeOutcome::Done(row, _) => row.id,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn fire(&self, id: ScheduleId, now: &str) -> Fired {
-        let fire = Fire { id, access: Arc::clone(&self.access), now: at(now) };
+    async fn fire(&self, id: ScheduleId, now: &str) -> FireOutcome {
+        let fire = FireSchedule { id, access: Arc::clone(&self.access), now: at(now) };
         self.store.write(async move |tx| fire.run(tx).await).await.unwrap()
     }
 
@@ -132,7 +132,7 @@ impl Home {
         .await;
     }
 
-    async fn alter(&self, id: ScheduleId, change: Change, now: &str) -> Changed {
+    async fn alter(&self, id: ScheduleId, change: Change, now: &str) -> ChangeOutcome {
         let principal = Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
         let viewer = Viewer { principal, conversation: place() };
         let now = at(now);
@@ -142,12 +142,12 @@ impl Home {
 
 #[tokio::test]
 async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every hour").await;
-    assert_eq!(home.fire(id, "2026-11-21T00:59:59Z").await, Fired::default(), "it is not due");
+    assert_eq!(home.fire(id, "2026-11-21T00:59:59Z").await, FireOutcome::default(), "it is not due");
     let fired = home.fire(id, "2026-11-21T01:05:00Z").await;
     assert!(fired.begun.is_some() && fired.said.is_none());
-    assert_eq!(home.fire(id, "2026-11-21T01:05:00Z").await, Fired::default(), "it was claimed");
+    assert_eq!(home.fire(id, "2026-11-21T01:05:00Z").await, FireOutcome::default(), "it was claimed");
     assert_eq!(home.came().await, ["21 01 queued"]);
     assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T02:00:00Z").as_millisecond()));
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
@@ -156,7 +156,7 @@ async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
     [Schedule 1, every hour (UTC). Due Sat 2026-11-21 01:00 +00:00, begun 5 minutes late.]
     Water the plants.
     ");
-    assert_eq!((accepted.order, accepted.principal.role), (Order::Scheduled, Role::User));
+    assert_eq!((accepted.order, accepted.principal.role), (RunKind::Scheduled, Role::User));
     assert_eq!(accepted.taint.sources().map(ToString::to_string).collect::<Vec<_>>(), ["the web (https://a.example)"]);
     home.end("completed").await;
     assert_eq!(home.came().await, ["21 01 done"]);
@@ -164,7 +164,7 @@ async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
 
 #[tokio::test]
 async fn n13_even_a_row_that_was_set_back_is_not_run_twice() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every hour").await;
     home.fire(id, "2026-11-21T01:00:00Z").await;
     home.end("completed").await;
@@ -177,7 +177,7 @@ async fn n13_even_a_row_that_was_set_back_is_not_run_twice() {
 
 #[tokio::test]
 async fn n13_one_that_is_still_at_work_skips_the_next() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every hour").await;
     home.fire(id, "2026-11-21T01:00:00Z").await;
     assert_eq!(home.fire(id, "2026-11-21T02:00:00Z").await.begun, None);
@@ -188,7 +188,7 @@ async fn n13_one_that_is_still_at_work_skips_the_next() {
 
 #[tokio::test]
 async fn n13_what_is_too_late_is_missed_and_told() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every day at 6").await;
     let fired = home.fire(id, "2026-11-23T08:00:00Z").await;
     assert!(fired.begun.is_none() && fired.said.is_some());
@@ -204,7 +204,7 @@ async fn n13_what_is_too_late_is_missed_and_told() {
 
 #[tokio::test]
 async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every hour").await;
     for (hour, (ends, failures)) in
         [("failed", 1), ("completed", 0), ("failed", 1), ("cancelled", 1), ("failed", 2), ("failed", 3), ("failed", 4)]
@@ -236,7 +236,7 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
 
 #[tokio::test]
 async fn n13_it_is_done_with_what_its_maker_may_now() {
-    let mut home = Home::new().await;
+    let mut home = Harness::new().await;
     let id = home.schedule("every hour").await;
     home.access = Arc::new(access(&[("7", Role::Guest)]));
     home.fire(id, "2026-11-21T01:00:00Z").await;
@@ -252,7 +252,7 @@ async fn n13_it_is_done_with_what_its_maker_may_now() {
 
 #[tokio::test]
 async fn n13_a_damaged_row_is_paused_and_stands_in_nobodys_way() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every hour").await;
     home.ask("UPDATE schedules SET rule = '{}' RETURNING ''").await;
     home.fire(id, "2026-11-21T01:00:00Z").await;
@@ -261,25 +261,25 @@ async fn n13_a_damaged_row_is_paused_and_stands_in_nobodys_way() {
 
 #[tokio::test]
 async fn n13_run_now_is_one_run_beside_the_rule() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every day at 6").await;
     home.alter(id, Change::Pause, NOW).await;
     for second in [10, 20] {
         home.alter(id, Change::RunNow, &format!("2026-11-21T00:00:{second}Z")).await;
     }
     assert!(home.fire(id, "2026-11-21T00:00:30Z").await.begun.is_some(), "also while it is paused");
-    assert_eq!(home.fire(id, "2026-11-21T00:00:31Z").await, Fired::default());
+    assert_eq!(home.fire(id, "2026-11-21T00:00:31Z").await, FireOutcome::default());
     assert_eq!(home.came().await, ["21 00 queued"]);
     assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T06:00:00Z").as_millisecond()));
 }
 
 #[tokio::test]
 async fn n13_the_config_is_what_its_schedules_are() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let declared = |name: &str, when: &str| {
         let (zone, now) = (TimeZone::UTC, at(NOW));
         let rule = read(when, &zone, now).unwrap();
-        Declared {
+        DeclaredSchedule {
             name: name.to_owned(),
             task: "x".to_owned(),
             timing: Some(Timing {
@@ -294,8 +294,8 @@ async fn n13_the_config_is_what_its_schedules_are() {
             coalesces: true,
         }
     };
-    let sync = async |declared: Vec<Declared>| {
-        home.store.write(async move |tx| sync::Sync { declared, now: at(NOW) }.run(tx).await).await.unwrap();
+    let sync = async |declared: Vec<DeclaredSchedule>| {
+        home.store.write(async move |tx| sync::SyncSchedules { declared, now: at(NOW) }.run(tx).await).await.unwrap();
         home.ask("SELECT name || ' ' || id || ' ' || asked || ' ' || state || ' ' || ifnull(next_at, '') FROM schedules ORDER BY id")
             .await
     };
@@ -307,19 +307,19 @@ async fn n13_the_config_is_what_its_schedules_are() {
     // What was due meanwhile is due still.
     let early = at(NOW).as_millisecond();
     home.ask(&format!("UPDATE schedules SET next_at = {early} WHERE id = 1 RETURNING ''")).await;
-    let other = Declared { task: "y".to_owned(), ..a.clone() };
+    let other = DeclaredSchedule { task: "y".to_owned(), ..a.clone() };
     let kept = [format!("a 1 every day at 6 active {early}"), both[1].clone()];
     assert_eq!(sync(vec![other, b]).await, kept);
     let later = declared("a", "every day at 9");
     assert_eq!(sync(vec![later]).await, [format!("a 1 every day at 9 active {nine}"), "b 2  removed ".to_owned()]);
     // What is past stays as it is.
-    let past = Declared { timing: None, ..a };
+    let past = DeclaredSchedule { timing: None, ..a };
     assert_eq!(sync(vec![past]).await[0], format!("a 1 every day at 9 active {nine}"));
 }
 
 #[tokio::test]
 async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let id = home.schedule("every day at 6").await;
     home.ask(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)

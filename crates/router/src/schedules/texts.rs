@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use hob_store::schedules::ScheduleRow;
-use hob_tools::schedule::shown;
+use hob_tools::schedule::render;
 
 /// So much later than due is told as late.
 const LATE: SignedDuration = SignedDuration::from_secs(60);
@@ -11,7 +11,7 @@ const LATE: SignedDuration = SignedDuration::from_secs(60);
 const TASK_CHARS_MAX: usize = 120;
 
 /// An instant that has come.
-pub(super) struct Due {
+pub(super) struct DueInstant {
     /// In words.
     pub(super) at: String,
     /// How long ago.
@@ -19,13 +19,13 @@ pub(super) struct Due {
 }
 
 /// What the model is told of a task that is due.
-pub(super) fn prompt(row: &ScheduleRow, due: &Due, missed: usize) -> String {
+pub(super) fn prompt(row: &ScheduleRow, due: &DueInstant, missed: usize) -> String {
     let late = if due.late >= LATE { format!(", begun {} late", length(due.late)) } else { String::new() };
     let before = match missed {
         0 => String::new(),
         missed => format!("; {missed} or more before it were missed, and this one stands for them"),
     };
-    let head = format!("[Schedule {}, {}. Due {}{late}{before}.]", row.id, shown::when(row), due.at);
+    let head = format!("[Schedule {}, {}. Due {}{late}{before}.]", row.id, render::when(row), due.at);
     format!("{head}\n{}", row.task)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn missed(row: &ScheduleRow, last: &str, count: usize) -> String {
     format!(
         "I missed schedule {} ({}): it was due {last}{times}, and I was not running. It is not made up for.\n{}",
         row.id,
-        shown::when(row),
+        render::when(row),
         task(row)
     )
 }

@@ -6,7 +6,7 @@ use hob_store::drafts;
 use hob_store::error::StoreError;
 
 /// How a run's draft stands.
-pub(super) enum Left {
+pub(super) enum DraftDisposition {
     /// It is none any more.
     Gone,
     /// The run goes on, or something is to take its place.
@@ -15,9 +15,9 @@ pub(super) enum Left {
     Behind,
 }
 
-pub(super) async fn look_after(tx: &mut Tx, run: RunId) -> Result<Left, StoreError> {
+pub(super) async fn look_after(tx: &mut Tx, run: RunId) -> Result<DraftDisposition, StoreError> {
     if !drafts::is_there(tx, run).await? {
-        return Ok(Left::Gone);
+        return Ok(DraftDisposition::Gone);
     }
-    Ok(if drafts::is_left(tx, run).await? { Left::Behind } else { Left::InUse })
+    Ok(if drafts::is_left(tx, run).await? { DraftDisposition::Behind } else { DraftDisposition::InUse })
 }

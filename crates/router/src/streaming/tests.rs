@@ -9,20 +9,20 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::delivery::config::{DeliveryConfig, DeliveryLimits};
-use crate::delivery::tests::{Call, Desk, conversation};
+use crate::delivery::tests::{PlatformCall, PlatformHarness, conversation};
 use crate::delivery::{Delivery, DeliveryPorts};
-use hob_agent::ports::Watcher;
+use hob_agent::ports::RunWatcher;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::SessionId;
 use hob_core::domain::rng::Rng;
-use hob_core::render::{Form, Piece, pieces};
+use hob_core::render::{RenderedPiece, TextFormat, pieces};
 use hob_store::Tx;
 use hob_store::contents::Contents;
-use hob_store::outbox::{NewChunk, Part, add};
+use hob_store::outbox::{ChunkRole, NewChunk, add};
 use hob_store::writer::Boundary;
-use hob_store::{Pace, sessions};
+use hob_store::{SchedulingMode, sessions};
 
-struct Still;
+struct FrozenClock;
 
 /// Time stands still while the database works. When commits are late, others go on meanwhile.
 #[derive(Default)]
@@ -42,20 +42,20 @@ impl Boundary for Commits {
     async fn after_commit(&self) {}
 }
 
-impl Clock for Still {
+impl Clock for FrozenClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
 }
 
-impl Rng for Still {
+impl Rng for FrozenClock {
     fn next_u64(&self) -> u64 {
         4
     }
 }
 
-struct Bench {
-    desk: Desk,
+struct Harness {
+    desk: PlatformHarness,
     delivery: Delivery,
     store: Store,
     raw: sqlx::SqliteConnection,
@@ -71,7 +71,7 @@ const HOME: &str = "telegram:5";
 
 /// Queues words of a run, or of nobody.
 #[derive(Clone)]
-struct Say {
+struct EnqueueText {
     session: &'static str,
     key: String,
     run: Option<RunId>,
@@ -79,7 +79,7 @@ struct Say {
     reply: bool,
 }
 
-impl Say {
+impl EnqueueText {
     async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
         let destination = place();
         let session = sessions::ensure(tx, self.session, ChannelKind::Telegram, Timestamp::UNIX_EPOCH).await?.id;
@@ -92,7 +92,7 @@ impl Say {
                 piece,
                 choices: &[],
                 file: None,
-                part: if self.reply && index == 0 { Part::Reply } else { Part::Words },
+                part: if self.reply && index == 0 { ChunkRole::Reply } else { ChunkRole::Words },
             };
             add(tx, &new, Timestamp::UNIX_EPOCH).await?;
         }
@@ -100,15 +100,15 @@ impl Say {
     }
 }
 
-fn words(text: &str, reply: bool) -> Vec<Piece> {
-    pieces(text, if reply { Form::Markdown } else { Form::Plain }, ChannelKind::Telegram)
+fn words(text: &str, reply: bool) -> Vec<RenderedPiece> {
+    pieces(text, if reply { TextFormat::Markdown } else { TextFormat::Plain }, ChannelKind::Telegram)
 }
 
 fn place() -> Destination {
     Destination { conversation: conversation(), reply_to: Some("7".to_owned()) }
 }
 
-fn delivery(desk: &Desk, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
+fn delivery(desk: &PlatformHarness, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
     let config = DeliveryConfig {
         channels: vec![Arc::clone(&desk.platform) as _],
         limits: DeliveryLimits {
@@ -124,8 +124,8 @@ fn delivery(desk: &Desk, stop: &CancellationToken, store: &Store, stream: Stream
     Delivery::new(
         DeliveryPorts {
             store: store.clone(),
-            clock: Arc::new(Still),
-            rng: Arc::new(Still),
+            clock: Arc::new(FrozenClock),
+            rng: Arc::new(FrozenClock),
             contents: Contents::of(std::path::Path::new("/nowhere")),
             redactor: Redactor::default(),
             stop: stop.clone(),
@@ -141,7 +141,7 @@ fn settings() -> StreamSettings {
     StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() }
 }
 
-impl Bench {
+impl Harness {
     async fn new() -> Self {
         Self::with(settings()).await
     }
@@ -150,12 +150,13 @@ impl Bench {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("hob.db");
         let commits = Arc::new(Commits::default());
-        let store = Store::open(&path, Pace::Lockstep(Arc::clone(&commits) as _)).await.unwrap();
+        let store = Store::open(&path, SchedulingMode::Lockstep(Arc::clone(&commits) as _)).await.unwrap();
         let mut raw = Store::raw(&path).await.unwrap();
         sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut raw).await.unwrap();
-        let first = Say { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
+        let first =
+            EnqueueText { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
         let session = store.write(async move |tx| first.run(tx).await).await.unwrap();
-        let (desk, stop) = (Desk::new(), CancellationToken::new());
+        let (desk, stop) = (PlatformHarness::new(), CancellationToken::new());
         let delivery = delivery(&desk, &stop, &store, stream);
         let mut bench = Self { desk, delivery, store, raw, session, commits, stop, _home: home };
         bench.delivery.wake(session);
@@ -185,7 +186,7 @@ impl Bench {
         sqlx::query(end).bind(run).execute(&mut self.raw).await.unwrap();
     }
 
-    async fn end(&mut self, run: i64, ended: Ended) {
+    async fn end(&mut self, run: i64, ended: IdleReason) {
         self.over(run).await;
         self.hear(run, Progress::Idle(ended));
         self.desk.rest().await;
@@ -201,22 +202,25 @@ impl Bench {
 
     async fn say(&self, key: &str, run: Option<i64>, text: &str, reply: bool) {
         let (key, run, text) = (key.to_owned(), run.map(RunId), text.to_owned());
-        self.store.write(async move |tx| Say { session: HOME, key, run, text, reply }.run(tx).await).await.unwrap();
+        self.store
+            .write(async move |tx| EnqueueText { session: HOME, key, run, text, reply }.run(tx).await)
+            .await
+            .unwrap();
         self.delivery.wake(self.session);
     }
 
     async fn answer(&mut self, text: &str) {
         self.say("run:1:9", Some(1), text, true).await;
-        self.end(1, Ended::Done).await;
+        self.end(1, IdleReason::Done).await;
     }
 
     fn texts(&self) -> Vec<String> {
         self.desk.shown().into_iter().map(|(text, _)| text).collect()
     }
 
-    fn drawn(&self) -> Vec<Call> {
+    fn drawn(&self) -> Vec<PlatformCall> {
         let calls = self.desk.calls();
-        calls.into_iter().filter(|call| !matches!(call, Call::Sign(_))).collect()
+        calls.into_iter().filter(|call| !matches!(call, PlatformCall::Sign(_))).collect()
     }
 
     async fn drafts(&mut self) -> i64 {
@@ -232,14 +236,14 @@ const LONG: &str = "A sentence that is long enough to be worth a draft.";
 
 #[tokio::test(start_paused = true)]
 async fn a_short_answer_comes_whole() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write("Half past");
     pass(5_000).await;
     bench.write(" five.");
     pass(5_000).await;
     bench.answer("Half past five.").await;
     assert_eq!((bench.texts(), bench.drawn()), (vec!["Half past five.".to_owned()], vec![]));
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(900).await;
     bench.answer(LONG).await;
@@ -248,7 +252,7 @@ async fn a_short_answer_comes_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_answer_grows_in_one_message_and_ends_exact() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     let mut text = String::new();
     for word in 0..100 {
         let more = format!("**word{word}** ");
@@ -258,7 +262,12 @@ async fn a_long_answer_grows_in_one_message_and_ends_exact() {
     }
     let calls = bench.drawn();
     assert!((6..=8).contains(&calls.len()), "once in one and a half seconds: {calls:?}");
-    assert!(calls.iter().skip(1).all(|call| matches!(call, Call::Draft { posts: false, text } if text.ends_with('…'))));
+    assert!(
+        calls
+            .iter()
+            .skip(1)
+            .all(|call| matches!(call, PlatformCall::Draft { posts: false, text } if text.ends_with('…')))
+    );
     assert_eq!((bench.desk.shown().len(), bench.drafts().await), (1, 1));
     bench.answer(&text).await;
     let whole = words(&text, true).into_iter().map(|piece| (piece.text, piece.markup)).collect::<Vec<_>>();
@@ -269,7 +278,7 @@ async fn a_long_answer_grows_in_one_message_and_ends_exact() {
 async fn where_streaming_is_off_replies_come_whole() {
     let off = BTreeSet::from([ChannelKind::Telegram]);
     for stream in [StreamSettings { on: false, ..settings() }, StreamSettings { off, ..settings() }] {
-        let mut bench = Bench::with(stream).await;
+        let mut bench = Harness::with(stream).await;
         bench.write(LONG);
         pass(9_000).await;
         bench.answer(LONG).await;
@@ -279,7 +288,7 @@ async fn where_streaming_is_off_replies_come_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     let later = DeliveryError::Retry { after: Some(Duration::from_secs(20)), why: String::new() };
     bench.desk.answer_drafts(vec![Ok(()), Err(later)]);
     bench.write(LONG);
@@ -301,7 +310,7 @@ async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.desk.answer_drafts(vec![Err(DeliveryError::Unknown { why: String::new() })]);
     bench.write(LONG);
     pass(2_000).await;
@@ -314,7 +323,7 @@ async fn a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_meanwhile_stands_above_the_reply() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(2_000).await;
     assert_eq!(bench.texts(), [format!("{LONG} …")]);
@@ -331,7 +340,7 @@ async fn what_is_said_meanwhile_stands_above_the_reply() {
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(2_000).await;
     bench.desk.hold_deliveries();
@@ -339,29 +348,29 @@ async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     pass(100).await;
     // An agent's session speaks in the same conversation, and waits while the answer is on its way.
     let (key, text) = ("note".to_owned(), "Budget is near.".to_owned());
-    let note = Say { session: "sub-1", key, run: None, text, reply: false };
+    let note = EnqueueText { session: "sub-1", key, run: None, text, reply: false };
     let sub = bench.store.write(async move |tx| note.run(tx).await).await.unwrap();
     bench.delivery.wake(sub);
     pass(100).await;
     bench.commits.late.store(true, Ordering::Relaxed);
     bench.desk.release_deliveries();
-    bench.end(1, Ended::Done).await;
+    bench.end(1, IdleReason::Done).await;
     assert_eq!(bench.texts(), [LONG, "Budget is near."]);
-    assert!(!bench.drawn().contains(&Call::Retract));
+    assert!(!bench.drawn().contains(&PlatformCall::Retract));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_says_nothing_leaves_nothing() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(2_000).await;
-    bench.end(1, Ended::Quietly).await;
+    bench.end(1, IdleReason::Quietly).await;
     assert_eq!((bench.texts(), bench.drafts().await), (vec![], 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_crash_left_is_found_at_the_start() {
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(2_000).await;
     bench.restart().await;
@@ -388,7 +397,7 @@ async fn the_final_form_is_the_same_however_it_came() {
         "> quoted\n\n",
         "Ünïcödé 🦀 and on it goes, for a while yet. ",
     ];
-    let mut bench = Bench::new().await;
+    let mut bench = Harness::new().await;
     sqlx::query("UPDATE runs SET state = 'completed', ended_at = 1").execute(&mut bench.raw).await.unwrap();
     for seed in 0..100_u64 {
         let run = i64::try_from(seed).unwrap() + 2;
@@ -428,7 +437,7 @@ async fn the_final_form_is_the_same_however_it_came() {
             bench.say(&format!("run:{run}:9"), Some(run), &text, true).await;
             expected.extend(words(&text, true).into_iter().map(|piece| (piece.text, piece.markup)));
         }
-        bench.end(run, if answers { Ended::Done } else { Ended::Quietly }).await;
+        bench.end(run, if answers { IdleReason::Done } else { IdleReason::Quietly }).await;
         assert_eq!((bench.desk.shown(), bench.drafts().await), (expected, 0), "seed {seed}");
     }
 }

@@ -54,7 +54,8 @@ fn k4_what_failed_is_short_or_went_by_a_skill_is_no_procedure() {
 
 #[test]
 fn k4_a_draft_keeps_what_stayed_and_leaves_gaps_for_what_did_not() {
-    let runs: Vec<Vec<Step>> = ["May", "June", "July"].iter().filter_map(|month| steps(&bill(month))).collect();
+    let runs: Vec<Vec<ProcedureStep>> =
+        ["May", "June", "July"].iter().filter_map(|month| steps(&bill(month))).collect();
     let (name, text) = draft(&runs, &|text| text.replace("a.example", "[redacted]")).unwrap();
     insta::assert_snapshot!(text, @r#"
     ---

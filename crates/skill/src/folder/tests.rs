@@ -15,7 +15,7 @@ fn tea() -> (tempfile::TempDir, PathBuf) {
     (home, tea)
 }
 
-fn look(path: &Path) -> Result<Found, FolderError> {
+fn look(path: &Path) -> Result<SkillFolder, FolderError> {
     read(&open(path)?, "tea")
 }
 

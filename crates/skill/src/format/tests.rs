@@ -5,7 +5,7 @@ use super::*;
 fn told(text: &str) -> String {
     match parse(text.as_bytes(), Some("tea")) {
         Ok(skill) => format!("good: {}", skill.description),
-        Err(Problem { line, why }) => format!("{line}: {why}"),
+        Err(FormatError { line, why }) => format!("{line}: {why}"),
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
-use crate::shelf::{Places, Shelf};
+use crate::loaded_skills::{LoadedSkills, SkillFolders};
 
 /// The skills that ship, and some of a household.
-fn cards() -> Vec<Card> {
+fn cards() -> Vec<SkillIndexEntry> {
     let home = tempfile::tempdir().unwrap();
     for (name, about, triggers) in [
         ("water-plants", "Which plants in the flat need water, when and how much.", "water the plants, giessen"),
@@ -16,9 +16,9 @@ fn cards() -> Vec<Card> {
         let text = format!("---\nname: {name}\ndescription: \"{about}\"\ntriggers: {triggers}\n---\nDo it.\n");
         std::fs::write(folder.join("SKILL.md"), text).unwrap();
     }
-    let shelf = Shelf::load(&Places::of(home.path(), vec![home.path().join("own")]));
+    let shelf = LoadedSkills::load(&SkillFolders::of(home.path(), vec![home.path().join("own")]));
     assert!(shelf.quarantined.is_empty(), "{:?}", shelf.quarantined);
-    shelf.skills.values().map(|shelved| Card::of(&shelved.found.skill)).collect()
+    shelf.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect()
 }
 
 /// What was said, and the skill that is to come first; none: nothing fits.
@@ -76,7 +76,7 @@ fn k4_skills_are_found_for_what_people_say() {
     let cards = cards();
     let mut wrong = Vec::new();
     for (said, wanted) in SAID {
-        let found = fitting(&Question::of(said), &cards, &|_| None);
+        let found = fitting(&SkillQuery::of(said), &cards, &|_| None);
         if found.first().copied() != wanted {
             wrong.push(format!("{said:?}: {found:?}, not {wanted:?}"));
         }
@@ -88,11 +88,11 @@ fn k4_skills_are_found_for_what_people_say() {
 #[test]
 fn k4_meaning_finds_what_words_do_not() {
     let cards = cards();
-    let question = Question::of("we are hungry");
+    let question = SkillQuery::of("we are hungry");
     let near = |cosine: f32| move |name: &str| (name == "plan-meals").then_some(cosine);
     assert!(fitting(&question, &cards, &near(0.2)).is_empty());
     assert_eq!(fitting(&question, &cards, &near(0.6)), ["plan-meals"]);
-    let shares_a_word = Question::of("friends come over");
+    let shares_a_word = SkillQuery::of("friends come over");
     let gifts = |cosine: f32| move |name: &str| (name == "birthday-gifts").then_some(cosine);
     assert!(fitting(&shares_a_word, &cards, &gifts(0.2)).is_empty());
     assert_eq!(fitting(&shares_a_word, &cards, &gifts(0.35)), ["birthday-gifts"]);
@@ -108,8 +108,8 @@ fn k4_at_most_five_are_shown() {
         license: None,
         body: String::new(),
     };
-    let cards: Vec<Card> =
-        (0..30).map(|n| Card::of(&Skill { name: format!("paint-{n:02}"), ..same.clone() })).collect();
-    let found = fitting(&Question::of("paint the walls"), &cards, &|_| None);
+    let cards: Vec<SkillIndexEntry> =
+        (0..30).map(|n| SkillIndexEntry::of(&Skill { name: format!("paint-{n:02}"), ..same.clone() })).collect();
+    let found = fitting(&SkillQuery::of("paint the walls"), &cards, &|_| None);
     assert_eq!(found, ["paint-00", "paint-01", "paint-02", "paint-03", "paint-04"]);
 }

@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 
-fn me() -> Me {
+fn me() -> BotIdentity {
     let is_command = |text: &str| matches!(text, "/stop" | "/help" | "/status");
     let (user, bot) = ("UHOB".to_owned(), "BHOB".to_owned());
-    Me { user, bot, name: "@hob".to_owned(), workspace: None, account: "default".to_owned(), is_command }
+    BotIdentity { user, bot, name: "@hob".to_owned(), workspace: None, account: "default".to_owned(), is_command }
 }
 
-fn names() -> Names {
-    Names::from([("UADA".to_owned(), "Ada".to_owned())])
+fn names() -> UserNames {
+    UserNames::from([("UADA".to_owned(), "Ada".to_owned())])
 }
 
 const TS: &str = "1712345678.000100";
@@ -30,10 +30,10 @@ fn heard(raw: &Value) -> Option<Inbound> {
 fn gist(raw: &Value) -> Option<(String, Audience, String)> {
     let inbound = heard(raw)?;
     let said = match inbound.happening {
-        Happening::Posted { text } => text,
-        Happening::Edited { text } => format!("edited: {text}"),
-        Happening::Deleted => "deleted".to_owned(),
-        Happening::Pressed { token } => format!("pressed: {token}"),
+        InboundEvent::Posted { text } => text,
+        InboundEvent::Edited { text } => format!("edited: {text}"),
+        InboundEvent::Deleted => "deleted".to_owned(),
+        InboundEvent::Pressed { token } => format!("pressed: {token}"),
     };
     Some((inbound.conversation.session_key().0, inbound.circumstances.audience, said))
 }
@@ -156,13 +156,13 @@ fn k2_files_and_quotes_come_along() {
     let inbound = heard(&message("D1", "look", &files)).unwrap();
     let handles: Vec<&str> = inbound.attachments.iter().map(|file| file.handle.as_str()).collect();
     assert_eq!(handles, ["https://files.slack.com/F1/a.txt", "F2"]);
-    assert_eq!(inbound.happening, Happening::Posted { text: "look\nPlan (https://docs.example/p)".to_owned() });
+    assert_eq!(inbound.happening, InboundEvent::Posted { text: "look\nPlan (https://docs.example/p)".to_owned() });
     let share = json!({"attachments": [{"is_share": true, "author_id": "UADA", "text": "1 &lt; 2"}]});
     let quoting = heard(&message("D1", "true?", &share)).unwrap().circumstances;
-    assert_eq!(quoting.quoted, Some(Quoted { author: "Ada".to_owned(), text: "1 < 2".to_owned(), own: false }));
+    assert_eq!(quoting.quoted, Some(QuotedMessage { author: "Ada".to_owned(), text: "1 < 2".to_owned(), own: false }));
     let forwarding = heard(&message("D1", "", &share)).unwrap();
     assert_eq!(forwarding.circumstances.forwarded_from.as_deref(), Some("Ada"));
-    assert_eq!(forwarding.happening, Happening::Posted { text: "1 < 2".to_owned() });
+    assert_eq!(forwarding.happening, InboundEvent::Posted { text: "1 < 2".to_owned() });
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn c4_a_press_is_made_where_the_question_stands() {
     let inbound = pressed(&payload, &me(), &names(), now).unwrap();
     assert_eq!(inbound.conversation.session_key().0, format!("slack:C1:{ROOT}"));
     assert_eq!((inbound.sender.external_id.as_str(), inbound.sender.name.as_str()), ("UBOB", "bob"));
-    assert_eq!(inbound.happening, Happening::Pressed { token: "t:1:yes".to_owned() });
+    assert_eq!(inbound.happening, InboundEvent::Pressed { token: "t:1:yes".to_owned() });
     payload["container"] = json!({"type": "view"});
     assert_eq!(pressed(&payload, &me(), &names(), now), None, "where it stands is not known");
     payload["type"] = "view_submission".into();
@@ -191,7 +191,7 @@ fn k2_the_slash_command_is_a_command_or_words() {
         let payload =
             json!({"command": "/hob", "text": written, "user_id": "UADA", "channel_id": "D1", "trigger_id": "1.2.x"});
         let inbound = commanded_by_slash(&payload, &me(), &names(), Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(inbound.happening, Happening::Posted { text: expected.to_owned() }, "{written}");
+        assert_eq!(inbound.happening, InboundEvent::Posted { text: expected.to_owned() }, "{written}");
         assert_eq!((inbound.external_id.as_str(), inbound.sender.name.as_str()), ("command:1.2.x", "Ada"));
     }
 }

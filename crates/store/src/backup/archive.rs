@@ -15,8 +15,8 @@ use tar::{Builder, EntryType, Header};
 use tokio_util::sync::CancellationToken;
 
 use crate::backup::restore::Archive;
-use crate::backup::seal::{Recipients, Sink};
-use crate::backup::{BackupError, ByteCount, Counted, Entry, FORMAT, MANIFEST, Manifest, at};
+use crate::backup::seal::{ArchiveSink, Recipients};
+use crate::backup::{ArchiveEntry, BackupError, ByteCount, CountingReader, FORMAT, MANIFEST, Manifest, at};
 
 /// More than this is no list of what is in an archive.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -26,16 +26,16 @@ const PLAIN: u32 = 0o600;
 const RUNS: u32 = 0o100;
 
 /// An archive that is being written.
-pub(super) struct Writing {
-    tar: Builder<GzEncoder<Sink>>,
+pub(super) struct ArchiveWriter {
+    tar: Builder<GzEncoder<ArchiveSink>>,
     path: PathBuf,
     /// Ends it at the next piece that is read.
     stop: CancellationToken,
     packed: Arc<ByteCount>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ArchiveEntry>,
 }
 
-impl Writing {
+impl ArchiveWriter {
     /// Begins a new file that nobody else may read.
     pub(super) fn begin(
         path: &Path,
@@ -67,15 +67,15 @@ impl Writing {
         header.set_entry_type(EntryType::Regular);
         header.set_mode(mode);
         header.set_size(bytes);
-        let mut counted = Hashing::new(Counted {
-            inner: Stoppable { inner: content, stop: self.stop.clone() },
+        let mut counted = HashingReader::new(CountingReader {
+            inner: StoppableReader { inner: content, stop: self.stop.clone() },
             count: Arc::clone(&self.packed),
         });
         self.tar.append_data(&mut header, name, &mut counted)?;
         if counted.bytes != bytes {
             return Err(io::Error::other("it became shorter while it was read"));
         }
-        self.entries.push(Entry { path: name.to_owned(), bytes, sha256: counted.hex() });
+        self.entries.push(ArchiveEntry { path: name.to_owned(), bytes, sha256: counted.hex() });
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Writing {
         let path = self.path.clone();
         self.add_text(MANIFEST, &text)?;
         let written = self.tar.into_inner().and_then(GzEncoder::finish);
-        let file = at(&path, written.and_then(Sink::finish))?;
+        let file = at(&path, written.and_then(ArchiveSink::finish))?;
         at(&path, file.sync_all())
     }
 }
@@ -116,8 +116,8 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
         let to = into.join(&name);
         let runs = entry.header().mode().map_err(|error| broken(format!("{name}: {error}")))? & RUNS;
         found.push(extract(&name, PLAIN | runs, &mut entry, &to).map_err(|error| match error {
-            Trouble::Read(error) => broken(format!("{name}: {error}")),
-            Trouble::Write(source) => BackupError::Io { path: to.clone(), source },
+            ArchiveIoError::Read(error) => broken(format!("{name}: {error}")),
+            ArchiveIoError::Write(source) => BackupError::Io { path: to.clone(), source },
         })?);
     }
     // To the last byte: what the compression says of the whole stands at its end.
@@ -138,7 +138,7 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
 }
 
 /// Is what was found what should be there?
-fn compare(found: Vec<Entry>, manifest: &Manifest) -> Result<(), String> {
+fn compare(found: Vec<ArchiveEntry>, manifest: &Manifest) -> Result<(), String> {
     let (found, listed): (BTreeSet<_>, BTreeSet<_>) =
         (found.into_iter().collect(), manifest.entries.iter().cloned().collect());
     match found.symmetric_difference(&listed).next() {
@@ -158,34 +158,35 @@ fn list(entry: &mut impl Read) -> Result<Manifest, String> {
     serde_json::from_str(&text).map_err(|error| format!("its list cannot be read: {error}"))
 }
 
-enum Trouble {
+enum ArchiveIoError {
     Read(io::Error),
     Write(io::Error),
 }
 
-fn extract(name: &str, mode: u32, entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
+fn extract(name: &str, mode: u32, entry: &mut impl Read, to: &Path) -> Result<ArchiveEntry, ArchiveIoError> {
     if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(Trouble::Write)?;
+        fs::create_dir_all(folder).map_err(ArchiveIoError::Write)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to).map_err(Trouble::Write)?;
-    let mut content = Hashing::new(entry);
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(to).map_err(ArchiveIoError::Write)?;
+    let mut content = HashingReader::new(entry);
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let read = content.read(&mut buffer).map_err(Trouble::Read)?;
+        let read = content.read(&mut buffer).map_err(ArchiveIoError::Read)?;
         let Some(piece) = buffer.get(..read).filter(|piece| !piece.is_empty()) else { break };
-        file.write_all(piece).map_err(Trouble::Write)?;
+        file.write_all(piece).map_err(ArchiveIoError::Write)?;
     }
-    file.sync_all().map_err(Trouble::Write)?;
-    Ok(Entry { path: name.to_owned(), bytes: content.bytes, sha256: content.hex() })
+    file.sync_all().map_err(ArchiveIoError::Write)?;
+    Ok(ArchiveEntry { path: name.to_owned(), bytes: content.bytes, sha256: content.hex() })
 }
 
 /// Reads until the stop.
-struct Stoppable<R> {
+struct StoppableReader<R> {
     inner: R,
     stop: CancellationToken,
 }
 
-impl<R: Read> Read for Stoppable<R> {
+impl<R: Read> Read for StoppableReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.is_cancelled() {
             return Err(io::Error::other("it was stopped"));
@@ -195,13 +196,13 @@ impl<R: Read> Read for Stoppable<R> {
 }
 
 /// Counts and hashes what is read through it.
-struct Hashing<R> {
+struct HashingReader<R> {
     inner: R,
     hash: Sha256,
     bytes: u64,
 }
 
-impl<R: Read> Hashing<R> {
+impl<R: Read> HashingReader<R> {
     fn new(inner: R) -> Self {
         Self { inner, hash: Sha256::new(), bytes: 0 }
     }
@@ -211,7 +212,7 @@ impl<R: Read> Hashing<R> {
     }
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.hash.update(buffer.get(..read).unwrap_or_default());

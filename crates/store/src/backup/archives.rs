@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::backup::make::Made;
+use crate::backup::make::CreatedBackup;
 use crate::backup::owner;
 
 /// How a moment stands in a name.
@@ -18,7 +18,7 @@ const MOMENT: &str = "%Y-%m-%dT%H%M%S";
 
 /// An archive, as its name tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedArchive {
     /// Where it is.
     pub path: PathBuf,
     /// When it was made.
@@ -36,7 +36,7 @@ pub fn name(now: Timestamp, owner: &str, is_sealed: bool) -> String {
 
 /// What a name tells; none: it is no archive's.
 #[must_use]
-pub fn read(path: &Path) -> Option<Named> {
+pub fn read(path: &Path) -> Option<NamedArchive> {
     let name = path.file_name()?.to_str()?;
     let name = name.strip_suffix(".age").unwrap_or(name);
     let (moment, rest) = name.strip_prefix("hob-")?.strip_suffix(".tar.gz")?.split_once('Z')?;
@@ -45,14 +45,14 @@ pub fn read(path: &Path) -> Option<Named> {
         rest => Some(rest.strip_prefix('-').filter(|id| owner::is_id(id))?.to_owned()),
     };
     let made_at = DateTime::strptime(MOMENT, moment).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
-    Some(Named { path: path.to_path_buf(), made_at, owner })
+    Some(NamedArchive { path: path.to_path_buf(), made_at, owner })
 }
 
 /// The archives in a folder that are surely this Hob's, newest first.
 ///
 /// # Errors
 /// When the folder, or who this Hob is, cannot be read.
-pub fn own(data_dir: &Path, folder: &Path) -> io::Result<Vec<Named>> {
+pub fn own(data_dir: &Path, folder: &Path) -> io::Result<Vec<NamedArchive>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
         all.extend(read(&entry?.path()));
@@ -61,7 +61,7 @@ pub fn own(data_dir: &Path, folder: &Path) -> io::Result<Vec<Named>> {
 }
 
 /// Those of one owner, newest first. One that does not say whose it is counts only where no other Hob is seen: it may be theirs.
-fn owned(mut all: Vec<Named>, me: Option<&str>) -> Vec<Named> {
+fn owned(mut all: Vec<NamedArchive>, me: Option<&str>) -> Vec<NamedArchive> {
     let is_shared = all.iter().any(|one| one.owner.is_some() && one.owner.as_deref() != me);
     all.retain(|one| match &one.owner {
         Some(owner) => Some(owner.as_str()) == me,
@@ -73,7 +73,7 @@ fn owned(mut all: Vec<Named>, me: Option<&str>) -> Vec<Named> {
 
 /// When the newest was made, as far as the clock has come: one that is dated ahead says nothing of today.
 #[must_use]
-pub fn newest(own: &[Named], now: Timestamp) -> Option<Timestamp> {
+pub fn newest(own: &[NamedArchive], now: Timestamp) -> Option<Timestamp> {
     own.iter().map(|one| one.made_at).filter(|made_at| *made_at <= now).max()
 }
 
@@ -93,7 +93,7 @@ pub fn newest_in(folder: &Path, data_dir: &Path, now: Timestamp) -> Option<Times
 ///
 /// # Errors
 /// When one cannot be deleted.
-pub fn thin_out(data_dir: &Path, made: &Made, keep: usize, now: Timestamp) -> io::Result<usize> {
+pub fn thin_out(data_dir: &Path, made: &CreatedBackup, keep: usize, now: Timestamp) -> io::Result<usize> {
     let Some(folder) = made.path.parent() else { return Ok(0) };
     let surplus = surplus(own(data_dir, folder)?, &made.path, keep, now);
     surplus.iter().try_for_each(fs::remove_file)?;
@@ -102,7 +102,7 @@ pub fn thin_out(data_dir: &Path, made: &Made, keep: usize, now: Timestamp) -> io
 
 /// What is more than is kept. The one just made is kept in any case; those that a wrong clock dated ahead go first, so that they
 /// never push out what is of the days that there were.
-fn surplus(mut own: Vec<Named>, made: &Path, keep: usize, now: Timestamp) -> Vec<PathBuf> {
+fn surplus(mut own: Vec<NamedArchive>, made: &Path, keep: usize, now: Timestamp) -> Vec<PathBuf> {
     own.sort_by_key(|one| (one.path != made, one.made_at > now, std::cmp::Reverse(one.made_at)));
     own.into_iter().skip(keep.max(1)).map(|one| one.path).collect()
 }
@@ -115,8 +115,12 @@ mod tests {
         Timestamp::from_second(hour * 3_600).unwrap()
     }
 
-    fn named(at: i64, owner: Option<&str>) -> Named {
-        Named { path: PathBuf::from(format!("/b/{at}-{owner:?}")), made_at: hour(at), owner: owner.map(str::to_owned) }
+    fn named(at: i64, owner: Option<&str>) -> NamedArchive {
+        NamedArchive {
+            path: PathBuf::from(format!("/b/{at}-{owner:?}")),
+            made_at: hour(at),
+            owner: owner.map(str::to_owned),
+        }
     }
 
     #[test]
@@ -165,7 +169,7 @@ mod tests {
             (vec![3, 9], 5, Some(3)),
             (vec![8, 9], 5, None),
         ] {
-            let own: Vec<Named> = made.iter().map(|at| named(*at, None)).collect();
+            let own: Vec<NamedArchive> = made.iter().map(|at| named(*at, None)).collect();
             assert_eq!(newest(&own, hour(now)), expected.map(hour), "{made:?} at {now}");
         }
     }
@@ -183,7 +187,7 @@ mod tests {
             // The clock was set back while it was made.
             (vec![4, 90, 91], 90, 1, vec![4, 91]),
         ] {
-            let own: Vec<Named> = there.iter().map(|at| named(*at, None)).collect();
+            let own: Vec<NamedArchive> = there.iter().map(|at| named(*at, None)).collect();
             let mut surplus = surplus(own, &named(made, None).path, keep, hour(5));
             let mut expected: Vec<PathBuf> = gone.iter().map(|at| named(*at, None).path).collect();
             surplus.sort();

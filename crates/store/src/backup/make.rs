@@ -9,18 +9,19 @@ use jiff::{SignedDuration, Timestamp};
 use tempfile::TempPath;
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::archive::Writing;
-use crate::backup::below::Below;
+use crate::backup::archive::ArchiveWriter;
+use crate::backup::folder_contents::FolderContents;
 use crate::backup::seal::Recipients;
-use crate::backup::work::{self, Work};
+use crate::backup::work_dir::{self, WorkDir};
 use crate::backup::{
-    BackupError, ByteCount, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
+    ArchiveEntry, BackupError, ByteCount, CONFIG, CONTENTS, DATABASE, FOLDERS, FORMAT, Manifest, archives, at, owner,
+    space_check,
 };
-use crate::snapshot::{self, Checked};
+use crate::snapshot::{self, SnapshotCheck};
 
 /// What a backup is made of.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct BackupRequest {
     /// The data directory.
     pub data_dir: PathBuf,
     /// The config's text, without secrets; none: there is none, or it cannot be cleaned of them.
@@ -39,7 +40,7 @@ pub struct Order {
 
 /// A backup that was made and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CreatedBackup {
     /// The archive.
     pub path: PathBuf,
     /// Its size.
@@ -56,7 +57,7 @@ pub struct Made {
 ///
 /// # Errors
 /// When something cannot be read or written, the database is damaged, or `stop` comes first.
-pub async fn make(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+pub async fn make(order: BackupRequest, stop: &CancellationToken) -> Result<CreatedBackup, BackupError> {
     match made(order, stop).await {
         // However it was cut off: it was meant to be.
         Err(_cut_off) if stop.is_cancelled() => Err(BackupError::Stopped),
@@ -64,17 +65,17 @@ pub async fn make(order: Order, stop: &CancellationToken) -> Result<Made, Backup
     }
 }
 
-async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+async fn made(order: BackupRequest, stop: &CancellationToken) -> Result<CreatedBackup, BackupError> {
     at(&order.to, fs::create_dir_all(&order.to))?;
     for place in [&order.to, &order.data_dir] {
-        work::sweep(place, order.now);
+        work_dir::sweep(place, order.now);
     }
-    let folder = |place: &Path| at(place, Work::begin(work::BACKUP, place));
+    let folder = |place: &Path| at(place, WorkDir::begin(work_dir::BACKUP, place));
     let work = folder(&order.to)?;
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
-    let place = clear.as_ref().map_or(work.path(), Work::path);
-    order.packed.expect(room::look(&order, place)?);
+    let place = clear.as_ref().map_or(work.path(), WorkDir::path);
+    order.packed.expect(space_check::look(&order, place)?);
     let copy = place.join(DATABASE);
     let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
     let stop = stop.clone();
@@ -87,14 +88,14 @@ async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupErro
 }
 
 fn pack(
-    order: &Order,
+    order: &BackupRequest,
     copy: &Path,
-    checked: &Checked,
+    checked: &SnapshotCheck,
     work: &Path,
     stop: CancellationToken,
-) -> Result<Made, BackupError> {
+) -> Result<CreatedBackup, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part, &order.recipients, stop, Arc::clone(&order.packed))?;
+    let mut writing = ArchiveWriter::begin(&part, &order.recipients, stop, Arc::clone(&order.packed))?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {
@@ -103,7 +104,7 @@ fn pack(
             gone.push(hash.clone());
         }
     }
-    let mut below = Below::default();
+    let mut below = FolderContents::default();
     for folder in FOLDERS {
         below.look(&order.data_dir, folder)?;
     }
@@ -119,21 +120,21 @@ fn pack(
         hob: env!("CARGO_PKG_VERSION").to_owned(),
         schema: checked.schema,
         made_at: order.now,
-        entries: Vec::<Entry>::new(),
+        entries: Vec::<ArchiveEntry>::new(),
         gone,
         folders: below.empty,
     })?;
     let path = named(order, part)?;
     at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
     let bytes = at(&path, fs::metadata(&path))?.len();
-    Ok(Made { path, bytes, files, gone: gone_count, skipped: below.skipped })
+    Ok(CreatedBackup { path, bytes, files, gone: gone_count, skipped: below.skipped })
 }
 
 /// An archive takes the name of the next second where its own is taken: so many are tried.
 const SECONDS_MAX: i64 = 10;
 
 /// Gives a finished archive its name. One that is there already stays as it is.
-fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
+fn named(order: &BackupRequest, part: PathBuf) -> Result<PathBuf, BackupError> {
     let owner = at(&order.data_dir, owner::settle(&order.data_dir, &order.random))?;
     let mut part = at(&part, TempPath::try_from_path(&part))?;
     for second in 0..SECONDS_MAX {
@@ -155,7 +156,7 @@ fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
 }
 
 /// A file that others can delete may be gone by now: false.
-fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<bool, BackupError> {
+fn add_if_there(writing: &mut ArchiveWriter, name: &str, path: &Path) -> Result<bool, BackupError> {
     match writing.add(name, path) {
         Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
         other => other.map(|()| true),

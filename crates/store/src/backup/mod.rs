@@ -5,14 +5,14 @@
 
 pub mod archive;
 pub mod archives;
-mod below;
+mod folder_contents;
 pub mod make;
 mod mounts;
 pub mod owner;
 pub mod restore;
-mod room;
 pub mod seal;
-pub mod work;
+mod space_check;
+pub mod work_dir;
 
 #[cfg(test)]
 mod tests;
@@ -61,12 +61,12 @@ impl ByteCount {
 }
 
 /// Counts what is read through it.
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     count: Arc<ByteCount>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.count.done.fetch_add(read as u64, Ordering::Relaxed);
@@ -86,7 +86,7 @@ pub struct Manifest {
     /// When it was made.
     pub made_at: Timestamp,
     /// Every file in it but this one.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ArchiveEntry>,
     /// Contents that were forgotten while it was made.
     #[serde(default)]
     pub gone: Vec<String>,
@@ -97,7 +97,7 @@ pub struct Manifest {
 
 /// One file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Entry {
+pub struct ArchiveEntry {
     /// Where, with `/` between folders.
     pub path: String,
     /// How long it is.

@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::backup::archive::unpack;
 use crate::backup::seal::Identities;
-use crate::backup::work::{self, Work};
-use crate::backup::{BackupError, ByteCount, CONFIG, CONTENTS, Counted, DATABASE, FOLDERS, Manifest, at, mounts};
+use crate::backup::work_dir::{self, WorkDir};
+use crate::backup::{
+    BackupError, ByteCount, CONFIG, CONTENTS, CountingReader, DATABASE, FOLDERS, Manifest, at, mounts,
+};
 use crate::lock::DataLock;
 use crate::snapshot;
 
@@ -39,7 +41,7 @@ const LOGS: [&str; 2] = ["hob.db-wal", "hob.db-shm"];
 
 /// An archive that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreOutcome {
     /// What was in it.
     pub manifest: Manifest,
     /// Where the data of before is now.
@@ -69,7 +71,7 @@ impl Archive {
     /// Its bytes, as they are without encryption.
     pub(super) fn open(&self) -> Result<impl Read + use<>, BackupError> {
         self.read.expect(at(&self.path, fs::metadata(&self.path))?.len());
-        Ok(Counted { inner: self.identities.open(&self.path)?, count: Arc::clone(&self.read) })
+        Ok(CountingReader { inner: self.identities.open(&self.path)?, count: Arc::clone(&self.read) })
     }
 }
 
@@ -78,7 +80,7 @@ impl Archive {
 /// # Errors
 /// When it is not whole.
 pub async fn verify(archive: &Archive, scratch: &Path) -> Result<Manifest, BackupError> {
-    let work = at(scratch, Work::begin(work::VERIFY, scratch))?;
+    let work = at(scratch, WorkDir::begin(work_dir::VERIFY, scratch))?;
     unpacked(archive, work.path()).await
 }
 
@@ -107,7 +109,7 @@ async fn unpacked(archive: &Archive, into: &Path) -> Result<Manifest, BackupErro
 /// # Errors
 /// When a Hob is at work there, the archive is not whole, or a file cannot be moved. Then either nothing is changed, or the next
 /// start finishes it.
-pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Result<Restored, BackupError> {
+pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Result<RestoreOutcome, BackupError> {
     let _lock = DataLock::take(data_dir)?;
     finish(data_dir)?;
     refuse_mounts(data_dir)?;
@@ -121,14 +123,14 @@ pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Resu
     at(&stage, sync_folders(&new))?;
     let comes = at(&new, pieces(&new))?;
     let config = comes.get(CONFIG).map(|place| data_dir.join(place));
-    let exchange = Exchange { before: before.clone(), comes };
+    let exchange = PendingExchange { before: before.clone(), comes };
     let text = serde_json::to_vec(&exchange).map_err(|error| BackupError::Bug(error.to_string()))?;
     let ready = stage.join(READY);
     // Unpacking takes its time: what was mounted meanwhile counts as well.
     refuse_mounts(data_dir)?;
     at(&ready, write_whole(&ready, &text))?;
     finish(data_dir)?;
-    Ok(Restored { manifest, before: data_dir.join(before), config })
+    Ok(RestoreOutcome { manifest, before: data_dir.join(before), config })
 }
 
 /// What would stop the exchange in the middle is found before it begins.
@@ -154,7 +156,7 @@ fn free_name(data_dir: &Path, name: &str) -> io::Result<String> {
 
 /// What is about to happen, or happens.
 #[derive(Debug, Serialize, Deserialize)]
-struct Exchange {
+struct PendingExchange {
     /// What the folder of the old is called afterwards.
     before: String,
     /// What comes from the new: its name there, and in the data directory.
@@ -168,7 +170,7 @@ struct Exchange {
 pub fn finish(data_dir: &Path) -> Result<(), BackupError> {
     let stage = data_dir.join(STAGE);
     let ready = stage.join(READY);
-    let exchange: Exchange = match fs::read(&ready) {
+    let exchange: PendingExchange = match fs::read(&ready) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // What was never complete is nothing.
             return clear(&stage);

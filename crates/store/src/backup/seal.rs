@@ -56,14 +56,14 @@ impl Recipients {
     }
 
     /// Begins to write to a file.
-    pub(super) fn sink(&self, file: File) -> io::Result<Sink> {
+    pub(super) fn sink(&self, file: File) -> io::Result<ArchiveSink> {
         let file = BufWriter::new(file);
         if self.is_empty() {
-            return Ok(Sink::Plain(file));
+            return Ok(ArchiveSink::Plain(file));
         }
         let recipients = self.0.iter().map(|key| key as &dyn age::Recipient);
         let encryptor = Encryptor::with_recipients(recipients).map_err(io::Error::other)?;
-        Ok(Sink::Sealed(Box::new(encryptor.wrap_output(file)?)))
+        Ok(ArchiveSink::Sealed(Box::new(encryptor.wrap_output(file)?)))
     }
 }
 
@@ -73,12 +73,12 @@ fn keys(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Where an archive's bytes go.
-pub(super) enum Sink {
+pub(super) enum ArchiveSink {
     Plain(BufWriter<File>),
     Sealed(Box<StreamWriter<BufWriter<File>>>),
 }
 
-impl Sink {
+impl ArchiveSink {
     /// Writes what is left.
     pub(super) fn finish(self) -> io::Result<File> {
         let file = match self {
@@ -89,7 +89,7 @@ impl Sink {
     }
 }
 
-impl Write for Sink {
+impl Write for ArchiveSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.write(bytes),

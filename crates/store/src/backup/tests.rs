@@ -9,14 +9,14 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::backup::BackupError;
-use crate::backup::archive::Writing;
+use crate::backup::archive::ArchiveWriter;
 use crate::backup::archives;
-use crate::backup::make::{self, Made, Order};
+use crate::backup::make::{self, BackupRequest, CreatedBackup};
 use crate::backup::restore::{Archive, finish, restore, verify};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::error::StoreError;
 use crate::lock::DataLock;
-use crate::{Pace, Store, Tx};
+use crate::{SchedulingMode, Store, Tx};
 
 /// Leaves a word in the database.
 async fn leave(tx: &mut Tx, word: &'static str) -> Result<(), StoreError> {
@@ -30,11 +30,11 @@ async fn stored(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
 }
 
 /// A household's data, and a place for its backups.
-struct Home {
+struct Harness {
     dir: TempDir,
 }
 
-impl Home {
+impl Harness {
     async fn with(word: &'static str) -> Self {
         let home = Self { dir: tempfile::tempdir().unwrap() };
         fs::create_dir_all(home.data().join("skills/bins")).unwrap();
@@ -56,7 +56,7 @@ impl Home {
 
     async fn open(&self) -> Store {
         fs::create_dir_all(self.data()).unwrap();
-        Store::open(&self.data().join("hob.db"), Pace::Threaded).await.unwrap()
+        Store::open(&self.data().join("hob.db"), SchedulingMode::Threaded).await.unwrap()
     }
 
     async fn write(&self, word: &'static str) {
@@ -72,18 +72,18 @@ impl Home {
         words
     }
 
-    async fn back_up(&self, second: i64) -> Made {
+    async fn back_up(&self, second: i64) -> CreatedBackup {
         self.seal(second, Recipients::default()).await
     }
 
-    async fn seal(&self, second: i64, recipients: Recipients) -> Made {
+    async fn seal(&self, second: i64, recipients: Recipients) -> CreatedBackup {
         make::make(self.order(second, recipients), &CancellationToken::new()).await.unwrap()
     }
 
-    fn order(&self, second: i64, recipients: Recipients) -> Order {
+    fn order(&self, second: i64, recipients: Recipients) -> BackupRequest {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
         let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
-        Order { data_dir, config, to, recipients, now: at(second), random, packed: Arc::default() }
+        BackupRequest { data_dir, config, to, recipients, now: at(second), random, packed: Arc::default() }
     }
 
     fn list(&self) -> String {
@@ -114,7 +114,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[tokio::test]
 async fn n12_what_was_backed_up_comes_back() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let made = home.back_up(1_000_000_000).await;
     assert_eq!((made.path.clone(), made.gone), (home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz"), 0));
     home.write("since").await;
@@ -136,7 +136,7 @@ async fn n12_what_was_backed_up_comes_back() {
 
 #[tokio::test]
 async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
-    let home = Home::with("first").await;
+    let home = Harness::with("first").await;
     let store = home.open().await;
     let writes = async {
         for _ in 0..200 {
@@ -152,7 +152,7 @@ async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
 
 #[tokio::test]
 async fn n12_a_damaged_archive_is_refused_and_changes_nothing() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let made = home.back_up(1).await;
     let whole = fs::read(&made.path).unwrap();
     let before = everything(&home.data());
@@ -173,7 +173,7 @@ async fn n12_a_damaged_archive_is_refused_and_changes_nothing() {
 
 #[tokio::test]
 async fn n12_an_archive_writes_nowhere_else() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     fs::create_dir_all(home.backups()).unwrap();
     for name in ["../escaped", "/tmp/escaped", "a/../../escaped"] {
         let path = home.backups().join("bad.tar.gz");
@@ -195,7 +195,7 @@ async fn n12_an_archive_writes_nowhere_else() {
 
 #[tokio::test]
 async fn n12_a_hob_at_work_is_not_restored_over() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let made = home.back_up(1).await;
     let mut child = std::process::Command::new("python3");
     let lock = home.data().join("hob.lock");
@@ -218,7 +218,7 @@ async fn n12_a_hob_at_work_is_not_restored_over() {
 
 #[tokio::test]
 async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let made = home.back_up(1).await;
     let archive = Archive::plain(&made.path);
     home.write("since").await;
@@ -228,7 +228,7 @@ async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
     let second = restore(&archive, &home.data(), at(2)).await.unwrap().before;
     assert_eq!(second, home.data().join("before-restore-1970-01-01T000002Z-2"));
     for (before, words) in [(first, ["then", "since"]), (second, ["then", "later"])] {
-        let store = Store::open(&before.join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&before.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         assert_eq!(store.read(stored).await.unwrap(), words);
         store.close().await;
     }
@@ -238,7 +238,7 @@ async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
 async fn n12_an_exchange_clears_nothing_away_whose_name_is_taken() {
     let mut taken = 0;
     for cut in 0..16 {
-        let home = Home::with("then").await;
+        let home = Harness::with("then").await;
         let made = home.back_up(1).await;
         home.write("since").await;
         crate::backup::restore::cut_after(cut);
@@ -265,7 +265,7 @@ async fn n12_an_exchange_clears_nothing_away_whose_name_is_taken() {
 #[tokio::test]
 async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
     for cut in 0..16 {
-        let home = Home::with("then").await;
+        let home = Harness::with("then").await;
         let made = home.back_up(1).await;
         home.write("since").await;
         fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
@@ -286,7 +286,7 @@ async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
 }
 
 /// The names of the files in the backups' folder, sorted.
-fn names(home: &Home) -> Vec<String> {
+fn names(home: &Harness) -> Vec<String> {
     let entries = fs::read_dir(home.backups()).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -296,7 +296,7 @@ fn names(home: &Home) -> Vec<String> {
 
 #[tokio::test]
 async fn n12_old_archives_go_and_what_is_not_surely_ones_own_stays() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let mut last = home.back_up(1).await;
     for second in [2, 3] {
         last = home.back_up(second).await;
@@ -318,7 +318,7 @@ async fn n12_old_archives_go_and_what_is_not_surely_ones_own_stays() {
 
 #[tokio::test]
 async fn n12_an_archive_never_takes_the_place_of_another() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let first = home.back_up(1).await;
     let bytes = fs::read(&first.path).unwrap();
     home.write("since").await;
@@ -330,7 +330,7 @@ async fn n12_an_archive_never_takes_the_place_of_another() {
 
 #[tokio::test]
 async fn n12_a_backup_that_is_stopped_leaves_nothing() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let [(ada, _), _] = keys(&home);
     let stop = CancellationToken::new();
     stop.cancel();
@@ -343,7 +343,7 @@ async fn n12_a_backup_that_is_stopped_leaves_nothing() {
     }
     // The packing looks for itself.
     let part = home.dir.path().join("part");
-    let mut writing = Writing::begin(&part, &Recipients::default(), stop, Arc::default()).unwrap();
+    let mut writing = ArchiveWriter::begin(&part, &Recipients::default(), stop, Arc::default()).unwrap();
     let error = writing.add("hob.db", &home.data().join("hob.db")).unwrap_err().to_string();
     assert!(error.ends_with("it was stopped"), "{error}");
 }
@@ -352,7 +352,7 @@ async fn n12_a_backup_that_is_stopped_leaves_nothing() {
 async fn n12_what_may_be_run_and_empty_folders_come_back_and_the_rest_is_told() {
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let run = home.data().join("skills/bins/run.sh");
     fs::write(&run, "#!/bin/sh").unwrap();
     fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
@@ -379,7 +379,7 @@ async fn n12_what_may_be_run_and_empty_folders_come_back_and_the_rest_is_told() 
 }
 
 /// Two keys, and the file with the secret half of each.
-fn keys(home: &Home) -> [(String, PathBuf); 2] {
+fn keys(home: &Harness) -> [(String, PathBuf); 2] {
     ["ada", "ben"].map(|name| {
         let identity = age::x25519::Identity::generate();
         let file = home.dir.path().join(name);
@@ -391,7 +391,7 @@ fn keys(home: &Home) -> [(String, PathBuf); 2] {
 
 #[tokio::test]
 async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
-    let home = Home::with("a word that is not to be found").await;
+    let home = Harness::with("a word that is not to be found").await;
     let [(ada, ada_file), (ben, ben_file)] = keys(&home);
     let made = home.seal(1_000_000_000, Recipients::read(std::slice::from_ref(&ada), None).unwrap()).await;
     assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz.age"));
@@ -427,7 +427,7 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
 
 #[tokio::test]
 async fn n12_a_damaged_encrypted_backup_is_refused() {
-    let home = Home::with("then").await;
+    let home = Harness::with("then").await;
     let [(ada, file), _] = keys(&home);
     let made = home.seal(1, Recipients::read(&[ada], None).unwrap()).await;
     let whole = fs::read(&made.path).unwrap();

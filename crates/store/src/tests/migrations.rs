@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use sqlx::migrate::Migrator;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
-use crate::{MIGRATIONS, Pace, Store, migrate, options, snapshot};
+use crate::{MIGRATIONS, SchedulingMode, Store, migrate, options, snapshot};
 
 /// SQLite asks the test so often whether it may go on.
 const EVERY_OPERATIONS: i32 = 20;
@@ -82,7 +82,7 @@ async fn n12_a_migration_cut_off_anywhere_is_begun_again() {
             let path = fresh(&number.to_string());
             let (cut, _) = cut_off(&path, at).await;
             cuts += i32::from(cut);
-            Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+            Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
             let checked = snapshot::check(&path).await;
             assert_eq!(checked.unwrap().schema, newest, "{before}, cut off at {at} of {asks}");
             let mut database = options(&path).read_only(true).connect().await.unwrap();

@@ -8,13 +8,13 @@ mod writer;
 
 use tempfile::TempDir;
 
-use crate::{Pace, Store};
+use crate::{SchedulingMode, Store};
 
 const FILE: &str = "hob.db";
 
 /// A store in a folder of its own.
 async fn store() -> (TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(&dir.path().join(FILE), Pace::Threaded).await.unwrap();
+    let store = Store::open(&dir.path().join(FILE), SchedulingMode::Threaded).await.unwrap();
     (dir, store)
 }

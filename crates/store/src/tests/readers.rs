@@ -5,9 +5,9 @@ use std::path::Path;
 use sqlx::{ConnectOptions, Executor, SqliteConnection};
 
 use super::{FILE, store};
+use crate::bystander_reader::Reader;
 use crate::error::StoreError;
-use crate::reader::Reader;
-use crate::{Pace, Store};
+use crate::{SchedulingMode, Store};
 
 /// Leaves a copy of the database in `to` as it is while a large write is under way that keeps a rollback journal.
 async fn cut_off(from: &Path, to: &Path) {
@@ -30,7 +30,7 @@ async fn n12_a_first_write_that_was_cut_off_leaves_no_database_yet() {
     cut_off(&dir.path().join(FILE), &path).await;
     let opened = Reader::open(&path).await.map(drop);
     assert!(matches!(opened, Err(StoreError::Missing(_))), "{opened:?}");
-    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
     Reader::open(&path).await.unwrap();
 }
 

@@ -29,7 +29,7 @@ async fn driven(tx: &mut Tx) -> Result<(), StoreError> {
 /// The sessions that look due to `owner`, and the run that it then gets.
 async fn look_and_claim(tx: &mut Tx, owner: &'static str) -> Result<(Vec<SessionId>, Option<RunId>), StoreError> {
     let now = Timestamp::UNIX_EPOCH + std::time::Duration::from_millis(NOW.unsigned_abs());
-    let due = runs::look::list_due(tx, owner, now).await?.into_iter().map(|due| due.session).collect();
+    let due = runs::queries::list_due(tx, owner, now).await?.into_iter().map(|due| due.session).collect();
     let lease = Lease { owner: owner.to_owned(), now, until: now + std::time::Duration::from_secs(90) };
     let session = sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut *tx).await?;
     Ok((due, runs::claim(tx, session, &lease).await?.map(|claimed| claimed.id)))
@@ -60,8 +60,8 @@ async fn aside(tx: &mut Tx, aside: bool) -> Result<(), StoreError> {
 
 async fn list(tx: &mut Tx) -> Result<(usize, i64, Vec<String>), StoreError> {
     let open =
-        runs::look::count_open(tx).await?.into_iter().map(|row| format!("{} {}", row.count, row.state)).collect();
-    Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::look::queue(tx).await?.count, open))
+        runs::queries::count_open(tx).await?.into_iter().map(|row| format!("{} {}", row.count, row.state)).collect();
+    Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::queries::queue(tx).await?.count, open))
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@ use std::path::Path;
 use sqlx::migrate::Migrator;
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use crate::{Pace, Store, options, snapshot};
+use crate::{SchedulingMode, Store, options, snapshot};
 
 /// A database as an earlier Hob left it, with a person in it.
 async fn of_schema(path: &Path, schema: i64) {
@@ -30,7 +30,7 @@ async fn people(path: &Path) -> i64 {
 }
 
 async fn open(path: &Path) {
-    Store::open(path, Pace::Threaded).await.unwrap().close().await;
+    Store::open(path, SchedulingMode::Threaded).await.unwrap().close().await;
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -80,7 +80,7 @@ async fn n12_without_room_for_the_copy_nothing_is_migrated() {
     let database = home.path().join("hob.db");
     of_schema(&database, 1).await;
     std::fs::write(home.path().join("snapshots"), "no folder").unwrap();
-    let error = Store::open(&database, Pace::Threaded).await.err().unwrap().to_string();
+    let error = Store::open(&database, SchedulingMode::Threaded).await.err().unwrap().to_string();
     assert!(error.starts_with("the database could not be copied"), "{error}");
     std::fs::remove_file(home.path().join("snapshots")).unwrap();
     assert_eq!(snapshot::check(&database).await.unwrap().schema, 1);

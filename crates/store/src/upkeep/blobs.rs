@@ -5,7 +5,7 @@ use crate::error::StoreError;
 
 /// Some texts, in the order of their hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct BlobPage {
     /// Those that nothing refers to.
     pub loose: Vec<String>,
     /// The last that was looked at; none: there are no more.
@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 /// The next texts after this one, and which of them nothing refers to.
-pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<Page, StoreError> {
+pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<BlobPage, StoreError> {
     let hashes = sqlx::query_scalar!("SELECT hash FROM blobs WHERE hash > $1 ORDER BY hash LIMIT $2", after, limit)
         .fetch_all(&mut *tx)
         .await?;
@@ -33,7 +33,7 @@ pub async fn look_through(tx: &mut Tx, after: &str, limit: i64) -> Result<Page, 
     )
     .fetch_all(&mut *tx)
     .await?;
-    Ok(Page { loose, last: hashes.last().cloned() })
+    Ok(BlobPage { loose, last: hashes.last().cloned() })
 }
 
 /// Deletes texts, unless something refers to them by now.

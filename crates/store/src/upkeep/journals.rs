@@ -11,7 +11,7 @@ const LET_GO: &str = "[let go]";
 
 /// What was let go.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Gone {
+pub struct DroppedJournals {
     /// So many of the runs, from the first on, have nothing left, or are not over.
     pub runs: usize,
     /// How many events it were.
@@ -19,8 +19,8 @@ pub struct Gone {
 }
 
 /// Lets the journals of these runs, which are over, go: up to so many events of them in all, at least one.
-pub async fn let_go(tx: &mut Tx, runs: &[RunId], most: i64, now: Timestamp) -> Result<Gone, StoreError> {
-    let (mut gone, now) = (Gone::default(), millis(now));
+pub async fn let_go(tx: &mut Tx, runs: &[RunId], most: i64, now: Timestamp) -> Result<DroppedJournals, StoreError> {
+    let (mut gone, now) = (DroppedJournals::default(), millis(now));
     for run in runs.iter().copied() {
         // First the mark: a journal of which a part is gone is taken for none.
         let marked = sqlx::query!(

@@ -7,14 +7,14 @@ use crate::{BUSY_TIMEOUT, Tx};
 
 /// What became of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Folded {
+pub struct CheckpointOutcome {
     /// How many pages are in it.
     pub pages: i64,
     /// How many of them are in the file as well. What somebody still reads keeps the rest back.
     pub folded: i64,
 }
 
-impl Folded {
+impl CheckpointOutcome {
     /// Everything in it is in the file.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -23,14 +23,14 @@ impl Folded {
 }
 
 /// Folds what nobody needs any more, and waits for nobody.
-pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<Folded, StoreError> {
+pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<CheckpointOutcome, StoreError> {
     checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)").await
 }
 
-async fn checkpoint(connection: &mut SqliteConnection, how: &'static str) -> Result<Folded, StoreError> {
+async fn checkpoint(connection: &mut SqliteConnection, how: &'static str) -> Result<CheckpointOutcome, StoreError> {
     // What a PRAGMA answers has no type that could be checked.
     let row = sqlx::query(how).fetch_one(connection).await?;
-    Ok(Folded { pages: row.try_get::<i64, _>(1)?.max(0), folded: row.try_get::<i64, _>(2)?.max(0) })
+    Ok(CheckpointOutcome { pages: row.try_get::<i64, _>(1)?.max(0), folded: row.try_get::<i64, _>(2)?.max(0) })
 }
 
 /// Cuts the log to nothing, unless somebody reads from it; gives whether it did. For a log that is folded: then there is
@@ -41,5 +41,5 @@ pub async fn cut(tx: &mut Tx) -> Result<bool, StoreError> {
     let cut = checkpoint(tx, "PRAGMA wal_checkpoint(TRUNCATE)").await;
     let patient = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
     sqlx::raw_sql(sqlx::AssertSqlSafe(patient)).execute(&mut *tx).await?;
-    Ok(cut? == Folded::default())
+    Ok(cut? == CheckpointOutcome::default())
 }

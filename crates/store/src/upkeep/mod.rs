@@ -5,8 +5,8 @@
 
 pub mod blobs;
 pub mod journals;
+pub mod latest_message;
 pub mod log;
-pub mod newest;
+pub mod page_layout;
 pub mod pages;
 pub mod rows;
-pub mod shape;

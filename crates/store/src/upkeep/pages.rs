@@ -5,7 +5,7 @@ use crate::error::StoreError;
 
 /// The full-text indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Index {
+pub enum FullTextIndex {
     /// Of what people said.
     Memories,
     /// Of what is known.
@@ -14,26 +14,26 @@ pub enum Index {
     Answers,
 }
 
-impl Index {
+impl FullTextIndex {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Memories, Self::Facts, Self::Answers];
 }
 
 /// Merges an index's parts, writing about so many pages. Gives whether there was anything to merge.
-pub async fn merge(tx: &mut Tx, index: Index, pages: i64) -> Result<bool, StoreError> {
+pub async fn merge(tx: &mut Tx, index: FullTextIndex, pages: i64) -> Result<bool, StoreError> {
     let before = changes(tx).await?;
     match index {
-        Index::Memories => {
+        FullTextIndex::Memories => {
             sqlx::query!("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', $1)", pages)
                 .execute(&mut *tx)
                 .await?
         }
-        Index::Facts => {
+        FullTextIndex::Facts => {
             sqlx::query!("INSERT INTO facts_fts (facts_fts, rank) VALUES ('merge', $1)", pages)
                 .execute(&mut *tx)
                 .await?
         }
-        Index::Answers => {
+        FullTextIndex::Answers => {
             sqlx::query!("INSERT INTO answers_fts (answers_fts, rank) VALUES ('merge', $1)", pages)
                 .execute(&mut *tx)
                 .await?
@@ -49,7 +49,7 @@ async fn changes(tx: &mut Tx) -> Result<i64, StoreError> {
 
 /// How large the file is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pages {
+pub struct PageCounts {
     /// All pages.
     pub all: i64,
     /// Those that nothing is in.
@@ -57,10 +57,10 @@ pub struct Pages {
 }
 
 /// Counts the file's pages.
-pub async fn count(tx: &mut Tx) -> Result<Pages, StoreError> {
+pub async fn count(tx: &mut Tx) -> Result<PageCounts, StoreError> {
     let all = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await?;
     let free = sqlx::query_scalar("PRAGMA freelist_count").fetch_one(&mut *tx).await?;
-    Ok(Pages { all, free })
+    Ok(PageCounts { all, free })
 }
 
 /// Gives at most so many free pages back to the disk, and tells how many it were. In a file of the old form it does nothing.

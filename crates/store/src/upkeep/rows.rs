@@ -9,7 +9,7 @@ use crate::{Tx, millis};
 
 /// What can be old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum OldRowKind {
     /// What was delivered or given up, of runs that are over.
     Outbox,
     /// Claims on messages that began no run: commands and answers.
@@ -24,7 +24,7 @@ pub enum Kind {
     Journals,
 }
 
-impl Kind {
+impl OldRowKind {
     /// What it is called in the log.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -40,30 +40,30 @@ impl Kind {
 }
 
 /// The lowest and the highest number that there is; none: there are no rows.
-pub async fn bounds(tx: &mut Tx, kind: Kind) -> Result<Option<(i64, i64)>, StoreError> {
+pub async fn bounds(tx: &mut Tx, kind: OldRowKind) -> Result<Option<(i64, i64)>, StoreError> {
     // Each of them alone is a step in an index; both in one query would be a walk through the table.
     let (min, max) = match kind {
-        Kind::Outbox => (
+        OldRowKind::Outbox => (
             sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM outbox"#).fetch_one(&mut *tx).await?,
         ),
-        Kind::Claims => (
+        OldRowKind::Claims => (
             sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM inbound"#).fetch_one(&mut *tx).await?,
         ),
-        Kind::Signals => (
+        OldRowKind::Signals => (
             sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM signals"#).fetch_one(&mut *tx).await?,
         ),
-        Kind::MemoryCalls => (
+        OldRowKind::MemoryCalls => (
             sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM memory_calls"#).fetch_one(&mut *tx).await?,
         ),
-        Kind::ModelCalls => (
+        OldRowKind::ModelCalls => (
             sqlx::query_scalar!(r#"SELECT min(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(run_id) AS "id: i64" FROM model_calls"#).fetch_one(&mut *tx).await?,
         ),
-        Kind::Journals => (
+        OldRowKind::Journals => (
             sqlx::query_scalar!(r#"SELECT min(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
             sqlx::query_scalar!(r#"SELECT max(id) AS "id: i64" FROM runs"#).fetch_one(&mut *tx).await?,
         ),
@@ -72,10 +72,15 @@ pub async fn bounds(tx: &mut Tx, kind: Kind) -> Result<Option<(i64, i64)>, Store
 }
 
 /// The numbers of rows from before a time, after the first and through the second number; of model calls and journals, numbers of runs.
-pub async fn find_old(tx: &mut Tx, kind: Kind, window: (i64, i64), before: Timestamp) -> Result<Vec<i64>, StoreError> {
+pub async fn find_old(
+    tx: &mut Tx,
+    kind: OldRowKind,
+    window: (i64, i64),
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
     let ((after, through), before) = (window, millis(before));
     let found = match kind {
-        Kind::Outbox => {
+        OldRowKind::Outbox => {
             sqlx::query_scalar!(
                 r#"SELECT o.id AS "id!: i64" FROM outbox o
                    WHERE o.id > $1 AND o.id <= $2 AND o.ended_at < $3 AND o.id < (SELECT max(id) FROM outbox)
@@ -89,7 +94,7 @@ pub async fn find_old(tx: &mut Tx, kind: Kind, window: (i64, i64), before: Times
             .fetch_all(&mut *tx)
             .await?
         }
-        Kind::Claims => {
+        OldRowKind::Claims => {
             sqlx::query_scalar!(
                 r#"SELECT i.id AS "id!: i64" FROM inbound i
                    WHERE i.id > $1 AND i.id <= $2 AND i.received_at < $3 AND i.id < (SELECT max(id) FROM inbound)
@@ -102,7 +107,7 @@ pub async fn find_old(tx: &mut Tx, kind: Kind, window: (i64, i64), before: Times
             .fetch_all(&mut *tx)
             .await?
         }
-        Kind::Signals => {
+        OldRowKind::Signals => {
             sqlx::query_scalar!(
                 r#"SELECT s.id AS "id!: i64" FROM signals s
                    WHERE s.id > $1 AND s.id <= $2 AND s.created_at < $3 AND s.id < (SELECT max(id) FROM signals)
@@ -119,10 +124,10 @@ pub async fn find_old(tx: &mut Tx, kind: Kind, window: (i64, i64), before: Times
     Ok(found)
 }
 
-async fn calls(tx: &mut Tx, kind: Kind, window: (i64, i64), before: i64) -> Result<Vec<i64>, StoreError> {
+async fn calls(tx: &mut Tx, kind: OldRowKind, window: (i64, i64), before: i64) -> Result<Vec<i64>, StoreError> {
     let (after, through) = window;
     let found = match kind {
-        Kind::ModelCalls => {
+        OldRowKind::ModelCalls => {
             sqlx::query_scalar!(
                 r#"SELECT DISTINCT c.run_id AS "id!: i64" FROM model_calls c
                    WHERE c.run_id > $1 AND c.run_id <= $2 AND +c.asked_at < $3 AND +c.state <> 'asked'
@@ -134,7 +139,7 @@ async fn calls(tx: &mut Tx, kind: Kind, window: (i64, i64), before: i64) -> Resu
             .fetch_all(&mut *tx)
             .await?
         }
-        Kind::MemoryCalls => {
+        OldRowKind::MemoryCalls => {
             sqlx::query_scalar!(
                 r#"SELECT c.id AS "id!: i64" FROM memory_calls c
                    WHERE c.id > $1 AND c.id <= $2 AND +c.asked_at < $3 AND +c.state <> 'asked'
@@ -172,12 +177,12 @@ async fn journals(tx: &mut Tx, after: i64, through: i64, before: i64) -> Result<
 }
 
 /// Deletes rows that were found; not of journals, which are let go. What was old stays old: it is not looked at again.
-pub async fn drop_old(tx: &mut Tx, kind: Kind, ids: &[i64], before: Timestamp) -> Result<u64, StoreError> {
+pub async fn drop_old(tx: &mut Tx, kind: OldRowKind, ids: &[i64], before: Timestamp) -> Result<u64, StoreError> {
     let ids = serde_json::to_string(ids).map_err(|error| StoreError::Database(error.to_string()))?;
     let before = millis(before);
     let gone = match kind {
         // One that was let out meanwhile by an owner is not over any more.
-        Kind::Outbox => {
+        OldRowKind::Outbox => {
             sqlx::query!(
                 "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each($1)) AND ended_at < $2",
                 ids,
@@ -186,17 +191,17 @@ pub async fn drop_old(tx: &mut Tx, kind: Kind, ids: &[i64], before: Timestamp) -
             .execute(&mut *tx)
             .await?
         }
-        Kind::Claims => {
+        OldRowKind::Claims => {
             sqlx::query!("DELETE FROM inbound WHERE id IN (SELECT value FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
-        Kind::Signals => {
+        OldRowKind::Signals => {
             sqlx::query!("DELETE FROM signals WHERE id IN (SELECT value FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
-        Kind::ModelCalls => {
+        OldRowKind::ModelCalls => {
             sqlx::query!(
                 "DELETE FROM model_calls WHERE run_id IN (SELECT value FROM json_each($1)) AND +asked_at < $2",
                 ids,
@@ -205,12 +210,12 @@ pub async fn drop_old(tx: &mut Tx, kind: Kind, ids: &[i64], before: Timestamp) -
             .execute(&mut *tx)
             .await?
         }
-        Kind::MemoryCalls => {
+        OldRowKind::MemoryCalls => {
             sqlx::query!("DELETE FROM memory_calls WHERE id IN (SELECT value FROM json_each($1))", ids)
                 .execute(&mut *tx)
                 .await?
         }
-        Kind::Journals => return Ok(0),
+        OldRowKind::Journals => return Ok(0),
     };
     Ok(gone.rows_affected())
 }

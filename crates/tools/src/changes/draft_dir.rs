@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::changes::beneath::Instant;
-use crate::changes::keep::Keeping;
-use crate::changes::look::{Closeness, Layer, Locked, Look};
-use crate::changes::record::{self, DRAFT, Record, State};
+use crate::changes::dir_handles::FileTime;
+use crate::changes::keep::KeepOperation;
+use crate::changes::record::{self, DRAFT, DraftRecord, DraftState};
+use crate::changes::scan::{Layer, LayerScan, ModeRestorer, ScanDetail};
 use crate::changes::set::ChangeSet;
 use crate::changes::summary::path_shown;
-use crate::changes::undo::Undoing;
-use crate::changes::{ChangesError, DraftOf, Kept, Place, Undone, io, remove};
+use crate::changes::undo::UndoOperation;
+use crate::changes::{ChangesError, DraftLocation, DraftOwner, KeepOutcome, UndoOutcome, io, remove};
 use crate::sandbox::spec::Overlay;
 use hob_core::domain::ids::UserId;
 
@@ -25,23 +25,23 @@ pub(super) const GONE: &str = ".gone-";
 
 /// Somebody works in a draft, whatever became of its run: upkeep leaves it alone until this is dropped, or Hob ends.
 #[derive(Debug)]
-pub struct InUse {
+pub struct DraftLock {
     _locked: File,
 }
 
 /// A draft.
 #[derive(Debug, Clone)]
 pub struct DraftDir {
-    pub(super) place: Place,
-    pub(super) record: Record,
+    pub(super) place: DraftLocation,
+    pub(super) record: DraftRecord,
 }
 
 impl DraftDir {
     /// The draft there; made, if there is none.
-    pub(super) fn open(place: Place, roots: &[PathBuf], of: &DraftOf) -> Result<Self, ChangesError> {
-        let turn = Place::turn();
+    pub(super) fn open(place: DraftLocation, roots: &[PathBuf], of: &DraftOwner) -> Result<Self, ChangesError> {
+        let turn = DraftLocation::turn();
         if let Some(draft) = Self::find(place.clone())? {
-            return if draft.record.state == State::Open { Ok(draft) } else { Err(ChangesError::Gone) };
+            return if draft.record.state == DraftState::Open { Ok(draft) } else { Err(ChangesError::Gone) };
         }
         remove::remove(&place.dir).map_err(io("a draft that was not finished"))?;
         let made = io("a new draft");
@@ -60,13 +60,13 @@ impl DraftDir {
             fs::set_permissions(&upper, Permissions::from_mode(real.mode() & 0o7777)).map_err(&made)?;
         }
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.dir.join(START)).map_err(&made)?;
-        let record = Record {
+        let record = DraftRecord {
             run: of.run,
             session: of.session.clone(),
             user: of.user,
             created: of.now,
             roots: roots.to_vec(),
-            state: State::Open,
+            state: DraftState::Open,
         };
         record::write(&place.dir, DRAFT, &record)?;
         drop(turn);
@@ -74,7 +74,7 @@ impl DraftDir {
     }
 
     /// The draft there, if there is one.
-    pub(super) fn find(place: Place) -> Result<Option<Self>, ChangesError> {
+    pub(super) fn find(place: DraftLocation) -> Result<Option<Self>, ChangesError> {
         let record = record::read(&place.dir, DRAFT)?;
         Ok(record.map(|record| Self { place, record }))
     }
@@ -82,16 +82,16 @@ impl DraftDir {
     /// May commands work in it still?
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.record.state == State::Open
+        self.record.state == DraftState::Open
     }
 
     /// Keeps it while somebody works in it.
     ///
     /// # Errors
     /// When somebody else does so already, or the system says no.
-    pub fn in_use(&self) -> Result<InUse, ChangesError> {
+    pub fn in_use(&self) -> Result<DraftLock, ChangesError> {
         let start = File::open(self.place.dir.join(START)).map_err(io("the draft's start"))?;
-        let locked = start.try_lock().map(|()| InUse { _locked: start });
+        let locked = start.try_lock().map(|()| DraftLock { _locked: start });
         locked.map_err(|error| io("the draft's start")(error.into()))
     }
 
@@ -130,11 +130,11 @@ impl DraftDir {
     /// # Errors
     /// When there is too much of it, or it cannot be read.
     pub fn look(&self) -> Result<ChangeSet, ChangesError> {
-        Ok(self.looked(Closeness::Contents)?.0)
+        Ok(self.looked(ScanDetail::Contents)?.0)
     }
 
-    pub(super) fn looked(&self, closeness: Closeness) -> Result<(ChangeSet, Locked), ChangesError> {
-        let mut look = Look::new(self.start()?, closeness, &self.record.roots);
+    pub(super) fn looked(&self, closeness: ScanDetail) -> Result<(ChangeSet, ModeRestorer), ChangesError> {
+        let mut look = LayerScan::new(self.start()?, closeness, &self.record.roots);
         for (root, lower) in self.record.roots.iter().enumerate() {
             look.look(&Layer { root, upper: &self.layer(root, "upper"), lower })?;
         }
@@ -142,33 +142,33 @@ impl DraftDir {
     }
 
     /// When it began, by the file system's clock.
-    pub(super) fn start(&self) -> Result<Instant, ChangesError> {
+    pub(super) fn start(&self) -> Result<FileTime, ChangesError> {
         let start = fs::metadata(self.place.dir.join(START)).map_err(io("the draft's start"))?;
-        Ok(Instant(start.ctime(), u32::try_from(start.ctime_nsec()).unwrap_or_default()))
+        Ok(FileTime(start.ctime(), u32::try_from(start.ctime_nsec()).unwrap_or_default()))
     }
 
     /// Takes over into the workspace what somebody agreed to by its digest; answers the same if it was taken over already.
     ///
     /// # Errors
     /// When it is not what was agreed to, or the system says no. What was begun then is finished by the next try.
-    pub fn keep(&self, digest: &str, now: Timestamp) -> Result<Kept, ChangesError> {
-        Keeping::new(self, Some(digest.to_owned()), now).keep()
+    pub fn keep(&self, digest: &str, now: Timestamp) -> Result<KeepOutcome, ChangesError> {
+        KeepOperation::new(self, Some(digest.to_owned()), now).keep()
     }
 
     /// Takes over whatever is in it: nobody has to agree.
     ///
     /// # Errors
     /// As above.
-    pub fn keep_all(&self, now: Timestamp) -> Result<Kept, ChangesError> {
-        Keeping::new(self, None, now).keep()
+    pub fn keep_all(&self, now: Timestamp) -> Result<KeepOutcome, ChangesError> {
+        KeepOperation::new(self, None, now).keep()
     }
 
     /// Takes back what was kept of it.
     ///
     /// # Errors
     /// When it was not kept, cannot be taken back, or the system says no.
-    pub fn undo(&self, now: Timestamp) -> Result<Undone, ChangesError> {
-        Undoing::new(self, now).undo()
+    pub fn undo(&self, now: Timestamp) -> Result<UndoOutcome, ChangesError> {
+        UndoOperation::new(self, now).undo()
     }
 
     /// Throws it away, if it is open.
@@ -176,10 +176,13 @@ impl DraftDir {
     /// # Errors
     /// When something of it stays.
     pub fn discard(&self) -> Result<(), ChangesError> {
-        let turn = Place::turn();
+        let turn = DraftLocation::turn();
         match self.fresh()?.record.state {
-            State::Open => {}
-            State::Keeping { .. } | State::Kept { .. } | State::Undoing { .. } | State::Undone { .. } => return Ok(()),
+            DraftState::Open => {}
+            DraftState::Keeping { .. }
+            | DraftState::Kept { .. }
+            | DraftState::Undoing { .. }
+            | DraftState::Undone { .. } => return Ok(()),
         }
         let gone = self.moved_away()?;
         // A big one takes its time.
@@ -209,8 +212,8 @@ impl DraftDir {
         Self::find(self.place.clone())?.ok_or(ChangesError::Gone)
     }
 
-    pub(super) fn becomes(&mut self, state: State) -> Result<(), ChangesError> {
-        let record = Record { state, ..self.record.clone() };
+    pub(super) fn becomes(&mut self, state: DraftState) -> Result<(), ChangesError> {
+        let record = DraftRecord { state, ..self.record.clone() };
         record::write(&self.place.dir, DRAFT, &record)?;
         self.record = record;
         Ok(())

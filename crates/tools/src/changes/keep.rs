@@ -2,7 +2,7 @@
 //! can be seen by the files' numbers, so whoever is cut off begins again and comes to the same end.
 //!
 //! Never: a file that changed in the workspace after the draft had begun.
-//! Start at [`Keeping::keep`].
+//! Start at [`KeepOperation::keep`].
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -12,13 +12,15 @@ use jiff::Timestamp;
 use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
-use crate::changes::beneath::{self, Instant, Seen};
+use crate::changes::dir_handles::{self, FileStat, FileTime};
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::ground::{Ground, Grounds, name, step};
-use crate::changes::look::Closeness;
-use crate::changes::record::{self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, State};
-use crate::changes::set::{Before, Change, ChangeSet, Now};
-use crate::changes::{ChangesError, Kept, LeftOut, Place, UNDO_BYTES_MAX, errno, sweep};
+use crate::changes::record::{
+    self, DraftState, Entry, EntryAction, MANIFEST, Manifest, PLACED, PlacedFiles, PreviousEntry,
+};
+use crate::changes::root_handles::{OpenRoots, RootHandles, name, step};
+use crate::changes::scan::ScanDetail;
+use crate::changes::set::{Change, ChangeSet, EntryAfter, EntryBefore};
+use crate::changes::{ChangesError, DraftLocation, KeepOutcome, SkippedPath, UNDO_BYTES_MAX, errno, sweep};
 
 pub(super) const CHANGED: &str = "it was changed in the workspace meanwhile";
 const NO_FOLDER: &str = "its folder is not there any more";
@@ -26,35 +28,38 @@ const TAKEN: &str = "something else is there by now";
 const UNREACHABLE: &str = "the way there leads over a link or another file system";
 
 /// What came of one entry.
-pub(super) enum Did {
+pub(super) enum EntryOutcome {
     Done,
     Left(&'static str),
 }
 
 /// A draft that is being kept.
-pub(super) struct Keeping<'a> {
+pub(super) struct KeepOperation<'a> {
     draft: &'a DraftDir,
     digest: Option<String>,
     now: Timestamp,
 }
 
-impl<'a> Keeping<'a> {
+impl<'a> KeepOperation<'a> {
     pub(super) fn new(draft: &'a DraftDir, digest: Option<String>, now: Timestamp) -> Self {
         Self { draft, digest, now }
     }
 
-    pub(super) fn keep(self) -> Result<Kept, ChangesError> {
-        let turn = Place::turn();
+    pub(super) fn keep(self) -> Result<KeepOutcome, ChangesError> {
+        let turn = DraftLocation::turn();
         let mut draft = self.draft.fresh()?;
         match &draft.record.state {
-            State::Open => {
+            DraftState::Open => {
                 if let Some(kept) = self.begin(&mut draft)? {
                     return Ok(kept);
                 }
             }
-            State::Kept { digest, kept, .. } if *digest == self.digest => return Ok(kept.clone()),
-            State::Keeping { digest, .. } if *digest == self.digest => {}
-            State::Keeping { .. } | State::Kept { .. } | State::Undoing { .. } | State::Undone { .. } => {
+            DraftState::Kept { digest, kept, .. } if *digest == self.digest => return Ok(kept.clone()),
+            DraftState::Keeping { digest, .. } if *digest == self.digest => {}
+            DraftState::Keeping { .. }
+            | DraftState::Kept { .. }
+            | DraftState::Undoing { .. }
+            | DraftState::Undone { .. } => {
                 return Err(ChangesError::Gone);
             }
         }
@@ -65,8 +70,8 @@ impl<'a> Keeping<'a> {
     }
 
     /// Notes what is to be done. If that is nothing and nobody agreed to it, the draft goes at once.
-    fn begin(&self, draft: &mut DraftDir) -> Result<Option<Kept>, ChangesError> {
-        let closeness = if self.digest.is_some() { Closeness::Contents } else { Closeness::Paths };
+    fn begin(&self, draft: &mut DraftDir) -> Result<Option<KeepOutcome>, ChangesError> {
+        let closeness = if self.digest.is_some() { ScanDetail::Contents } else { ScanDetail::Paths };
         let (set, locked) = draft.looked(closeness)?;
         if let Some(agreed) = &self.digest {
             let digest = set.digest();
@@ -79,23 +84,23 @@ impl<'a> Keeping<'a> {
             if let Err(error) = super::remove::remove(&gone) {
                 tracing::debug!(%error, "an empty draft is left for the next round of upkeep");
             }
-            return Ok(Some(Kept { changes: 0, left_out: Vec::new(), no_undo: None }));
+            return Ok(Some(KeepOutcome { changes: 0, left_out: Vec::new(), no_undo: None }));
         }
         let manifest = planned(draft, &set)?;
         record::write(draft.dir(), MANIFEST, &manifest)?;
         locked.leave_open();
-        draft.becomes(State::Keeping { digest: self.digest.clone(), at: self.now })?;
+        draft.becomes(DraftState::Keeping { digest: self.digest.clone(), at: self.now })?;
         Ok(None)
     }
 }
 
 /// Carries the manifest out, or what is left of it.
-pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
-    let State::Keeping { digest, at } = draft.record.state.clone() else {
+pub(super) fn finish(draft: &mut DraftDir) -> Result<KeepOutcome, ChangesError> {
+    let DraftState::Keeping { digest, at } = draft.record.state.clone() else {
         return Err(ChangesError::Gone);
     };
     let mut manifest: Manifest = record::read(draft.dir(), MANIFEST)?.ok_or(ChangesError::Gone)?;
-    let mut grounds = Grounds::new(draft);
+    let mut grounds = OpenRoots::new(draft);
     if !manifest.staged {
         grounds.stage(&mut manifest.entries)?;
         manifest.staged = true;
@@ -112,16 +117,16 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
             continue;
         }
         step()?;
-        if let Did::Left(why) = act(grounds.get(entry.root)?, index, entry, start)? {
+        if let EntryOutcome::Left(why) = act(grounds.get(entry.root)?, index, entry, start)? {
             left[index] = Some(why);
-            if matches!(entry.act, Act::Make { .. }) {
+            if matches!(entry.act, EntryAction::Make { .. }) {
                 blocked = Some((entry.root, entry.path.clone()));
             }
         }
     }
     let kept = settle(draft, &mut grounds, &mut manifest, &left)?;
     let stored = if kept.no_undo.is_some() { 0 } else { manifest.stored };
-    draft.becomes(State::Kept { digest, at, kept: kept.clone(), stored })?;
+    draft.becomes(DraftState::Kept { digest, at, kept: kept.clone(), stored })?;
     if kept.no_undo.is_some() {
         sweep::empty_layers(draft);
     }
@@ -131,58 +136,58 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
 /// Gives folders their modes, and notes how files look in their places.
 fn settle(
     draft: &DraftDir,
-    grounds: &mut Grounds,
+    grounds: &mut OpenRoots,
     manifest: &mut Manifest,
     left: &[Option<&'static str>],
-) -> Result<Kept, ChangesError> {
-    let (mut placed, mut changes) = (Placed::new(), 0);
+) -> Result<KeepOutcome, ChangesError> {
+    let (mut placed, mut changes) = (PlacedFiles::new(), 0);
     for (index, entry) in manifest.entries.iter().enumerate().rev() {
         if let Some(why) = left[index] {
-            manifest.left_out.push(LeftOut { path: draft.shown(entry.root, &entry.path), why: why.to_owned() });
+            manifest.left_out.push(SkippedPath { path: draft.shown(entry.root, &entry.path), why: why.to_owned() });
             continue;
         }
-        changes += u32::from(!matches!(entry.act, Act::Open));
+        changes += u32::from(!matches!(entry.act, EntryAction::Open));
         let ground = grounds.get(entry.root)?;
         match entry.act {
-            Act::Make { .. } | Act::Mode { .. } | Act::Open => {
+            EntryAction::Make { .. } | EntryAction::Mode { .. } | EntryAction::Open => {
                 step()?;
                 set_folder_mode(ground, &entry.path, entry.mode)?;
             }
-            Act::Put { .. } | Act::Replace { .. } => {
+            EntryAction::Put { .. } | EntryAction::Replace { .. } => {
                 if let Some(seen) = ground.seen(&entry.path)? {
                     placed.insert(index, (seen.inode, seen.changed));
                 }
             }
-            Act::Remove { .. } => {}
+            EntryAction::Remove { .. } => {}
         }
     }
     if let Some(why) = grounds.unstage()? {
         manifest.no_undo.get_or_insert(why);
     }
     record::write(draft.dir(), PLACED, &placed)?;
-    Ok(Kept { changes, left_out: manifest.left_out.clone(), no_undo: manifest.no_undo.clone() })
+    Ok(KeepOutcome { changes, left_out: manifest.left_out.clone(), no_undo: manifest.no_undo.clone() })
 }
 
 /// What is to be done for this set.
 fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> {
     let mut manifest = Manifest::default();
     let mut blocked: Option<&Change> = None;
-    let mut opened = Opened::new(draft)?;
+    let mut opened = WritableFolders::new(draft)?;
     for change in &set.changes {
         let mut leave = |why: &str| {
-            manifest.left_out.push(LeftOut { path: draft.shown(change.root, &change.path), why: why.to_owned() });
+            manifest.left_out.push(SkippedPath { path: draft.shown(change.root, &change.path), why: why.to_owned() });
         };
         if blocked.is_some_and(|folder| folder.root == change.root && change.path.starts_with(&folder.path)) {
             leave(NO_FOLDER);
             continue;
         }
-        if let Now::Special { what } = change.now {
+        if let EntryAfter::Special { what } = change.now {
             leave(&format!("{what} is never kept"));
             continue;
         }
         if change.conflicts {
             leave(CHANGED);
-            if change.now == Now::Folder {
+            if change.now == EntryAfter::Folder {
                 blocked = Some(change);
             }
             continue;
@@ -203,31 +208,31 @@ fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> 
     Ok(manifest)
 }
 
-fn act_of(change: &Change) -> Act {
-    let folder = matches!(change.before, Before::Folder { .. });
-    let old = Old { inode: change.inode_before, changed: change.changed_before, folder };
-    let (new, link) = (change.inode, matches!(change.now, Now::Link { .. }));
+fn act_of(change: &Change) -> EntryAction {
+    let folder = matches!(change.before, EntryBefore::Folder { .. });
+    let old = PreviousEntry { inode: change.inode_before, changed: change.changed_before, folder };
+    let (new, link) = (change.inode, matches!(change.now, EntryAfter::Link { .. }));
     match (&change.now, &change.before) {
-        (Now::Gone | Now::Special { .. }, _) => Act::Remove { old },
-        (Now::Folder, Before::Folder { .. }) => Act::Mode { old: change.mode_before },
-        (Now::Folder, Before::Nothing) => Act::Make { old: None },
-        (Now::Folder, _) => Act::Make { old: Some(old) },
-        (Now::File { .. } | Now::Link { .. }, Before::Nothing) => Act::Put { new, link },
-        (Now::File { .. } | Now::Link { .. }, _) => Act::Replace { new, old, link },
+        (EntryAfter::Gone | EntryAfter::Special { .. }, _) => EntryAction::Remove { old },
+        (EntryAfter::Folder, EntryBefore::Folder { .. }) => EntryAction::Mode { old: change.mode_before },
+        (EntryAfter::Folder, EntryBefore::Nothing) => EntryAction::Make { old: None },
+        (EntryAfter::Folder, _) => EntryAction::Make { old: Some(old) },
+        (EntryAfter::File { .. } | EntryAfter::Link { .. }, EntryBefore::Nothing) => EntryAction::Put { new, link },
+        (EntryAfter::File { .. } | EntryAfter::Link { .. }, _) => EntryAction::Replace { new, old, link },
     }
 }
 
 /// Folders of the workspace that let nobody write and have to be opened up.
-struct Opened {
+struct WritableFolders {
     roots: Vec<Option<OwnedFd>>,
     last: Option<(usize, PathBuf)>,
     is_root: bool,
 }
 
-impl Opened {
+impl WritableFolders {
     fn new(draft: &DraftDir) -> Result<Self, ChangesError> {
         let is_root = rustix::process::geteuid().is_root();
-        let roots = draft.record.roots.iter().map(|path| beneath::root(path).ok()).collect();
+        let roots = draft.record.roots.iter().map(|path| dir_handles::root(path).ok()).collect();
         Ok(Self { roots, last: None, is_root })
     }
 
@@ -238,125 +243,146 @@ impl Opened {
         if self.last.as_ref() == Some(&here) {
             return Ok(None);
         }
-        let folder = self.roots[change.root].as_ref().map(|root| beneath::place(root, parent));
+        let folder = self.roots[change.root].as_ref().map(|root| dir_handles::place(root, parent));
         self.last = Some(here);
         // A new folder is not there yet, and open when it is.
         let Some(Ok(folder)) = folder else { return Ok(None) };
-        let mode = beneath::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
-        let entry = || Entry { root: change.root, path: parent.to_owned(), mode, act: Act::Open };
+        let mode = dir_handles::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
+        let entry = || Entry { root: change.root, path: parent.to_owned(), mode, act: EntryAction::Open };
         Ok((mode & 0o300 != 0o300).then(entry))
     }
 }
 
 /// Does one entry, or sees that it is done.
-fn act(ground: &mut Ground, index: usize, entry: &Entry, start: Instant) -> Result<Did, ChangesError> {
+fn act(ground: &mut RootHandles, index: usize, entry: &Entry, start: FileTime) -> Result<EntryOutcome, ChangesError> {
     match entry.act {
-        Act::Mode { .. } | Act::Open => match ground.open_up(&entry.path) {
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Did::Left(NO_FOLDER)),
-            Err(Errno::LOOP | Errno::XDEV) => Ok(Did::Left(UNREACHABLE)),
-            done => done.map(|()| Did::Done).map_err(errno("a folder of the workspace")),
+        EntryAction::Mode { .. } | EntryAction::Open => match ground.open_up(&entry.path) {
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(EntryOutcome::Left(NO_FOLDER)),
+            Err(Errno::LOOP | Errno::XDEV) => Ok(EntryOutcome::Left(UNREACHABLE)),
+            done => done.map(|()| EntryOutcome::Done).map_err(errno("a folder of the workspace")),
         },
-        Act::Put { .. } | Act::Replace { .. } | Act::Remove { .. } | Act::Make { .. } => {
-            let Some(name) = entry.path.file_name() else { return Ok(Did::Left(TAKEN)) };
+        EntryAction::Put { .. }
+        | EntryAction::Replace { .. }
+        | EntryAction::Remove { .. }
+        | EntryAction::Make { .. } => {
+            let Some(name) = entry.path.file_name() else { return Ok(EntryOutcome::Left(TAKEN)) };
             match ground.parent(&entry.path) {
-                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Did::Left(NO_FOLDER)),
-                Err(Errno::LOOP | Errno::XDEV) => return Ok(Did::Left(UNREACHABLE)),
+                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(EntryOutcome::Left(NO_FOLDER)),
+                Err(Errno::LOOP | Errno::XDEV) => return Ok(EntryOutcome::Left(UNREACHABLE)),
                 opened => opened.map_err(errno("a folder of the workspace"))?,
             };
             let did = match entry.act {
-                Act::Put { .. } => put(ground, index, entry),
-                Act::Replace { old, .. } => replace(ground, index, entry, old, start),
-                Act::Remove { old } => remove(ground, index, name, old, start),
-                Act::Make { old } => make(ground, index, name, old, start),
-                Act::Mode { .. } | Act::Open => Ok(Did::Done),
+                EntryAction::Put { .. } => put(ground, index, entry),
+                EntryAction::Replace { old, .. } => replace(ground, index, entry, old, start),
+                EntryAction::Remove { old } => remove(ground, index, name, old, start),
+                EntryAction::Make { old } => make(ground, index, name, old, start),
+                EntryAction::Mode { .. } | EntryAction::Open => Ok(EntryOutcome::Done),
             };
             did.map_err(errno("a file of the workspace"))
         }
     }
 }
 
-fn put(ground: &mut Ground, index: usize, entry: &Entry) -> rustix::io::Result<Did> {
+fn put(ground: &mut RootHandles, index: usize, entry: &Entry) -> rustix::io::Result<EntryOutcome> {
     let name = name(&entry.path);
-    match beneath::seen(ground.here()?, name)? {
-        Some(seen) if entry.brings(seen.inode) => return Ok(Did::Done),
-        Some(_) => return Ok(Did::Left(TAKEN)),
+    match dir_handles::seen(ground.here()?, name)? {
+        Some(seen) if entry.brings(seen.inode) => return Ok(EntryOutcome::Done),
+        Some(_) => return Ok(EntryOutcome::Left(TAKEN)),
         None => {}
     }
     ground.ready(index, entry)?;
     let (from, source) = ground.source(index, entry)?;
     match renameat_with(&*from, &source, ground.here()?, name, RenameFlags::NOREPLACE) {
-        Err(Errno::EXIST) => Ok(Did::Left(TAKEN)),
-        done => done.map(|()| Did::Done),
+        Err(Errno::EXIST) => Ok(EntryOutcome::Left(TAKEN)),
+        done => done.map(|()| EntryOutcome::Done),
     }
 }
 
-fn replace(ground: &mut Ground, index: usize, entry: &Entry, old: Old, start: Instant) -> rustix::io::Result<Did> {
+fn replace(
+    ground: &mut RootHandles,
+    index: usize,
+    entry: &Entry,
+    old: PreviousEntry,
+    start: FileTime,
+) -> rustix::io::Result<EntryOutcome> {
     let name = name(&entry.path);
-    match beneath::seen(ground.here()?, name)? {
-        Some(seen) if entry.brings(seen.inode) => return Ok(Did::Done),
+    match dir_handles::seen(ground.here()?, name)? {
+        Some(seen) if entry.brings(seen.inode) => return Ok(EntryOutcome::Done),
         Some(seen) if is_still(&seen, old, start) => {}
-        _ => return Ok(Did::Left(CHANGED)),
+        _ => return Ok(EntryOutcome::Left(CHANGED)),
     }
     ground.ready(index, entry)?;
     let (from, source) = ground.source(index, entry)?;
     renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
     // Somebody was faster by a hair: they get their file back.
-    if beneath::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
+    if dir_handles::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
         renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
-        return Ok(Did::Left(CHANGED));
+        return Ok(EntryOutcome::Left(CHANGED));
     }
-    Ok(Did::Done)
+    Ok(EntryOutcome::Done)
 }
 
-fn is_still(seen: &Seen, old: Old, start: Instant) -> bool {
+fn is_still(seen: &FileStat, old: PreviousEntry, start: FileTime) -> bool {
     // A folder's time changes with what is in it; that was looked at.
     seen.inode == old.inode && seen.is_folder() == old.folder && (old.folder || seen.changed <= start)
 }
 
-fn remove(ground: &mut Ground, index: usize, name: &OsStr, old: Old, start: Instant) -> rustix::io::Result<Did> {
+fn remove(
+    ground: &mut RootHandles,
+    index: usize,
+    name: &OsStr,
+    old: PreviousEntry,
+    start: FileTime,
+) -> rustix::io::Result<EntryOutcome> {
     let (store, kept) = ground.store(index);
-    if beneath::seen(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
-        return Ok(Did::Done);
+    if dir_handles::seen(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
+        return Ok(EntryOutcome::Done);
     }
-    match beneath::seen(ground.here()?, name)? {
+    match dir_handles::seen(ground.here()?, name)? {
         // Somebody else has done it.
-        None => return Ok(Did::Done),
+        None => return Ok(EntryOutcome::Done),
         Some(seen) if is_still(&seen, old, start) => {}
-        Some(_) => return Ok(Did::Left(CHANGED)),
+        Some(_) => return Ok(EntryOutcome::Left(CHANGED)),
     }
     match renameat_with(ground.here()?, name, &*store, &kept, RenameFlags::NOREPLACE) {
-        Err(Errno::BUSY) => return Ok(Did::Left(UNREACHABLE)),
+        Err(Errno::BUSY) => return Ok(EntryOutcome::Left(UNREACHABLE)),
         done => done?,
     }
-    if beneath::seen(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
+    if dir_handles::seen(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
         renameat_with(&*store, &kept, ground.here()?, name, RenameFlags::NOREPLACE)?;
-        return Ok(Did::Left(CHANGED));
+        return Ok(EntryOutcome::Left(CHANGED));
     }
-    Ok(Did::Done)
+    Ok(EntryOutcome::Done)
 }
 
-fn make(ground: &mut Ground, index: usize, name: &OsStr, old: Option<Old>, start: Instant) -> rustix::io::Result<Did> {
+fn make(
+    ground: &mut RootHandles,
+    index: usize,
+    name: &OsStr,
+    old: Option<PreviousEntry>,
+    start: FileTime,
+) -> rustix::io::Result<EntryOutcome> {
     if let Some(old) = old
-        && let Did::Left(why) = remove(ground, index, name, old, start)?
+        && let EntryOutcome::Left(why) = remove(ground, index, name, old, start)?
     {
-        return Ok(Did::Left(why));
+        return Ok(EntryOutcome::Left(why));
     }
     match mkdirat(ground.here()?, name, Mode::RWXU) {
         Err(Errno::EXIST) => {
-            let seen = beneath::seen(ground.here()?, name)?;
-            Ok(if seen.is_some_and(|seen| seen.is_folder()) { Did::Done } else { Did::Left(TAKEN) })
+            let seen = dir_handles::seen(ground.here()?, name)?;
+            Ok(if seen.is_some_and(|seen| seen.is_folder()) { EntryOutcome::Done } else { EntryOutcome::Left(TAKEN) })
         }
-        done => done.map(|()| Did::Done),
+        done => done.map(|()| EntryOutcome::Done),
     }
 }
 
 /// A folder keeps its setgid and sticky bits, which it may have from the one above.
-pub(super) fn set_folder_mode(ground: &Ground, path: &Path, mode: u32) -> Result<(), ChangesError> {
+pub(super) fn set_folder_mode(ground: &RootHandles, path: &Path, mode: u32) -> Result<(), ChangesError> {
     let set = || -> rustix::io::Result<()> {
-        let folder = beneath::place(&ground.lower, path)?;
-        let now = beneath::seen_at(&folder)?.mode;
+        let folder = dir_handles::place(&ground.lower, path)?;
+        let now = dir_handles::seen_at(&folder)?.mode;
         let wanted = mode | (now & 0o3000);
-        if now == wanted { Ok(()) } else { beneath::set_mode(&folder, wanted) }
+        if now == wanted { Ok(()) } else { dir_handles::set_mode(&folder, wanted) }
     };
     match set() {
         // Whoever took it away meanwhile needs no mode.
@@ -366,11 +392,11 @@ pub(super) fn set_folder_mode(ground: &Ground, path: &Path, mode: u32) -> Result
 }
 
 /// Deletes a folder if nothing is in it.
-pub(super) fn unmake(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Did> {
+pub(super) fn unmake(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<EntryOutcome> {
     match unlinkat(folder, name, AtFlags::REMOVEDIR) {
-        Ok(()) | Err(Errno::NOENT) => Ok(Did::Done),
-        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Did::Left("there is something else in it by now")),
-        Err(Errno::NOTDIR) => Ok(Did::Left(TAKEN)),
+        Ok(()) | Err(Errno::NOENT) => Ok(EntryOutcome::Done),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(EntryOutcome::Left("there is something else in it by now")),
+        Err(Errno::NOTDIR) => Ok(EntryOutcome::Left(TAKEN)),
         Err(error) => Err(error),
     }
 }

@@ -15,14 +15,14 @@
 //! Never: a path followed by name where somebody else may write. Files are reached by directory handles, and no link is followed.
 //! Start at [`Drafts`], then [`look`], `keep` and `undo`.
 
-mod beneath;
+mod autorun_files;
+mod dir_handles;
 pub mod draft_dir;
-mod ground;
 mod keep;
-mod later;
-pub mod look;
 mod record;
 mod remove;
+mod root_handles;
+pub mod scan;
 pub mod set;
 mod summary;
 pub mod sweep;
@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::look::Bound;
+use crate::changes::scan::ScanLimit;
 use crate::workspace::Workspace;
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
 
@@ -52,7 +52,7 @@ pub const UNDO_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whose draft it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DraftOf {
+pub struct DraftOwner {
     /// The run.
     pub run: RunId,
     /// The conversation whose people may take back what was kept of it; an agent's is the one it works for.
@@ -65,7 +65,7 @@ pub struct DraftOf {
 
 /// Which draft of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum DraftId {
     /// The one that its contained calls share, by its number.
     Shared(u32),
     /// That of one call, which is kept as soon as the call has ended.
@@ -85,7 +85,7 @@ pub enum ChangesError {
     },
     /// There is more in it than is looked at.
     #[error("the changes cannot be kept: {0}")]
-    TooMuch(Bound),
+    TooMuch(ScanLimit),
     /// The layer holds something that an overlay of Hob's never writes.
     #[error("the changes cannot be kept: {path} is stored in a way that Hob does not know", path = path.display())]
     Strange {
@@ -124,7 +124,7 @@ fn errno(what: &'static str) -> impl Fn(rustix::io::Errno) -> ChangesError {
 
 /// A path that was left as it was.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct LeftOut {
+pub struct SkippedPath {
     /// The path, shown safely.
     pub path: String,
     /// Why.
@@ -133,18 +133,18 @@ pub struct LeftOut {
 
 /// What came of keeping.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Kept {
+pub struct KeepOutcome {
     /// How many changes are in the workspace now.
     pub changes: u32,
     /// What was not kept.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedPath>,
     /// Why it cannot be taken back; none: it can.
     pub no_undo: Option<String>,
 }
 
 /// What came of taking back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoOutcome {
     /// Whose conversation the change was made in.
     pub session: SessionKey,
     /// When it was kept.
@@ -152,14 +152,14 @@ pub struct Undone {
     /// How many changes were taken back.
     pub changes: u32,
     /// What was not taken back.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedPath>,
 }
 
 /// How many of what was left out are named.
 const LEFT_OUT_SHOWN: usize = 10;
 
-fn tell_left_out(f: &mut fmt::Formatter<'_>, left_out: &[LeftOut], left: &str) -> fmt::Result {
-    for LeftOut { path, why } in left_out.iter().take(LEFT_OUT_SHOWN) {
+fn tell_left_out(f: &mut fmt::Formatter<'_>, left_out: &[SkippedPath], left: &str) -> fmt::Result {
+    for SkippedPath { path, why } in left_out.iter().take(LEFT_OUT_SHOWN) {
         write!(f, "\n{left}: {path} ({why})")?;
     }
     match left_out.len().saturating_sub(LEFT_OUT_SHOWN) {
@@ -172,7 +172,7 @@ fn several(count: u32) -> String {
     if count == 1 { "1 change".to_owned() } else { format!("{count} changes") }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for KeepOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} kept in the workspace.", several(self.changes))?;
         if let Some(why) = &self.no_undo {
@@ -182,7 +182,7 @@ impl fmt::Display for Kept {
     }
 }
 
-impl fmt::Display for Undone {
+impl fmt::Display for UndoOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} taken back.", several(self.changes))?;
         tell_left_out(f, &self.left_out, "Left as it is")
@@ -217,7 +217,7 @@ impl Drafts {
     ///
     /// # Errors
     /// When it cannot be made or read, or was settled already.
-    pub fn open(&self, of: &DraftOf, which: &Which) -> Result<DraftDir, ChangesError> {
+    pub fn open(&self, of: &DraftOwner, which: &DraftId) -> Result<DraftDir, ChangesError> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(io("the folder of drafts"))?;
         DraftDir::open(self.named(of.run, which)?, &self.roots, of)
     }
@@ -226,14 +226,14 @@ impl Drafts {
     ///
     /// # Errors
     /// When its notes cannot be read.
-    pub fn find(&self, run: RunId, which: &Which) -> Result<Option<DraftDir>, ChangesError> {
+    pub fn find(&self, run: RunId, which: &DraftId) -> Result<Option<DraftDir>, ChangesError> {
         self.named(run, which)?.found()
     }
 
     /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no
     /// thread of its own.
     #[must_use]
-    pub fn is_there(&self, run: RunId, which: &Which) -> bool {
+    pub fn is_there(&self, run: RunId, which: &DraftId) -> bool {
         self.named(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
     }
 
@@ -241,33 +241,33 @@ impl Drafts {
     ///
     /// # Errors
     /// When something of it stays.
-    pub fn discard(&self, run: RunId, which: &Which) -> Result<(), ChangesError> {
+    pub fn discard(&self, run: RunId, which: &DraftId) -> Result<(), ChangesError> {
         self.find(run, which)?.map_or(Ok(()), |draft| draft.discard())
     }
 
-    fn named(&self, run: RunId, which: &Which) -> Result<Place, ChangesError> {
+    fn named(&self, run: RunId, which: &DraftId) -> Result<DraftLocation, ChangesError> {
         let name = match which {
-            Which::Shared(number) => format!("run-{run}-{number}"),
-            Which::Call(call) if call.0.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
+            DraftId::Shared(number) => format!("run-{run}-{number}"),
+            DraftId::Call(call) if call.0.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
                 format!("run-{run}-call-{call}")
             }
-            Which::Call(_) => return Err(ChangesError::Gone),
+            DraftId::Call(_) => return Err(ChangesError::Gone),
         };
         Ok(self.place(&name))
     }
 
-    fn place(&self, name: &str) -> Place {
-        Place { dir: self.dir.join(name) }
+    fn place(&self, name: &str) -> DraftLocation {
+        DraftLocation { dir: self.dir.join(name) }
     }
 }
 
 /// Where a draft is.
 #[derive(Debug, Clone)]
-struct Place {
+struct DraftLocation {
     dir: PathBuf,
 }
 
-impl Place {
+impl DraftLocation {
     /// Waits until nobody else changes the workspace.
     fn turn() -> MutexGuard<'static, ()> {
         // Whoever panicked left notes to go on from.

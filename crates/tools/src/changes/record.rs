@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::changes::beneath::Instant;
+use crate::changes::dir_handles::FileTime;
 use crate::changes::set::hex;
-use crate::changes::{ChangesError, Kept, LeftOut};
+use crate::changes::{ChangesError, KeepOutcome, SkippedPath};
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
 
 /// The draft's own notes.
@@ -29,18 +29,18 @@ pub(super) const RESTORED: &str = "undone.json";
 
 /// Whose a draft is, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct DraftRecord {
     pub(super) run: RunId,
     pub(super) session: SessionKey,
     pub(super) user: UserId,
     pub(super) created: Timestamp,
     pub(super) roots: Vec<PathBuf>,
-    pub(super) state: State,
+    pub(super) state: DraftState,
 }
 
 /// How far a draft has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum State {
+pub(super) enum DraftState {
     /// Commands may work in it.
     Open,
     /// Its manifest is carried out.
@@ -50,7 +50,7 @@ pub(super) enum State {
         at: Timestamp,
     },
     /// It is in the workspace.
-    Kept { digest: Option<String>, at: Timestamp, kept: Kept, stored: u64 },
+    Kept { digest: Option<String>, at: Timestamp, kept: KeepOutcome, stored: u64 },
     /// Its manifest is carried out backwards.
     Undoing { at: Timestamp },
     /// It was taken back.
@@ -61,7 +61,7 @@ pub(super) enum State {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub(super) entries: Vec<Entry>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<SkippedPath>,
     pub(super) no_undo: Option<String>,
     /// What the old versions take on the disk.
     pub(super) stored: u64,
@@ -76,27 +76,27 @@ pub(super) struct Entry {
     #[serde(serialize_with = "written", deserialize_with = "parsed")]
     pub(super) path: PathBuf,
     pub(super) mode: u32,
-    pub(super) act: Act,
+    pub(super) act: EntryAction,
 }
 
 impl Entry {
     /// Is this the new file that comes there?
     pub(super) fn brings(&self, inode: u64) -> bool {
-        matches!(self.act, Act::Put { new, .. } | Act::Replace { new, .. } if new == inode)
+        matches!(self.act, EntryAction::Put { new, .. } | EntryAction::Replace { new, .. } if new == inode)
     }
 }
 
 /// What is done there. Files are told apart by their numbers, so that whoever begins again sees what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Act {
+pub(super) enum EntryAction {
     /// A new file or link comes.
     Put { new: u64, link: bool },
     /// One takes the place of another, which goes where the new one was.
-    Replace { new: u64, old: Old, link: bool },
+    Replace { new: u64, old: PreviousEntry, link: bool },
     /// Something goes.
-    Remove { old: Old },
+    Remove { old: PreviousEntry },
     /// A folder comes; in the place of something, or of nothing.
-    Make { old: Option<Old> },
+    Make { old: Option<PreviousEntry> },
     /// A folder gets another mode.
     Mode { old: u32 },
     /// A folder is opened up for the others' sake, and gets its mode back.
@@ -105,17 +105,17 @@ pub(super) enum Act {
 
 /// What stands there before, by its number, and when it last changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Old {
+pub(super) struct PreviousEntry {
     pub(super) inode: u64,
-    pub(super) changed: Instant,
+    pub(super) changed: FileTime,
     pub(super) folder: bool,
 }
 
 /// What a file looked like, by its entry's number: its own number and its time.
-pub(super) type Placed = HashMap<usize, (u64, Instant)>;
+pub(super) type PlacedFiles = HashMap<usize, (u64, FileTime)>;
 
 /// A file that was put back: its number, and its time before it was replaced and since it is back.
-pub(super) type Restored = Vec<(u64, Instant, Instant)>;
+pub(super) type RestoredFiles = Vec<(u64, FileTime, FileTime)>;
 
 fn written<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use rustix::fs::FileType;
 use sha2::{Digest as _, Sha256};
 
-use crate::changes::beneath::{Instant, Seen};
+use crate::changes::dir_handles::{FileStat, FileTime};
 
 /// The bits of a mode that are kept.
 pub const MODE_BITS: u32 = 0o777;
 
 /// What stands at a path once the change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Now {
+pub enum EntryAfter {
     /// A file.
     File {
         /// Its length in bytes.
@@ -39,7 +39,7 @@ pub enum Now {
 
 /// What stands there in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum EntryBefore {
     /// Nothing.
     Nothing,
     /// A file.
@@ -63,7 +63,7 @@ pub enum Before {
 
 /// What can be shown of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentPreview {
     /// Nothing: it is no file, is not text, or is too long.
     Hidden,
     /// Text, as a unified diff.
@@ -80,25 +80,25 @@ pub struct Change {
     /// The path in it.
     pub path: PathBuf,
     /// What stands there then.
-    pub now: Now,
+    pub now: EntryAfter,
     /// The mode then, without setuid, setgid and the sticky bit.
     pub mode: u32,
     /// Setuid, setgid or the sticky bit was set, and is not kept.
     pub was_special: bool,
     /// What stands there in the workspace.
-    pub before: Before,
+    pub before: EntryBefore,
     /// Its mode.
     pub mode_before: u32,
     /// It changed in the workspace after the draft had begun.
     pub conflicts: bool,
     /// What can be shown of it.
-    pub content: Content,
+    pub content: ContentPreview,
     /// The new file's number; 0: there is none.
     pub inode: u64,
     /// The number of what stands there; 0: nothing does.
     pub inode_before: u64,
     /// When that last changed, by the file system's clock.
-    pub(super) changed_before: Instant,
+    pub(super) changed_before: FileTime,
     /// What it takes on the disk, with all that is in it.
     pub stored_before: u64,
 }
@@ -107,20 +107,20 @@ impl Change {
     /// A change of nothing.
     #[cfg(test)]
     pub(super) fn blank() -> Self {
-        let seen = Seen {
+        let seen = FileStat {
             inode: 1,
             kind: FileType::RegularFile,
             mode: 0,
             size: 0,
             stored: 0,
-            changed: Instant(0, 0),
+            changed: FileTime(0, 0),
             device: (0, 0),
         };
-        Self::bare(0, PathBuf::new(), &seen, Now::Gone)
+        Self::bare(0, PathBuf::new(), &seen, EntryAfter::Gone)
     }
 
     /// With nothing said about what stands there in the workspace.
-    pub(super) fn bare(root: usize, path: PathBuf, seen: &Seen, now: Now) -> Self {
+    pub(super) fn bare(root: usize, path: PathBuf, seen: &FileStat, now: EntryAfter) -> Self {
         let was_special = seen.kind == FileType::RegularFile && seen.mode & !MODE_BITS != 0;
         Self {
             root,
@@ -128,13 +128,13 @@ impl Change {
             now,
             mode: seen.mode & MODE_BITS,
             was_special,
-            before: Before::Nothing,
+            before: EntryBefore::Nothing,
             mode_before: 0,
             conflicts: false,
-            content: Content::Hidden,
+            content: ContentPreview::Hidden,
             inode: seen.inode,
             inode_before: 0,
-            changed_before: Instant(0, 0),
+            changed_before: FileTime(0, 0),
             stored_before: 0,
         }
     }
@@ -166,11 +166,11 @@ impl ChangeSet {
                 hasher.update(bytes);
             };
             let (kind, what): (&[u8], &[u8]) = match &change.now {
-                Now::File { hash, .. } => (b"file", hash.as_deref().unwrap_or_default().as_bytes()),
-                Now::Link { target } => (b"link", target.as_encoded_bytes()),
-                Now::Folder => (b"folder", b""),
-                Now::Gone => (b"gone", b""),
-                Now::Special { what } => (b"special", what.as_bytes()),
+                EntryAfter::File { hash, .. } => (b"file", hash.as_deref().unwrap_or_default().as_bytes()),
+                EntryAfter::Link { target } => (b"link", target.as_encoded_bytes()),
+                EntryAfter::Folder => (b"folder", b""),
+                EntryAfter::Gone => (b"gone", b""),
+                EntryAfter::Special { what } => (b"special", what.as_bytes()),
             };
             field(&u64::try_from(change.root).unwrap_or(u64::MAX).to_le_bytes());
             field(change.path.as_os_str().as_encoded_bytes());

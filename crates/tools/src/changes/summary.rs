@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::changes::later;
-use crate::changes::look::content::TEXT_BYTES_MAX;
-use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
-use hob_core::domain::draft::Draft;
+use crate::changes::autorun_files;
+use crate::changes::scan::content::TEXT_BYTES_MAX;
+use crate::changes::set::{Change, ChangeSet, ContentPreview, EntryAfter, EntryBefore};
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::policy::invisible::is_invisible;
 
 /// How many characters of a change set are told.
-struct Bounds {
+struct SummaryLimits {
     all: usize,
     /// So many of them are for the list of paths.
     list: usize,
@@ -25,9 +25,9 @@ struct Bounds {
 }
 
 /// In the question.
-const SHOWN: Bounds = Bounds { all: SHOWN_CHARS_MAX, list: 1_400, path: 120, content: 900, line: 160 };
+const SHOWN: SummaryLimits = SummaryLimits { all: SHOWN_CHARS_MAX, list: 1_400, path: 120, content: 900, line: 160 };
 /// In the file that goes before a question which leaves something out.
-const WHOLE: Bounds = Bounds { all: 64_000, list: 24_000, path: 4_096, content: 24_000, line: 4_000 };
+const WHOLE: SummaryLimits = SummaryLimits { all: 64_000, list: 24_000, path: 4_096, content: 24_000, line: 4_000 };
 /// What is shown has at most so many characters.
 pub(super) const SHOWN_CHARS_MAX: usize = 3_000;
 /// How many are named that run later by themselves.
@@ -36,8 +36,8 @@ const LATER_MAX: usize = 12;
 impl ChangeSet {
     /// The changes in words.
     #[must_use]
-    pub fn summary(&self, number: u32) -> Draft {
-        let words = Words { roots: &self.roots, bounds: &SHOWN };
+    pub fn summary(&self, number: u32) -> WorkspaceDraft {
+        let words = SummaryWriter { roots: &self.roots, bounds: &SHOWN };
         let later = || self.changes.iter().filter_map(|change| words.later(change).map(|why| (change, why)));
         let mut runs_later: Vec<String> =
             later().take(LATER_MAX).map(|(change, why)| format!("{}: {why}", words.path(change))).collect();
@@ -46,25 +46,25 @@ impl ChangeSet {
             runs_later.push(format!("… and {more} more"));
         }
         let changes = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
-        let (shown, whole) = (words.told(self), Words { bounds: &WHOLE, ..words }.told(self));
+        let (shown, whole) = (words.told(self), SummaryWriter { bounds: &WHOLE, ..words }.told(self));
         let whole = (whole != shown).then_some(whole);
-        Draft { number, digest: self.digest(), changes, shown, whole, runs_later }
+        WorkspaceDraft { number, digest: self.digest(), changes, shown, whole, runs_later }
     }
 }
 
 /// A path on one line: in the workspace as it is named there, anywhere else in full.
 pub(super) fn path_shown(roots: &[PathBuf], root: usize, path: &Path) -> String {
-    Words { roots, bounds: &SHOWN }.path_in(root, path)
+    SummaryWriter { roots, bounds: &SHOWN }.path_in(root, path)
 }
 
 /// What is said of a set of changes.
 #[derive(Clone, Copy)]
-struct Words<'a> {
+struct SummaryWriter<'a> {
     roots: &'a [PathBuf],
-    bounds: &'a Bounds,
+    bounds: &'a SummaryLimits,
 }
 
-impl Words<'_> {
+impl SummaryWriter<'_> {
     fn place(&self, root: usize, path: &Path) -> PathBuf {
         self.roots.get(root).map_or_else(|| path.to_owned(), |root| root.join(path))
     }
@@ -92,8 +92,8 @@ impl Words<'_> {
     /// itself would say it of each file in it.
     fn later(&self, change: &Change) -> Option<&'static str> {
         match change.root {
-            0 => later::why(change, &change.path),
-            root => later::why(change, &self.place(root, &change.path)),
+            0 => autorun_files::why(change, &change.path),
+            root => autorun_files::why(change, &self.place(root, &change.path)),
         }
     }
 
@@ -121,8 +121,8 @@ impl Words<'_> {
             write!(text, "\n… and {} more that are not listed here", all.len() - listed).unwrap_or_default();
         }
         let has_content = |change: &&&Change| match &change.content {
-            Content::Hidden => false,
-            Content::Diff(text) | Content::Text(text) => !text.is_empty(),
+            ContentPreview::Hidden => false,
+            ContentPreview::Diff(text) | ContentPreview::Text(text) => !text.is_empty(),
         };
         let mut left = all.iter().filter(has_content).count();
         for change in all.iter().filter(has_content) {
@@ -145,32 +145,36 @@ impl Words<'_> {
         let (verb, path) = (verb(change), self.path(change));
         let mut line = format!("{verb} {path}");
         let more = match (&change.now, &change.before) {
-            (Now::Gone, Before::Folder { holds }) => format!(", a folder with {holds} in it"),
-            (Now::Gone, Before::Link { target }) => format!(", a link to {}", self.link(target)),
-            (Now::Link { target }, _) => format!(", a link to {}{}", self.link(target), way_out(target)),
-            (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
-            (Now::Folder, before) => format!(", a folder{}", in_place(before)),
-            (Now::Special { what }, _) => format!(", {what}: it is not kept"),
-            (Now::File { size, hash }, before) => {
+            (EntryAfter::Gone, EntryBefore::Folder { holds }) => format!(", a folder with {holds} in it"),
+            (EntryAfter::Gone, EntryBefore::Link { target }) => format!(", a link to {}", self.link(target)),
+            (EntryAfter::Link { target }, _) => format!(", a link to {}{}", self.link(target), way_out(target)),
+            (EntryAfter::Folder, EntryBefore::Folder { .. }) => {
+                format!(", mode {:03o} → {:03o}", change.mode_before, change.mode)
+            }
+            (EntryAfter::Folder, before) => format!(", a folder{}", in_place(before)),
+            (EntryAfter::Special { what }, _) => format!(", {what}: it is not kept"),
+            (EntryAfter::File { size, hash }, before) => {
                 let mut more = format!(", {size} bytes");
                 match before {
-                    Before::File { size: old } if old != size => write!(more, " instead of {old}").unwrap_or_default(),
-                    Before::File { .. } => {}
+                    EntryBefore::File { size: old } if old != size => {
+                        write!(more, " instead of {old}").unwrap_or_default()
+                    }
+                    EntryBefore::File { .. } => {}
                     other => more.push_str(in_place(other)),
                 }
-                let is_long = *size > TEXT_BYTES_MAX && change.content != Content::Hidden;
+                let is_long = *size > TEXT_BYTES_MAX && change.content != ContentPreview::Hidden;
                 if is_long {
                     write!(more, ", of which {TEXT_BYTES_MAX} are shown at most").unwrap_or_default();
                 }
-                if let Some(hash) = hash.as_ref().filter(|_| is_long || change.content == Content::Hidden) {
+                if let Some(hash) = hash.as_ref().filter(|_| is_long || change.content == ContentPreview::Hidden) {
                     write!(more, ", SHA-256 {hash}").unwrap_or_default();
                 }
-                if matches!(before, Before::File { .. }) && change.mode != change.mode_before {
+                if matches!(before, EntryBefore::File { .. }) && change.mode != change.mode_before {
                     write!(more, ", mode {:03o} → {:03o}", change.mode_before, change.mode).unwrap_or_default();
                 }
                 more
             }
-            (Now::Gone, _) => String::new(),
+            (EntryAfter::Gone, _) => String::new(),
         };
         line.push_str(&more);
         if let Some(why) = self.later(change) {
@@ -186,9 +190,9 @@ impl Words<'_> {
     fn content(&self, change: &Change) -> String {
         let bounds = self.bounds;
         let (text, mark) = match &change.content {
-            Content::Hidden => return String::new(),
-            Content::Diff(text) => (text, ""),
-            Content::Text(text) => (text, "+"),
+            ContentPreview::Hidden => return String::new(),
+            ContentPreview::Diff(text) => (text, ""),
+            ContentPreview::Text(text) => (text, "+"),
         };
         let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), bounds.line))).collect();
         let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
@@ -215,10 +219,10 @@ fn counts(set: &ChangeSet) -> String {
     let (mut made, mut changed, mut deleted, mut special) = (0_u64, 0_u64, 0_u64, 0_u64);
     for change in &set.changes {
         match (&change.now, &change.before) {
-            (Now::Gone, Before::Folder { holds }) => deleted += 1 + holds,
-            (Now::Gone, _) => deleted += 1,
-            (Now::Special { .. }, _) => special += 1,
-            (_, Before::Nothing) => made += 1,
+            (EntryAfter::Gone, EntryBefore::Folder { holds }) => deleted += 1 + holds,
+            (EntryAfter::Gone, _) => deleted += 1,
+            (EntryAfter::Special { .. }, _) => special += 1,
+            (_, EntryBefore::Nothing) => made += 1,
             _ => changed += 1,
         }
     }
@@ -228,20 +232,20 @@ fn counts(set: &ChangeSet) -> String {
     if some.is_empty() { "Nothing is changed".to_owned() } else { format!("Files and folders: {}", some.join(", ")) }
 }
 
-fn in_place(before: &Before) -> &'static str {
+fn in_place(before: &EntryBefore) -> &'static str {
     match before {
-        Before::Nothing => "",
-        Before::File { .. } => ", in the place of a file",
-        Before::Link { .. } => ", in the place of a link",
-        Before::Folder { .. } => ", in the place of a folder",
-        Before::Special => ", in the place of something that is no file",
+        EntryBefore::Nothing => "",
+        EntryBefore::File { .. } => ", in the place of a file",
+        EntryBefore::Link { .. } => ", in the place of a link",
+        EntryBefore::Folder { .. } => ", in the place of a folder",
+        EntryBefore::Special => ", in the place of something that is no file",
     }
 }
 
 fn verb(change: &Change) -> &'static str {
     match (&change.now, &change.before) {
-        (Now::Gone, _) => "-",
-        (_, Before::Nothing) => "+",
+        (EntryAfter::Gone, _) => "-",
+        (_, EntryBefore::Nothing) => "+",
         _ => "~",
     }
 }

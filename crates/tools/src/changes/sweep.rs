@@ -7,13 +7,15 @@ use std::io::ErrorKind;
 use jiff::Timestamp;
 
 use crate::changes::draft_dir::{DraftDir, GONE};
-use crate::changes::record::State;
-use crate::changes::{ChangesError, Drafts, Place, UNDO_BYTES_MAX, UNDO_FOR, Undone, io, keep, remove, undo};
+use crate::changes::record::DraftState;
+use crate::changes::{
+    ChangesError, DraftLocation, Drafts, UNDO_BYTES_MAX, UNDO_FOR, UndoOutcome, io, keep, remove, undo,
+};
 use hob_core::domain::ids::{RunId, SessionKey};
 
 /// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Drafts of runs that are over were thrown away.
     pub discarded: u32,
     /// Changes can be taken back no more.
@@ -25,7 +27,7 @@ pub struct Swept {
 }
 
 /// All drafts beside this one.
-pub(super) fn all(place: &Place) -> Result<Vec<DraftDir>, ChangesError> {
+pub(super) fn all(place: &DraftLocation) -> Result<Vec<DraftDir>, ChangesError> {
     let Some(dir) = place.dir.parent() else { return Ok(Vec::new()) };
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -37,7 +39,7 @@ pub(super) fn all(place: &Place) -> Result<Vec<DraftDir>, ChangesError> {
         if entry.file_name().to_string_lossy().starts_with(GONE) {
             continue;
         }
-        match DraftDir::find(Place { dir: entry.path() }) {
+        match DraftDir::find(DraftLocation { dir: entry.path() }) {
             Ok(draft) => drafts.extend(draft),
             Err(error) => tracing::warn!(%error, path = %entry.path().display(), "draft.unreadable"),
         }
@@ -46,14 +48,14 @@ pub(super) fn all(place: &Place) -> Result<Vec<DraftDir>, ChangesError> {
 }
 
 /// Those that can be taken back, newest first.
-fn kept(place: &Place) -> Result<Vec<(Timestamp, DraftDir)>, ChangesError> {
+fn kept(place: &DraftLocation) -> Result<Vec<(Timestamp, DraftDir)>, ChangesError> {
     let mut kept = Vec::new();
     for draft in all(place)? {
         match &draft.record.state {
-            State::Kept { at, kept: done, .. } if done.changes > 0 => kept.push((*at, draft)),
+            DraftState::Kept { at, kept: done, .. } if done.changes > 0 => kept.push((*at, draft)),
             // What was cut off comes before all others.
-            State::Undoing { at } => kept.push((*at, draft)),
-            State::Open | State::Keeping { .. } | State::Kept { .. } | State::Undone { .. } => {}
+            DraftState::Undoing { at } => kept.push((*at, draft)),
+            DraftState::Open | DraftState::Keeping { .. } | DraftState::Kept { .. } | DraftState::Undone { .. } => {}
         }
     }
     kept.sort_by_key(|(at, draft)| Reverse((*at, draft.record.created, draft.place.dir.clone())));
@@ -61,10 +63,10 @@ fn kept(place: &Place) -> Result<Vec<(Timestamp, DraftDir)>, ChangesError> {
 }
 
 /// Holds all that can be taken back within its bound: the oldest goes first.
-pub(super) fn trim(place: &Place) -> Result<u32, ChangesError> {
+pub(super) fn trim(place: &DraftLocation) -> Result<u32, ChangesError> {
     let (mut total, mut gone) = (0_u64, 0);
     for (_, draft) in kept(place)? {
-        if let State::Kept { stored, .. } = draft.record.state {
+        if let DraftState::Kept { stored, .. } = draft.record.state {
             total = total.saturating_add(stored);
             if total > UNDO_BYTES_MAX && stored > 0 {
                 let moved = draft.moved_away()?;
@@ -88,7 +90,7 @@ pub(super) fn empty_layers(draft: &DraftDir) {
 }
 
 impl Drafts {
-    fn any(&self) -> Place {
+    fn any(&self) -> DraftLocation {
         self.place("any")
     }
 
@@ -98,7 +100,7 @@ impl Drafts {
     /// When they cannot be read.
     pub fn runs(&self) -> Result<Vec<RunId>, ChangesError> {
         let drafts = all(&self.any())?.into_iter();
-        let open = drafts.filter(|draft| draft.record.state == State::Open);
+        let open = drafts.filter(|draft| draft.record.state == DraftState::Open);
         let mut runs: Vec<RunId> = open.map(|draft| draft.record.run).collect();
         runs.sort_unstable();
         runs.dedup();
@@ -118,7 +120,7 @@ impl Drafts {
     ///
     /// # Errors
     /// When there is none, or it cannot be taken back.
-    pub fn undo_last(&self, session: Option<&SessionKey>, now: Timestamp) -> Result<Undone, ChangesError> {
+    pub fn undo_last(&self, session: Option<&SessionKey>, now: Timestamp) -> Result<UndoOutcome, ChangesError> {
         self.last(session)?.ok_or(ChangesError::NothingToUndo)?.undo(now)
     }
 
@@ -126,8 +128,8 @@ impl Drafts {
     ///
     /// # Errors
     /// When the folder of drafts cannot be read.
-    pub fn sweep(&self, now: Timestamp, is_over: &dyn Fn(RunId) -> bool) -> Result<Swept, ChangesError> {
-        let mut swept = Swept::default();
+    pub fn sweep(&self, now: Timestamp, is_over: &dyn Fn(RunId) -> bool) -> Result<SweepReport, ChangesError> {
+        let mut swept = SweepReport::default();
         for draft in all(&self.any())? {
             if let Err(error) = one(&draft, now, is_over, &mut swept) {
                 tracing::warn!(%error, draft = %draft.dir().display(), "draft.stuck: upkeep tries it again");
@@ -135,7 +137,7 @@ impl Drafts {
             }
         }
         let place = self.any();
-        let turn = Place::turn();
+        let turn = DraftLocation::turn();
         swept.expired += trim(&place)?;
         drop(turn);
         self.clear(&mut swept)?;
@@ -143,7 +145,7 @@ impl Drafts {
     }
 
     /// Deletes what was moved away and not deleted, or never finished.
-    fn clear(&self, swept: &mut Swept) -> Result<(), ChangesError> {
+    fn clear(&self, swept: &mut SweepReport) -> Result<(), ChangesError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(io("the folder of drafts"))?,
@@ -166,14 +168,14 @@ fn one(
     draft: &DraftDir,
     now: Timestamp,
     is_over: &dyn Fn(RunId) -> bool,
-    swept: &mut Swept,
+    swept: &mut SweepReport,
 ) -> Result<(), ChangesError> {
     let place = &draft.place;
-    let turn = Place::turn();
+    let turn = DraftLocation::turn();
     // It may have been settled since it was listed.
     let Some(mut draft) = DraftDir::find(place.clone())? else { return Ok(()) };
     match draft.record.state {
-        State::Open if is_over(draft.record.run) => {
+        DraftState::Open if is_over(draft.record.run) => {
             // What goes on in the background may do so when its run is over. Another reason to fail will be told by the removal.
             let Ok(_alone) = draft.in_use() else { return Ok(()) };
             let gone = draft.moved_away()?;
@@ -181,22 +183,22 @@ fn one(
             remove::remove(&gone).map_err(io("a draft that was thrown away"))?;
             swept.discarded += 1;
         }
-        State::Open => {}
-        State::Keeping { .. } => {
+        DraftState::Open => {}
+        DraftState::Keeping { .. } => {
             keep::finish(&mut draft)?;
             swept.finished += 1;
         }
-        State::Undoing { .. } => {
+        DraftState::Undoing { .. } => {
             undo::finish(&mut draft, now)?;
             swept.finished += 1;
         }
-        State::Kept { at, .. } | State::Undone { at } if now.duration_since(at) > UNDO_FOR => {
+        DraftState::Kept { at, .. } | DraftState::Undone { at } if now.duration_since(at) > UNDO_FOR => {
             let gone = draft.moved_away()?;
             drop(turn);
             remove::remove(&gone).map_err(io("a change that is too old to be taken back"))?;
             swept.expired += 1;
         }
-        State::Kept { .. } | State::Undone { .. } => {}
+        DraftState::Kept { .. } | DraftState::Undone { .. } => {}
     }
     Ok(())
 }

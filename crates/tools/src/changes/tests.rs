@@ -13,9 +13,9 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 use tempfile::TempDir;
 
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::look::Bound;
-use crate::changes::set::{Before, Change, ChangeSet, Content, Now};
-use crate::changes::{ChangesError, DraftOf, Drafts, UNDO_FOR, Which, ground, remove};
+use crate::changes::scan::ScanLimit;
+use crate::changes::set::{Change, ChangeSet, ContentPreview, EntryAfter, EntryBefore};
+use crate::changes::{ChangesError, DraftId, DraftOwner, Drafts, UNDO_FOR, remove, root_handles};
 use crate::workspace::Workspace;
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
 
@@ -24,7 +24,7 @@ mod laws;
 mod words;
 
 /// A house with a workspace.
-struct House {
+struct Harness {
     dir: TempDir,
     drafts: Drafts,
 }
@@ -33,7 +33,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-impl House {
+impl Harness {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("workspace")).unwrap();
@@ -46,12 +46,12 @@ impl House {
         self.dir.path().join("workspace")
     }
 
-    fn of(run: i64, session: &str) -> DraftOf {
-        DraftOf { run: RunId(run), session: SessionKey(session.to_owned()), user: UserId(1), now: at(run) }
+    fn of(run: i64, session: &str) -> DraftOwner {
+        DraftOwner { run: RunId(run), session: SessionKey(session.to_owned()), user: UserId(1), now: at(run) }
     }
 
     fn open(&self, run: i64) -> DraftDir {
-        self.drafts.open(&Self::of(run, "7"), &Which::Shared(0)).unwrap()
+        self.drafts.open(&Self::of(run, "7"), &DraftId::Shared(0)).unwrap()
     }
 
     /// Makes the layer that an overlay would have if the workspace had become `after`.
@@ -191,8 +191,8 @@ fn file(mode: u32, text: &str) -> Node {
 }
 
 /// A workspace with one of each, and what becomes of it.
-fn sample() -> (House, Tree, Tree) {
-    let house = House::new();
+fn sample() -> (Harness, Tree, Tree) {
+    let house = Harness::new();
     let before = Tree::default()
         .with("a.txt", file(0o644, "one\ntwo\n"))
         .with("bin", Node::Folder(0o755))
@@ -255,21 +255,21 @@ fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
         let (house, before, after) = sample();
         let draft = house.draft(1, &after);
         let digest = draft.look().unwrap().digest();
-        ground::cut::after(Some(step));
+        root_handles::cut::after(Some(step));
         let cut = draft.keep(&digest, at(2));
-        ground::cut::after(None);
+        root_handles::cut::after(None);
         let is_whole = cut.is_ok();
         // Another process goes on, by the run itself or at its start.
         let drafts = Drafts::new(house.dir.path(), &Workspace::of(house.dir.path()));
         if step % 2 == 0 {
             drafts.sweep(at(3), &|_| false).unwrap();
         }
-        let draft = drafts.find(RunId(1), &Which::Shared(0)).unwrap().unwrap();
+        let draft = drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap();
         assert_eq!(draft.keep(&digest, at(3)).unwrap().left_out, [], "cut off after {step} steps");
         assert_eq!(Tree::of(&house.root()), after, "cut off after {step} steps");
-        ground::cut::after(Some(step));
+        root_handles::cut::after(Some(step));
         let cut = drafts.undo_last(None, at(4));
-        ground::cut::after(None);
+        root_handles::cut::after(None);
         if cut.is_err() {
             drafts.undo_last(None, at(5)).unwrap();
         }
@@ -330,7 +330,7 @@ fn an_opaque_folder_hides_what_it_does_not_hold() {
     put(&upper.join("gone/fresh"), &file(0o644, "fresh"));
     note(&upper.join("gone"), "user.overlay.opaque", b"y");
     let set = draft.look().unwrap();
-    let paths: Vec<(&Path, bool)> = set.changes.iter().map(|c| (c.path.as_path(), c.now == Now::Gone)).collect();
+    let paths: Vec<(&Path, bool)> = set.changes.iter().map(|c| (c.path.as_path(), c.now == EntryAfter::Gone)).collect();
     assert_eq!(paths, [(Path::new("gone/deep"), true), (Path::new("gone/fresh"), false)]);
     draft.keep_all(at(2)).unwrap();
     let after = before.without("gone/deep").with("gone/fresh", file(0o644, "fresh"));
@@ -371,14 +371,14 @@ fn what_changed_since_it_was_kept_is_not_taken_back() {
 
 #[test]
 fn changes_are_taken_back_one_after_the_other_each_in_its_own_conversation() {
-    let house = House::new();
+    let house = Harness::new();
     house.write("f", "one");
     let trees: Vec<Tree> =
         ["one", "two", "three"].iter().map(|text| Tree::default().with("f", file(0o644, text))).collect();
     fs::set_permissions(house.root().join("f"), Permissions::from_mode(0o644)).unwrap();
     house.draft(1, &trees[1]).keep_all(at(1)).unwrap();
     house.draft(2, &trees[2]).keep_all(at(2)).unwrap();
-    let other = house.drafts.open(&House::of(3, "8"), &Which::Call(CallId::new(1, 0))).unwrap();
+    let other = house.drafts.open(&Harness::of(3, "8"), &DraftId::Call(CallId::new(1, 0))).unwrap();
     fs::write(other.layer(0, "upper").join("g"), "g").unwrap();
     other.keep_all(at(3)).unwrap();
     let here = SessionKey("7".into());
@@ -393,14 +393,14 @@ fn changes_are_taken_back_one_after_the_other_each_in_its_own_conversation() {
 
 #[test]
 fn a_sweep_lets_go_of_what_nobody_needs_and_of_nothing_else() {
-    let house = House::new();
+    let house = Harness::new();
     for run in 1..=3 {
         let draft = house.open(run);
         fs::write(draft.layer(0, "upper").join(format!("f{run}")), "x").unwrap();
     }
-    house.drafts.find(RunId(3), &Which::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
+    house.drafts.find(RunId(3), &DraftId::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
     assert_eq!(house.drafts.runs().unwrap(), [RunId(1), RunId(2)]);
-    let in_use = house.drafts.find(RunId(1), &Which::Shared(0)).unwrap().unwrap().in_use().unwrap();
+    let in_use = house.drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap().in_use().unwrap();
     assert_eq!(house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap().discarded, 0, "somebody works there");
     drop(in_use);
     let swept = house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap();
@@ -432,12 +432,12 @@ fn a_folder_on_another_file_system_is_kept_without_a_way_back() {
         before.write(&root);
         let workspace = Workspace { root: root.clone(), read: Vec::new(), write: Vec::new() };
         let drafts = Drafts::new(dir.path(), &workspace);
-        let draft = drafts.open(&House::of(step, "7"), &Which::Shared(0)).unwrap();
+        let draft = drafts.open(&Harness::of(step, "7"), &DraftId::Shared(0)).unwrap();
         write_layer(&draft.layer(0, "upper"), &before, &after);
         let digest = draft.look().unwrap().digest();
-        ground::cut::after(Some(u32::try_from(step).unwrap()));
+        root_handles::cut::after(Some(u32::try_from(step).unwrap()));
         let cut = draft.keep(&digest, at(2));
-        ground::cut::after(None);
+        root_handles::cut::after(None);
         let kept = draft.keep(&digest, at(2)).unwrap();
         assert!(kept.no_undo.is_some() && kept.left_out.is_empty(), "{kept}");
         assert_eq!(Tree::of(&root), after, "cut off after {step} steps");

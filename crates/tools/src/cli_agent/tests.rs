@@ -6,12 +6,12 @@ use tempfile::TempDir;
 use super::*;
 
 /// A house with one agent, which is this script.
-struct Trial {
+struct Harness {
     home: TempDir,
     tool: CliAgent,
 }
 
-fn trial(script: &str) -> Trial {
+fn trial(script: &str) -> Harness {
     let home = tempfile::tempdir().unwrap();
     let workspace = Workspace::of(home.path());
     std::fs::create_dir_all(workspace.root.join("garden")).unwrap();
@@ -22,10 +22,10 @@ fn trial(script: &str) -> Trial {
     let environment = vec![("FAKE_KEY".to_owned(), "k1".to_owned())];
     let programs = BTreeMap::from([("fake".to_owned(), Program { command, environment, own: None })]);
     let tool = CliAgent::new(programs, workspace, Walls::none(home.path())).unwrap();
-    Trial { home, tool }
+    Harness { home, tool }
 }
 
-impl Trial {
+impl Harness {
     async fn call(&self, arguments: Value) -> Outcome {
         self.tool.call(Invocation::trial(arguments)).await
     }
@@ -33,7 +33,7 @@ impl Trial {
     async fn said(&self, arguments: Value) -> String {
         match self.call(arguments).await {
             Outcome::From(source, outcome) => {
-                assert_eq!(source, Source::new(Origin::Tool, "fake"));
+                assert_eq!(source, OriginSource::new(Origin::Tool, "fake"));
                 match *outcome {
                     Outcome::Exited { text, code } => format!("{code}: {text}"),
                     other => panic!("{other:?}"),
@@ -91,7 +91,7 @@ async fn d6_each_call_is_graded_high_and_approved_anew() {
     assert_eq!(spec.schema.parameters.pointer("/properties/agent/enum"), Some(&json!(["fake"])));
     let call = Invocation::trial(json!({ "agent": "fake", "task": "x", "dir": "garden" }));
     let assessed = trial.tool.assess(&call, &|_| false).await;
-    assert_eq!((assessed.risk, assessed.grade), (Risk::Execute, Grade::High));
+    assert_eq!((assessed.risk, assessed.grade), (Risk::Execute, DangerGrade::High));
     assert_eq!(
         assessed.reasons,
         ["It runs fake, a program that decides by itself what to run and to change, in garden"]

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::write_file::folder_of;
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Grade};
+use hob_core::domain::tools::{Assessment, DangerGrade};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,13 +25,13 @@ pub(super) struct Arguments {
 /// The tool.
 pub struct DeleteFile {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl DeleteFile {
     /// Deletes in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Deletes a file or an empty folder.";
         let spec = spec_of::<Arguments>("delete_file", about, false).of(MODULE, Role::User).with(changing()).on_need();
         Self { spec, room }
@@ -44,10 +44,10 @@ impl Tool for DeleteFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let mut known = assess_change(&self.room, &invocation.arguments, &["path"]).await;
-        if known.grade == Grade::Safe && !known.contained {
-            known.grade = Grade::Medium;
+        if known.grade == DangerGrade::Safe && !known.contained {
+            known.grade = DangerGrade::Medium;
             known.reasons.push("It cannot be undone".to_owned());
         }
         known
@@ -55,18 +55,18 @@ impl Tool for DeleteFile {
 
     async fn call(&self, invocation: Invocation) -> Outcome {
         match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Delete(wanted)).await,
+            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Delete(wanted)).await,
             Err(outcome) => outcome,
         }
     }
 }
 
 /// Deletes what is there; of a link, the link.
-pub(super) fn done(room: &Room, Arguments { path }: &Arguments) -> Result<Told, RoomError> {
+pub(super) fn done(room: &FileAccess, Arguments { path }: &Arguments) -> Result<FileOperationResult, FileAccessError> {
     let (parent, name) = folder_of(room, &room.spot(path, true)?, false)?;
     let name = Path::new(&name);
     let failed = |error: std::io::Error| room.failed(path, &error);
     let found = parent.symlink_metadata(name).map_err(failed)?;
     if found.is_dir() { parent.remove_dir(name) } else { parent.remove_file(name) }.map_err(failed)?;
-    Ok(Told::done(format!("Deleted {path:?}.")))
+    Ok(FileOperationResult::done(format!("Deleted {path:?}.")))
 }

@@ -1,7 +1,7 @@
 //! Documents, read by a child of Hob's own behind walls: no network, no file, so much memory and time, and only text comes back.
 //!
 //! Never: a document taken apart in Hob's own process, or without walls.
-//! Start at [`Reader::read`]; the child is [`serve`].
+//! Start at [`DocumentReader::read`]; the child is [`serve`].
 
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::files::text::size;
-use crate::leftovers::Leftovers;
-use crate::process::{self, Ended, Errand};
-use crate::sandbox::confined::Confined;
-use crate::sandbox::spec::{Limits, Reach};
+use crate::process::{self, ProcessOutput, ProcessSpec};
+use crate::process_reaper::ProcessReaper;
+use crate::sandbox::confinement::Confinement;
+use crate::sandbox::spec::{Limits, SandboxAccess};
 use crate::sandbox::trial::SandboxTrial;
-use hob_document::{Document, Wanted, may_be};
+use hob_document::{Document, PageSelection, may_be};
 
 /// The program that the sandbox knows to be this worker.
 pub const WORKER: &str = "hob:document";
@@ -35,7 +35,7 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// How a file is wanted that is text and a document both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum View {
+pub(super) enum DocumentView {
     /// As it is written.
     Written,
     /// As a reader sees it.
@@ -44,24 +44,24 @@ pub(super) enum View {
 
 /// What the worker is told, before the document itself.
 #[derive(Debug, Serialize, Deserialize)]
-struct Task {
+struct ReaderRequest {
     name: String,
-    wanted: Wanted,
+    wanted: PageSelection,
 }
 
 /// Reads documents.
 #[derive(Debug, Clone)]
-pub struct Reader(Confined);
+pub struct DocumentReader(Confinement);
 
 /// All of a file, if it may be a document that is wanted as one.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn taken<F: Read + Seek>(file: &mut F, name: &str, view: View) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn taken<F: Read + Seek>(file: &mut F, name: &str, view: DocumentView) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(HEAD).read_to_end(&mut bytes)?;
-    let taken = may_be(name, &bytes).is_some_and(|is_text| !is_text || view == View::Read);
+    let taken = may_be(name, &bytes).is_some_and(|is_text| !is_text || view == DocumentView::Read);
     if !taken {
         return Ok(None);
     }
@@ -69,14 +69,14 @@ pub(super) fn taken<F: Read + Seek>(file: &mut F, name: &str, view: View) -> io:
     Ok(Some(bytes))
 }
 
-impl Reader {
+impl DocumentReader {
     /// Reads them behind the walls that can be had here.
     #[must_use]
     pub fn new(sandbox: impl Into<SandboxTrial>, data_dir: &Path) -> Self {
         let limits =
             Limits { memory_mb: MEMORY_MB, processes: 64, file_mb: 1, cpu_secs: Some(CPU_SECS), ..Limits::default() };
-        let reach = Reach { read: Vec::new(), write: Vec::new(), network: false, limits };
-        Self(Confined::new(sandbox, reach, data_dir))
+        let reach = SandboxAccess { read: Vec::new(), write: Vec::new(), network: false, limits };
+        Self(Confinement::new(sandbox, reach, data_dir))
     }
 
     /// What a document says, for the model.
@@ -93,17 +93,17 @@ impl Reader {
                 "documents are only taken apart behind walls, and there are none here (hob doctor says why)",
             );
         }
-        let task = Task { name: name.to_owned(), wanted: Wanted::parse(page) };
+        let task = ReaderRequest { name: name.to_owned(), wanted: PageSelection::parse(page) };
         let mut input = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
         input.push(b'\n');
         input.extend(bytes);
-        let errand = Errand {
+        let errand = ProcessSpec {
             vector: vec![WORKER.to_owned()],
             dir: "/".into(),
             environment: Vec::new(),
             input: Some(input),
             bytes_max: ANSWER_BYTES_MAX,
-            leftovers: Leftovers::of_call(),
+            leftovers: ProcessReaper::of_call(),
             confined: Some(self.0.clone()),
         };
         let ended = match tokio::time::timeout(WITHIN, Box::pin(process::run(errand))).await {
@@ -120,7 +120,7 @@ impl Reader {
 }
 
 /// Why a reader ended without an answer.
-fn died(ended: &Ended) -> String {
+fn died(ended: &ProcessOutput) -> String {
     // A shell's way to tell of a signal: the stages pass it on.
     let signal = ended.status.signal().or_else(|| ended.status.code().map(|code| code - 128));
     match signal {
@@ -164,7 +164,7 @@ pub fn serve(input: impl Read) -> io::Result<()> {
     let (mut line, mut bytes) = (Vec::new(), Vec::new());
     input.read_until(b'\n', &mut line)?;
     input.read_to_end(&mut bytes)?;
-    let Task { name, wanted } = serde_json::from_slice(&line)?;
+    let ReaderRequest { name, wanted } = serde_json::from_slice(&line)?;
     let read = hob_document::read(&name, &bytes, &wanted, &hob_document::Limits::default());
     serde_json::to_writer(io::stdout(), &read.map_err(|error| error.to_string()))?;
     Ok(())
@@ -176,18 +176,18 @@ mod tests {
 
     use super::*;
     use crate::sandbox::Sandbox;
-    use hob_document::{Kind, Page};
+    use hob_document::{DocumentKind, Page};
 
     #[test]
     fn c6_a_document_is_shown_with_its_pages_and_what_is_left() {
         let page = |number, title: &str, text: &str| Page { number, title: title.to_owned(), text: text.to_owned() };
         let of = |kind, total, pages, notes| shown(&Document { kind, total, pages, notes });
-        insta::assert_snapshot!(of(Kind::Pdf, 1, vec![page(1, "", "Hello")], vec!["Odd.".to_owned()]), @"
+        insta::assert_snapshot!(of(DocumentKind::Pdf, 1, vec![page(1, "", "Hello")], vec!["Odd.".to_owned()]), @"
         [PDF, 1 page]
         Hello
         [Odd.]
         ");
-        insta::assert_snapshot!(of(Kind::Xlsx, 3, vec![page(1, "Costs", "1\ta | b\n"), page(2, "", "")], Vec::new()), @r#"
+        insta::assert_snapshot!(of(DocumentKind::Xlsx, 3, vec![page(1, "Costs", "1\ta | b\n"), page(2, "", "")], Vec::new()), @r#"
         [XLSX, 3 sheets]
         --- sheet 1: Costs ---
         1	a | b
@@ -200,14 +200,14 @@ mod tests {
     #[test]
     fn c6_what_is_text_is_taken_only_where_its_reader_is_wanted() {
         let taken = |name: &str, bytes: &[u8], view| taken(&mut Cursor::new(bytes), name, view).unwrap().is_some();
-        assert!(taken("a", b"%PDF-1.4", View::Written) && taken("a", b"%PDF-1.4", View::Read));
-        assert!(!taken("a.html", b"<html>", View::Written) && taken("a.html", b"<html>", View::Read));
-        assert!(!taken("a.txt", b"hello", View::Read));
+        assert!(taken("a", b"%PDF-1.4", DocumentView::Written) && taken("a", b"%PDF-1.4", DocumentView::Read));
+        assert!(!taken("a.html", b"<html>", DocumentView::Written) && taken("a.html", b"<html>", DocumentView::Read));
+        assert!(!taken("a.txt", b"hello", DocumentView::Read));
     }
 
     #[tokio::test]
     async fn c6_without_walls_no_document_is_taken_apart() {
-        let reader = Reader::new(Sandbox::none("this is a test"), Path::new("/d"));
+        let reader = DocumentReader::new(Sandbox::none("this is a test"), Path::new("/d"));
         let why = reader.read("a.pdf", b"%PDF-1.4".to_vec(), "").await.unwrap_err();
         insta::assert_snapshot!(why, @r#""a.pdf" cannot be read as text: documents are only taken apart behind walls, and there are none here (hob doctor says why)."#);
     }

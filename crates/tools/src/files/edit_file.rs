@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::write_file::{BYTES_MAX, write};
-use crate::files::{MODULE, Stop, assess_write, changing};
+use crate::files::{MODULE, StopFlag, assess_write, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Assessment;
 
@@ -45,13 +45,13 @@ pub(super) struct Arguments {
 /// The tool.
 pub struct EditFile {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl EditFile {
     /// Edits in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Replaces text in a file.";
         let spec = spec_of::<Arguments>("edit_file", about, false).of(MODULE, Role::User).with(changing());
         Self { spec, room }
@@ -64,46 +64,50 @@ impl Tool for EditFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_write(&self.room, &invocation.arguments).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
         match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Edit(wanted)).await,
+            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Edit(wanted)).await,
             Err(outcome) => outcome,
         }
     }
 }
 
 /// Replaces what is to be replaced. What is near is quoted from the file as well.
-pub(super) fn done(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    wanted: &Arguments,
+    stop: &StopFlag,
+) -> Result<FileOperationResult, FileAccessError> {
     let edited = edit(room, wanted, stop)?;
     let is_error = edited.is_err();
     let (Ok(text) | Err(text)) = edited;
-    Ok(Told { is_error, ..Told::from(&wanted.path, text) })
+    Ok(FileOperationResult { is_error, ..FileOperationResult::from(&wanted.path, text) })
 }
 
-fn edit(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Result<String, String>, RoomError> {
+fn edit(room: &FileAccess, wanted: &Arguments, stop: &StopFlag) -> Result<Result<String, String>, FileAccessError> {
     let Arguments { path, old, new, all } = wanted;
     let spot = room.spot(path, true)?;
     let mut bytes = Vec::new();
     let read = room.open(&spot)?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| room.failed(path, &error))?;
     if bytes.len() > BYTES_MAX {
-        return Err(RoomError::Content("The file is too large to be edited here.".to_owned()));
+        return Err(FileAccessError::Content("The file is too large to be edited here.".to_owned()));
     }
     let Ok(text) = String::from_utf8(bytes) else {
-        return Err(RoomError::Content("The file is not UTF-8, so it cannot be edited here.".to_owned()));
+        return Err(FileAccessError::Content("The file is not UTF-8, so it cannot be edited here.".to_owned()));
     };
     let changed = match replaced(&text, old, new, *all) {
         Ok(changed) => changed,
-        Err(Misfit::Absent) => return Ok(Err(absent(&text, old, stop))),
-        Err(Misfit::Many(count)) => {
+        Err(ReplaceError::Absent) => return Ok(Err(absent(&text, old, stop))),
+        Err(ReplaceError::Many(count)) => {
             let why = format!("It stands there {count} times: give more of the lines around it, or set all.");
             return Ok(Err(why));
         }
-        Err(Misfit::Nothing(why)) => return Ok(Err(why.to_owned())),
+        Err(ReplaceError::Nothing(why)) => return Ok(Err(why.to_owned())),
     };
     write(room, path, changed.as_bytes())?;
     Ok(Ok(diff(path, &text, &changed)))
@@ -111,19 +115,19 @@ fn edit(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Result<String, S
 
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
-enum Misfit {
+enum ReplaceError {
     Absent,
     Many(usize),
     Nothing(&'static str),
 }
 
 /// The text with the one piece in place of the other. Line ends are those of the file.
-fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Misfit> {
+fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, ReplaceError> {
     if old.is_empty() {
-        return Err(Misfit::Nothing("`old` is empty: say what is to be replaced, or write the whole file."));
+        return Err(ReplaceError::Nothing("`old` is empty: say what is to be replaced, or write the whole file."));
     }
     if old == new {
-        return Err(Misfit::Nothing("`old` and `new` are the same: nothing was changed."));
+        return Err(ReplaceError::Nothing("`old` and `new` are the same: nothing was changed."));
     }
     let windows = text.contains("\r\n") && !old.contains('\r') && !text.contains(old);
     let (old, new) = if windows {
@@ -132,15 +136,15 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Misfi
         (old.to_owned(), new.to_owned())
     };
     match text.matches(&old).count() {
-        0 => Err(Misfit::Absent),
+        0 => Err(ReplaceError::Absent),
         1 => Ok(text.replacen(&old, &new, 1)),
         _ if all => Ok(text.replace(&old, &new)),
-        count => Err(Misfit::Many(count)),
+        count => Err(ReplaceError::Many(count)),
     }
 }
 
 /// What to say where `old` does not stand in the text: the lines that are most like its first.
-fn absent(text: &str, old: &str, stop: &Stop) -> String {
+fn absent(text: &str, old: &str, stop: &StopFlag) -> String {
     let first = old.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut near: Vec<(f32, usize, &str)> = Vec::new();
     let mut pairs_left = PAIRS_MAX;
@@ -196,22 +200,22 @@ mod tests {
     fn d5_only_what_stands_there_once_is_replaced() {
         let many = "a = 1\nb = 1\n";
         assert_eq!(replaced(many, "b = 1", "b = 2", false).unwrap(), "a = 1\nb = 2\n");
-        assert_eq!(replaced(many, "1", "2", false), Err(Misfit::Many(2)));
+        assert_eq!(replaced(many, "1", "2", false), Err(ReplaceError::Many(2)));
         assert_eq!(replaced(many, "1", "2", true).unwrap(), "a = 2\nb = 2\n");
-        assert_eq!(replaced(many, "c", "2", false), Err(Misfit::Absent));
-        assert!(matches!(replaced(many, "", "2", false), Err(Misfit::Nothing(_))));
-        assert!(matches!(replaced(many, "a", "a", false), Err(Misfit::Nothing(_))));
+        assert_eq!(replaced(many, "c", "2", false), Err(ReplaceError::Absent));
+        assert!(matches!(replaced(many, "", "2", false), Err(ReplaceError::Nothing(_))));
+        assert!(matches!(replaced(many, "a", "a", false), Err(ReplaceError::Nothing(_))));
         assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny", false).unwrap(), "x\r\ny\r\nc\r\n");
     }
 
     #[test]
     fn d5_what_is_not_there_names_what_is_near() {
         let text = "fn main() {\n    let total = count + 1;\n}\n";
-        insta::assert_snapshot!(absent(text, "  let total = counts + 1;\n", &Stop::default()), @r"
+        insta::assert_snapshot!(absent(text, "  let total = counts + 1;\n", &StopFlag::default()), @r"
         That text is not in the file, letter by letter. Nearest to its first line:
         2	    let total = count + 1;
         ");
-        insta::assert_snapshot!(absent(text, "class Foo", &Stop::default()), @"That text is not in the file; read it again.");
+        insta::assert_snapshot!(absent(text, "class Foo", &StopFlag::default()), @"That text is not in the file; read it again.");
         insta::assert_snapshot!(diff("a.rs", text, &text.replace("+ 1", "+ 2")), @r#"
         Changed "a.rs":
         @@ -1,3 +1,3 @@
@@ -226,7 +230,7 @@ mod tests {
         let first = "x".repeat(LINE_CHARS_MAX);
         let compared = PAIRS_MAX / LINE_CHARS_MAX / LINE_CHARS_MAX;
         let far = |lines: usize| {
-            absent(&format!("{}{first}", format!("{}\n", "y".repeat(400)).repeat(lines)), &first, &Stop::default())
+            absent(&format!("{}{first}", format!("{}\n", "y".repeat(400)).repeat(lines)), &first, &StopFlag::default())
         };
         assert!(far(compared - 1).contains("Nearest"));
         assert!(far(compared).contains("read it again"), "{PAIRS_MAX} pairs are compared by then");

@@ -11,17 +11,17 @@ use rustix::fs::{RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::record::Records;
-use crate::files::room::{Room, RoomError};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::record::FileRecords;
 use crate::files::text::size;
 use crate::files::write_file::{folder_of, part};
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Grade};
+use hob_core::domain::tools::{Assessment, DangerGrade};
 use hob_core::policy::invisible::is_invisible;
 
 /// The longest name that a file gets, in bytes.
@@ -40,13 +40,13 @@ struct Arguments {
 
 /// What is to be kept, and where.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct KeepRequest {
     source: PathBuf,
     folder: String,
     name: String,
 }
 
-impl Wanted {
+impl KeepRequest {
     /// Where its content lies.
     pub(super) fn source(&self) -> &Path {
         &self.source
@@ -56,14 +56,14 @@ impl Wanted {
 /// The tool.
 pub struct KeepFile {
     spec: ToolSpec,
-    room: Arc<Room>,
-    records: Records,
+    room: Arc<FileAccess>,
+    records: FileRecords,
 }
 
 impl KeepFile {
     /// Puts what is in `records` into `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>, records: Records) -> Self {
+    pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Puts a file that came with a message into the workspace under its own name, for the terminal and programs.";
         let spec = spec_of::<Arguments>("keep_file", about, true).of(MODULE, Role::User).with(changing()).on_need();
         Self { spec, room, records }
@@ -76,11 +76,11 @@ impl Tool for KeepFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let mut assessment = assess_change(&self.room, &invocation.arguments, &["folder"]).await;
         // From then on nobody would know that it is a stranger's.
-        if self.room.is_trusted() && assessment.grade < Grade::High {
-            assessment.grade = Grade::High;
+        if self.room.is_trusted() && assessment.grade < DangerGrade::High {
+            assessment.grade = DangerGrade::High;
             let reason = "The file came with a message, and all files of the workspace are taken for vouched for";
             assessment.reasons.push(reason.to_owned());
         }
@@ -95,7 +95,7 @@ impl Tool for KeepFile {
         match self.records.find(invocation.place, FileId(id)).await {
             Ok((record, source)) => {
                 let name = file_name(&record.name, id);
-                carry_out(&self.room, &invocation, Deed::Keep(Wanted { source, folder, name })).await
+                carry_out(&self.room, &invocation, FileOperation::Keep(KeepRequest { source, folder, name })).await
             }
             Err(error) => Outcome::Error(error.to_string()),
         }
@@ -103,40 +103,43 @@ impl Tool for KeepFile {
 }
 
 /// Keeps it under the first name that is free. One that is there and is the same stays as it is.
-pub(super) fn done(room: &Room, Wanted { source, folder, name }: &Wanted) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    KeepRequest { source, folder, name }: &KeepRequest,
+) -> Result<FileOperationResult, FileAccessError> {
     let dir = folder.trim_end_matches('/');
     let path = |name: &str| if matches!(dir, "" | ".") { name.to_owned() } else { format!("{dir}/{name}") };
     let (parent, _) = folder_of(room, &room.spot(&path(name), true)?, true)?;
-    let failed = |error: io::Error| RoomError::Failed { path: path(name), why: error.to_string() };
+    let failed = |error: io::Error| FileAccessError::Failed { path: path(name), why: error.to_string() };
     let (being_written, bytes) = copied(source, &parent).map_err(failed)?;
     let placed = place(&parent, &being_written, name, source);
-    if !matches!(placed, Ok(Placed::New(_)))
+    if !matches!(placed, Ok(PlacedFile::New(_)))
         && let Err(error) = parent.remove_file(&being_written)
     {
         tracing::debug!(%error, "a copy that is not needed stays in the workspace");
     }
     let told = match placed.map_err(failed)? {
-        Placed::New(name) => format!("Kept as {:?}, {}.", path(&name), size(bytes)),
-        Placed::There(name) => format!("It is there already: {:?}, {}.", path(&name), size(bytes)),
+        PlacedFile::New(name) => format!("Kept as {:?}, {}.", path(&name), size(bytes)),
+        PlacedFile::There(name) => format!("It is there already: {:?}, {}.", path(&name), size(bytes)),
     };
-    Ok(Told::done(told))
+    Ok(FileOperationResult::done(told))
 }
 
 /// Under which name it lies.
-enum Placed {
+enum PlacedFile {
     New(String),
     There(String),
 }
 
-fn place(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::Result<Placed> {
+fn place(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::Result<PlacedFile> {
     for number in 1..=NAMES_MAX {
         let name = numbered(name, number);
         match renameat_with(parent, being_written, parent, Path::new(&name), RenameFlags::NOREPLACE) {
             Ok(()) => {
                 parent.open(".")?.sync_all()?;
-                return Ok(Placed::New(name));
+                return Ok(PlacedFile::New(name));
             }
-            Err(rustix::io::Errno::EXIST) if is_same(parent, &name, source)? => return Ok(Placed::There(name)),
+            Err(rustix::io::Errno::EXIST) if is_same(parent, &name, source)? => return Ok(PlacedFile::There(name)),
             Err(rustix::io::Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -230,11 +233,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("workspace");
         let workspace = Workspace { root: root.clone(), read: Vec::new(), write: Vec::new() };
-        let room = Room::new(&workspace, Vec::new(), false);
+        let room = FileAccess::new(&workspace, Vec::new(), false);
         let keep = |content: &str, folder: &str| {
             let source = dir.path().join("content");
             fs::write(&source, content).unwrap();
-            let wanted = Wanted { source, folder: folder.to_owned(), name: "a.txt".to_owned() };
+            let wanted = KeepRequest { source, folder: folder.to_owned(), name: "a.txt".to_owned() };
             done(&room, &wanted).map(|told| told.text).map_err(|error| error.to_string())
         };
         assert_eq!(keep("one", ".").unwrap(), "Kept as \"a.txt\", 3 bytes.");

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::text::size;
-use crate::files::walk::{ENTRIES_MAX, Entry, Kind, Next, Walked, walk};
-use crate::files::{MODULE, Stop, assess_path};
+use crate::files::walk::{ENTRIES_MAX, Entry, EntryKind, WalkControl, WalkOutcome, walk};
+use crate::files::{MODULE, StopFlag, assess_path};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk};
 
@@ -31,13 +31,13 @@ struct Arguments {
 /// The tool.
 pub struct ListFiles {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl ListFiles {
     /// Lists in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).on_need();
         Self { spec, room }
     }
@@ -49,7 +49,7 @@ impl Tool for ListFiles {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 
@@ -59,37 +59,41 @@ impl Tool for ListFiles {
             Err(outcome) => return outcome,
         };
         let path = path.unwrap_or_else(|| ".".to_owned());
-        let wanted = Wanted { path, depth: depth.unwrap_or(1).clamp(1, DEPTH_MAX) };
-        carry_out(&self.room, &invocation, Deed::List(wanted)).await
+        let wanted = ListRequest { path, depth: depth.unwrap_or(1).clamp(1, DEPTH_MAX) };
+        carry_out(&self.room, &invocation, FileOperation::List(wanted)).await
     }
 }
 
 /// A folder, and how deep.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ListRequest {
     path: String,
     depth: usize,
 }
 
 /// Lists it.
-pub(super) fn done(room: &Room, Wanted { path, depth }: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
-    Ok(Told::from(path, list(room, path, *depth, stop)?))
+pub(super) fn done(
+    room: &FileAccess,
+    ListRequest { path, depth }: &ListRequest,
+    stop: &StopFlag,
+) -> Result<FileOperationResult, FileAccessError> {
+    Ok(FileOperationResult::from(path, list(room, path, *depth, stop)?))
 }
 
-fn list(room: &Room, path: &str, depth: usize, stop: &Stop) -> Result<String, RoomError> {
+fn list(room: &FileAccess, path: &str, depth: usize, stop: &StopFlag) -> Result<String, FileAccessError> {
     let spot = room.spot(path, false)?;
     let mut lines = Vec::new();
     let walked = walk(room, &spot, depth, stop, &mut |entry: &Entry<'_>| {
         let shown = entry.path.display().to_string().replace(char::is_control, "\u{fffd}");
         lines.push(match entry.kind {
-            Kind::Folder => format!("{shown}/"),
-            Kind::File(bytes) => format!("{shown} ({})", size(bytes)),
-            Kind::Link => format!("{shown} (link)"),
-            Kind::Special => format!("{shown} (no ordinary file)"),
+            EntryKind::Folder => format!("{shown}/"),
+            EntryKind::File(bytes) => format!("{shown} ({})", size(bytes)),
+            EntryKind::Link => format!("{shown} (link)"),
+            EntryKind::Special => format!("{shown} (no ordinary file)"),
         });
-        Next::On
+        WalkControl::On
     })?;
-    if walked == Walked::TooMany {
+    if walked == WalkOutcome::TooMany {
         lines.push(format!("… and more: {ENTRIES_MAX} entries are the most."));
     }
     Ok(if lines.is_empty() { "(The folder is empty.)".to_owned() } else { lines.join("\n") })

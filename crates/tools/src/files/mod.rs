@@ -3,18 +3,18 @@
 //! Every path goes through a directory handle ([`room`]), so that nothing outside of the allowed folders is reached.
 //!
 //! Never: a path opened by its name alone, a special file waited for, or a read without a bound.
-//! Start at [`room::Room`]; then a file per tool.
+//! Start at [`room::FileAccess`]; then a file per tool.
 
-pub mod deed;
+pub mod access;
 pub mod delete_file;
 pub mod document;
 pub mod edit_file;
 pub mod keep_file;
 pub mod list_files;
 pub mod move_file;
+pub mod operation;
 pub mod read_file;
 pub mod record;
-pub mod room;
 pub mod search_files;
 pub mod text;
 mod walk;
@@ -26,9 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::files::room::{Room, RoomError};
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use crate::files::access::{FileAccess, FileAccessError};
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 
 /// The module of these tools.
 pub const MODULE: &str = "files";
@@ -41,9 +41,9 @@ pub fn changing() -> ToolFacts {
 
 /// Told when the call that works is dropped: what blocks looks at it from time to time.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     /// Is the call gone?
     #[must_use]
     pub fn is_told(&self) -> bool {
@@ -52,48 +52,50 @@ impl Stop {
 }
 
 /// Tells the work to stop when it is dropped.
-struct Call(Stop);
+struct StopOnDrop(StopFlag);
 
-impl Drop for Call {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// Does work with files on a thread of its own; a call that is dropped tells it to stop.
-pub async fn blocking<T, F>(work: F) -> Result<T, RoomError>
+pub async fn blocking<T, F>(work: F) -> Result<T, FileAccessError>
 where
     T: Send + 'static,
-    F: FnOnce(&Stop) -> Result<T, RoomError> + Send + 'static,
+    F: FnOnce(&StopFlag) -> Result<T, FileAccessError> + Send + 'static,
 {
-    let call = Call(Stop::default());
+    let call = StopOnDrop(StopFlag::default());
     let stop = call.0.clone();
     let done = tokio::task::spawn_blocking(move || work(&stop)).await;
-    done.unwrap_or_else(|error| Err(RoomError::Failed { path: "the file".to_owned(), why: error.to_string() }))
+    done.unwrap_or_else(|error| Err(FileAccessError::Failed { path: "the file".to_owned(), why: error.to_string() }))
 }
 
 /// Words that a file of the workspace is the source of. Its owner may vouch for all of them.
 #[must_use]
-pub fn from_file(room: &Room, path: &str, words: Outcome) -> Outcome {
+pub fn from_file(room: &FileAccess, path: &str, words: Outcome) -> Outcome {
     let path = if path == "." { "in the workspace" } else { path };
-    if room.is_trusted() { words } else { words.from(Source::new(Origin::File, path)) }
+    if room.is_trusted() { words } else { words.from(OriginSource::new(Origin::File, path)) }
 }
 
 /// What is to be known of a call that names a path: one that leads out is refused.
-async fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
+async fn assess_path(room: &FileAccess, arguments: &Value, risk: Risk) -> Assessment {
     assess_paths(room, arguments, risk, &["path"]).await
 }
 
 /// What is to be known of a call that changes what these arguments name.
-async fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
+async fn assess_change(room: &FileAccess, arguments: &Value, names: &[&str]) -> Assessment {
     assess_paths(room, arguments, Risk::Write, names).await
 }
 
-async fn assess_paths(room: &Room, arguments: &Value, risk: Risk, names: &[&str]) -> Assessment {
+async fn assess_paths(room: &FileAccess, arguments: &Value, risk: Risk, names: &[&str]) -> Assessment {
     let paths = || names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
     let refused = paths().find_map(|path| room.refusal(path, !risk.is_read()));
     match refused {
-        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() },
+        Some(reason) => {
+            Assessment { risk, grade: DangerGrade::Refused, reasons: vec![reason], ..Assessment::default() }
+        }
         None => {
             let contained = room.desk_that_holds().await.is_some();
             let changed = paths().filter(|_| !risk.is_read());
@@ -104,10 +106,10 @@ async fn assess_paths(room: &Room, arguments: &Value, risk: Risk, names: &[&str]
 }
 
 /// The same, for what may replace a file that is there.
-async fn assess_write(room: &Room, arguments: &Value) -> Assessment {
+async fn assess_write(room: &FileAccess, arguments: &Value) -> Assessment {
     let mut assessment = assess_path(room, arguments, Risk::Write).await;
     let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
-    if assessment.grade == Grade::Safe
+    if assessment.grade == DangerGrade::Safe
         && let Some(bytes) = room.size_of(path)
     {
         assessment.reasons.push(format!("It changes {path:?}, which is there already ({})", text::size(bytes)));

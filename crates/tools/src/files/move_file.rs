@@ -9,12 +9,12 @@ use rustix::fs::{RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::write_file::folder_of;
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Assessment;
 
@@ -29,13 +29,13 @@ pub(super) struct Arguments {
 /// The tool.
 pub struct MoveFile {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl MoveFile {
     /// Moves in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Moves or renames a file; makes the folders that it needs.";
         let spec = spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).on_need();
         Self { spec, room }
@@ -48,32 +48,35 @@ impl Tool for MoveFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_change(&self.room, &invocation.arguments, &["path", "to"]).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
         match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Move(wanted)).await,
+            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Move(wanted)).await,
             Err(outcome) => outcome,
         }
     }
 }
 
 /// Moves what is there, never over anything.
-pub(super) fn done(room: &Room, Arguments { path, to }: &Arguments) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    Arguments { path, to }: &Arguments,
+) -> Result<FileOperationResult, FileAccessError> {
     let (from, name) = folder_of(room, &room.spot(path, true)?, false)?;
     let (into, new) = folder_of(room, &room.spot(to, true)?, true)?;
     let renamed = renameat_with(&from, Path::new(&name), &into, Path::new(&new), RenameFlags::NOREPLACE);
     renamed.map_err(|error| match io::Error::from(error) {
         error if error.kind() == io::ErrorKind::AlreadyExists => {
-            RoomError::Content(format!("There is something at {to:?} already."))
+            FileAccessError::Content(format!("There is something at {to:?} already."))
         }
-        error if error.kind() == io::ErrorKind::CrossesDevices => RoomError::Content(
+        error if error.kind() == io::ErrorKind::CrossesDevices => FileAccessError::Content(
             "A folder is not moved here, nor a file from one of the roots to another: copy it by the terminal."
                 .to_owned(),
         ),
         error => room.failed(path, &error),
     })?;
-    Ok(Told::done(format!("Moved {path:?} to {to:?}.")))
+    Ok(FileOperationResult::done(format!("Moved {path:?} to {to:?}.")))
 }

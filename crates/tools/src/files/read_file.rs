@@ -7,16 +7,16 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{self, Deed, Told};
-use crate::files::document::{self, Reader, View};
-use crate::files::record::Records;
-use crate::files::room::{Room, RoomError};
-use crate::files::text::{Lines, size, sniff, view};
-use crate::files::{MODULE, Stop, assess_path, blocking, from_file};
+use crate::files::access::{FileAccess, FileAccessError};
+use crate::files::document::{self, DocumentReader, DocumentView};
+use crate::files::operation::{self, FileOperation, FileOperationResult};
+use crate::files::record::FileRecords;
+use crate::files::text::{LineRange, size, sniff, view};
+use crate::files::{MODULE, StopFlag, assess_path, blocking, from_file};
 use crate::registry::{parse, spec_of};
-use crate::{Brought, Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, OutputFile, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::picture;
@@ -39,45 +39,51 @@ struct Arguments {
 /// The tool.
 pub struct ReadFile {
     spec: ToolSpec,
-    room: Arc<Room>,
-    records: Records,
-    reader: Reader,
+    room: Arc<FileAccess>,
+    records: FileRecords,
+    reader: DocumentReader,
 }
 
 impl ReadFile {
     /// Reads in `room`, and from `records`; documents by `reader`.
     #[must_use]
-    pub fn new(room: Arc<Room>, records: Records, reader: Reader) -> Self {
+    pub fn new(room: Arc<FileAccess>, records: FileRecords, reader: DocumentReader) -> Self {
         let about = "Reads a file by path or id: text with line numbers, documents by page.";
         let spec = spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User);
         Self { spec, room, records, reader }
     }
 
-    async fn record(&self, invocation: &Invocation, id: FileId, wanted: Wanted) -> Result<Outcome, RoomError> {
+    async fn record(
+        &self,
+        invocation: &Invocation,
+        id: FileId,
+        wanted: ReadRequest,
+    ) -> Result<Outcome, FileAccessError> {
         let (record, path) = self.records.find(invocation.place, id).await?;
         let (name, page) = (record.name.clone(), wanted.page.clone());
         let told = blocking(move |stop| {
             let opened = std::fs::File::open(&path);
-            let mut file = opened.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
-            let wanted = Wanted { path: name, ..wanted };
+            let mut file =
+                opened.map_err(|error| FileAccessError::Failed { path: name.clone(), why: error.to_string() })?;
+            let wanted = ReadRequest { path: name, ..wanted };
             told(&mut file, &wanted, true, stop)
         });
         let outcome = self.read(&record.name, told.await?, page).await;
-        Ok(outcome.from(Source::new(Origin::File, &record.name)))
+        Ok(outcome.from(OriginSource::new(Origin::File, &record.name)))
     }
 
-    async fn path(&self, invocation: &Invocation, wanted: Wanted) -> Result<Outcome, RoomError> {
+    async fn path(&self, invocation: &Invocation, wanted: ReadRequest) -> Result<Outcome, FileAccessError> {
         let (path, page) = (wanted.path.clone(), wanted.page.clone());
-        let told = deed::told(&self.room, invocation, Deed::Read(wanted)).await?;
+        let told = operation::told(&self.room, invocation, FileOperation::Read(wanted)).await?;
         Ok(match told.of.is_some() {
             true => from_file(&self.room, &path, self.read(&path, told, page).await),
-            false => deed::outcome(&self.room, told),
+            false => operation::outcome(&self.room, told),
         })
     }
 
     /// What a file says: what was told, or what its reader makes of it.
-    async fn read(&self, name: &str, told: Told, page: Option<String>) -> Outcome {
-        let Told { text, is_error, file, .. } = told;
+    async fn read(&self, name: &str, told: FileOperationResult, page: Option<String>) -> Outcome {
+        let FileOperationResult { text, is_error, file, .. } = told;
         match file {
             Some(bytes) if picture::look(sniff(&bytes), &bytes).is_some() => shown(name, bytes),
             Some(bytes) => match self.reader.read(name, bytes, page.as_deref().unwrap_or_default()).await {
@@ -92,7 +98,7 @@ impl ReadFile {
 
 /// A file of the workspace, and which of its lines.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ReadRequest {
     path: String,
     from_line: Option<u64>,
     lines: Option<u64>,
@@ -100,27 +106,36 @@ pub(super) struct Wanted {
 }
 
 /// Reads it.
-pub(super) fn done(room: &Room, wanted: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    wanted: &ReadRequest,
+    stop: &StopFlag,
+) -> Result<FileOperationResult, FileAccessError> {
     let mut file = room.open(&room.spot(&wanted.path, false)?)?;
     told(&mut file, wanted, false, stop)
 }
 
 /// The text of a file; a document as it is, for its reader.
-fn told(file: &mut std::fs::File, wanted: &Wanted, came: bool, stop: &Stop) -> Result<Told, RoomError> {
-    let Wanted { path, from_line, lines, page } = wanted;
-    let lines = Lines { from: *from_line, count: *lines };
-    let failed = |error: std::io::Error| RoomError::Failed { path: path.clone(), why: error.to_string() };
+fn told(
+    file: &mut std::fs::File,
+    wanted: &ReadRequest,
+    came: bool,
+    stop: &StopFlag,
+) -> Result<FileOperationResult, FileAccessError> {
+    let ReadRequest { path, from_line, lines, page } = wanted;
+    let lines = LineRange { from: *from_line, count: *lines };
+    let failed = |error: std::io::Error| FileAccessError::Failed { path: path.clone(), why: error.to_string() };
     // What people work on here is shown as it is written; of what came, people want to know what it says.
-    let read = page.is_some() || came && lines == Lines::default();
-    let view_as = if read { View::Read } else { View::Written };
+    let read = page.is_some() || came && lines == LineRange::default();
+    let view_as = if read { DocumentView::Read } else { DocumentView::Written };
     if let Some(bytes) = picture_of(file).map_err(failed)? {
-        return Ok(Told::file(path, bytes));
+        return Ok(FileOperationResult::file(path, bytes));
     }
     if let Some(bytes) = document::taken(file, path, view_as).map_err(failed)? {
-        return Ok(Told::file(path, bytes));
+        return Ok(FileOperationResult::file(path, bytes));
     }
-    let text = view(file, lines, stop).map_err(failed)?.map_err(RoomError::Content)?;
-    Ok(Told::from(path, text))
+    let text = view(file, lines, stop).map_err(failed)?.map_err(FileAccessError::Content)?;
+    Ok(FileOperationResult::from(path, text))
 }
 
 /// All of a file, if it is a picture that models are shown.
@@ -142,7 +157,8 @@ fn shown(name: &str, bytes: Vec<u8>) -> Outcome {
         Some(Err(why)) => Outcome::Error(format!("This is {mime}, and it cannot be shown: {why}.")),
         _ => {
             let name = name.rsplit('/').next().unwrap_or(name).to_owned();
-            Outcome::Text(format!("This is {mime}, {}.", size(bytes.len() as u64))).along(vec![Brought { name, bytes }])
+            Outcome::Text(format!("This is {mime}, {}.", size(bytes.len() as u64)))
+                .along(vec![OutputFile { name, bytes }])
         }
     }
 }
@@ -153,7 +169,7 @@ impl Tool for ReadFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 
@@ -162,11 +178,11 @@ impl Tool for ReadFile {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let wanted = |path: String| Wanted { path, from_line, lines, page };
+        let wanted = |path: String| ReadRequest { path, from_line, lines, page };
         let done = match (path, id) {
             (Some(path), None) => self.path(&invocation, wanted(path)).await,
             (None, Some(id)) => self.record(&invocation, FileId(id), wanted(String::new())).await,
-            _ => Err(RoomError::Content("Give either a path or an id.".to_owned())),
+            _ => Err(FileAccessError::Content("Give either a path or an id.".to_owned())),
         };
         done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
     }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::files::room::RoomError;
+use crate::files::access::FileAccessError;
 use crate::files::text::{size, sniff};
-use crate::{Brought, Invocation};
+use crate::{Invocation, OutputFile};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::memory::Scope;
-use hob_core::domain::origin::Source;
-use hob_core::policy::memory::Place;
+use hob_core::domain::origin::OriginSource;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::files::{self, FileRecord, NewFile};
@@ -20,7 +20,7 @@ const NAME_CHARS_MAX: usize = 120;
 
 /// The records, and where their contents are.
 #[derive(Clone)]
-pub struct Records {
+pub struct FileRecords {
     /// The database.
     pub store: Store,
     /// The contents.
@@ -29,7 +29,7 @@ pub struct Records {
 
 /// A file as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedFile {
     /// Its id.
     pub id: FileId,
     /// The SHA-256 of its content.
@@ -55,20 +55,20 @@ pub fn clean(name: &str) -> String {
 
 /// Whose a file is: in private a person's, in a group the group's.
 #[must_use]
-pub fn scope_at(place: Place, user: hob_core::domain::ids::UserId) -> Scope {
+pub fn scope_at(place: SpeakingPlace, user: hob_core::domain::ids::UserId) -> Scope {
     if place.private { Scope::Person(user) } else { Scope::Conversation(place.session) }
 }
 
-impl Records {
+impl FileRecords {
     /// The record with this id, if it is of this conversation, and where its content lies.
     ///
     /// # Errors
     /// When there is none; whether another conversation has one is theirs alone to know.
-    pub async fn find(&self, place: Place, id: FileId) -> Result<(FileRecord, PathBuf), RoomError> {
+    pub async fn find(&self, place: SpeakingPlace, id: FileId) -> Result<(FileRecord, PathBuf), FileAccessError> {
         let found = self.store.read(async |tx| files::find(tx, id).await).await.map_err(|error| failed(&error))?;
         let record = found.filter(|record| record.session == place.session);
         let record =
-            record.ok_or_else(|| RoomError::Content(format!("There is no file {id} in this conversation.")))?;
+            record.ok_or_else(|| FileAccessError::Content(format!("There is no file {id} in this conversation.")))?;
         let path = self.contents.path(&record.hash);
         Ok((record, path))
     }
@@ -77,7 +77,12 @@ impl Records {
     ///
     /// # Errors
     /// When they cannot be kept.
-    pub async fn snapshot(&self, invocation: &Invocation, file: Brought, origin: Source) -> Result<FileId, RoomError> {
+    pub async fn snapshot(
+        &self,
+        invocation: &Invocation,
+        file: OutputFile,
+        origin: OriginSource,
+    ) -> Result<FileId, FileAccessError> {
         let key = format!("out:{}:{}", invocation.run, invocation.call);
         Ok(self.keep(key, invocation, file, origin).await?.id)
     }
@@ -90,9 +95,9 @@ impl Records {
         &self,
         invocation: &Invocation,
         at: usize,
-        file: Brought,
-        origin: Source,
-    ) -> Result<Recorded, RoomError> {
+        file: OutputFile,
+        origin: OriginSource,
+    ) -> Result<RecordedFile, FileAccessError> {
         let key = format!("tool:{}:{}:{at}", invocation.run, invocation.call);
         self.keep(key, invocation, file, origin).await
     }
@@ -101,12 +106,12 @@ impl Records {
         &self,
         key: String,
         invocation: &Invocation,
-        Brought { name, bytes }: Brought,
-        origin: Source,
-    ) -> Result<Recorded, RoomError> {
+        OutputFile { name, bytes }: OutputFile,
+        origin: OriginSource,
+    ) -> Result<RecordedFile, FileAccessError> {
         let mime = sniff(&bytes);
         let kept = self.contents.keep(bytes).await;
-        let kept = kept.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
+        let kept = kept.map_err(|error| FileAccessError::Failed { path: name.clone(), why: error.to_string() })?;
         let (hash, bytes) = (kept.hash.clone(), kept.bytes);
         let (place, user, now) = (invocation.place, invocation.principal.user, invocation.now);
         // The content is held until the record is there, even if nobody waits for it any more.
@@ -127,10 +132,10 @@ impl Records {
             files::add(tx, &new, now).await
         };
         let id = self.store.write(record).await.map_err(|error| failed(&error))?;
-        Ok(Recorded { id, hash, bytes, mime })
+        Ok(RecordedFile { id, hash, bytes, mime })
     }
 }
 
-fn failed(error: &StoreError) -> RoomError {
-    RoomError::Content(format!("The file cannot be looked up: {error}."))
+fn failed(error: &StoreError) -> FileAccessError {
+    FileAccessError::Content(format!("The file cannot be looked up: {error}."))
 }

@@ -10,13 +10,13 @@ use ignore::overrides::{Override, OverrideBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError, Spot};
+use crate::files::access::{FileAccess, FileAccessError, ResolvedPath};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::text::size;
-use crate::files::walk::{Entry, Kind, Next, Walked, walk};
-use crate::files::{MODULE, Stop, assess_path};
+use crate::files::walk::{Entry, EntryKind, WalkControl, WalkOutcome, walk};
+use crate::files::{MODULE, StopFlag, assess_path};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk};
 
@@ -47,13 +47,13 @@ pub(super) struct Arguments {
 /// The tool.
 pub struct SearchFiles {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl SearchFiles {
     /// Searches in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Finds lines in files that match a pattern.";
         let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).on_need();
         Self { spec, room }
@@ -66,28 +66,32 @@ impl Tool for SearchFiles {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_path(&self.room, &invocation.arguments, Risk::Read).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
         match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Search(wanted)).await,
+            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Search(wanted)).await,
             Err(outcome) => outcome,
         }
     }
 }
 
 /// Searches.
-pub(super) fn done(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    wanted: &Arguments,
+    stop: &StopFlag,
+) -> Result<FileOperationResult, FileAccessError> {
     let path = wanted.path.as_deref().unwrap_or(".");
     let mut search = Search::new(matcher(&wanted.pattern)?, globs(wanted.glob.as_deref())?, stop);
     search.run(room, &room.spot(path, false)?)?;
-    Ok(Told::from(path, search.told()))
+    Ok(FileOperationResult::from(path, search.told()))
 }
 
 /// A pattern that takes time in proportion to what is searched; one that would take too much memory is refused.
-fn matcher(pattern: &str) -> Result<RegexMatcher, RoomError> {
+fn matcher(pattern: &str) -> Result<RegexMatcher, FileAccessError> {
     let built = RegexMatcherBuilder::new()
         .size_limit(PATTERN_BYTES_MAX)
         .dfa_size_limit(PATTERN_BYTES_MAX)
@@ -96,12 +100,12 @@ fn matcher(pattern: &str) -> Result<RegexMatcher, RoomError> {
         .build(pattern);
     built.map_err(|error| {
         let why: String = error.to_string().chars().take(300).collect();
-        RoomError::Content(format!("That pattern cannot be used: {why}"))
+        FileAccessError::Content(format!("That pattern cannot be used: {why}"))
     })
 }
 
-fn globs(glob: Option<&str>) -> Result<Override, RoomError> {
-    let wrong = |error: ignore::Error| RoomError::Content(format!("That glob cannot be used: {error}."));
+fn globs(glob: Option<&str>) -> Result<Override, FileAccessError> {
+    let wrong = |error: ignore::Error| FileAccessError::Content(format!("That glob cannot be used: {error}."));
     let mut builder = OverrideBuilder::new("");
     if let Some(glob) = glob {
         builder.add(glob).map_err(wrong)?;
@@ -113,14 +117,14 @@ struct Search<'a> {
     matcher: RegexMatcher,
     globs: Override,
     searcher: Searcher,
-    stop: &'a Stop,
+    stop: &'a StopFlag,
     bytes: u64,
     lines: Vec<String>,
     left_out: bool,
 }
 
 impl<'a> Search<'a> {
-    fn new(matcher: RegexMatcher, globs: Override, stop: &'a Stop) -> Self {
+    fn new(matcher: RegexMatcher, globs: Override, stop: &'a StopFlag) -> Self {
         let searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
@@ -129,7 +133,7 @@ impl<'a> Search<'a> {
         Self { matcher, globs, searcher, stop, bytes: 0, lines: Vec::new(), left_out: false }
     }
 
-    fn run(&mut self, room: &Room, spot: &Spot) -> Result<(), RoomError> {
+    fn run(&mut self, room: &FileAccess, spot: &ResolvedPath) -> Result<(), FileAccessError> {
         let found = spot.dir.metadata(&spot.relative).map_err(|error| room.failed(&spot.path, &error))?;
         if !found.is_dir() {
             let file = room.open(spot)?;
@@ -137,36 +141,36 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let walked = walk(room, spot, DEPTH_MAX, self.stop, &mut |entry| self.entry(room, entry))?;
-        self.left_out |= walked == Walked::TooMany;
+        self.left_out |= walked == WalkOutcome::TooMany;
         Ok(())
     }
 
-    fn entry(&mut self, room: &Room, entry: &Entry<'_>) -> Next {
-        let is_folder = entry.kind == Kind::Folder;
+    fn entry(&mut self, room: &FileAccess, entry: &Entry<'_>) -> WalkControl {
+        let is_folder = entry.kind == EntryKind::Folder;
         // A folder that no pattern names may hold files that one does.
         if is_folder {
-            return if entry.name.as_os_str() == ".git" { Next::Past } else { Next::On };
+            return if entry.name.as_os_str() == ".git" { WalkControl::Past } else { WalkControl::On };
         }
-        let Kind::File(bytes) = entry.kind else {
-            return Next::On;
+        let EntryKind::File(bytes) = entry.kind else {
+            return WalkControl::On;
         };
         if self.globs.matched(entry.path, false).is_ignore() {
-            return Next::On;
+            return WalkControl::On;
         }
         if self.stop.is_told() || self.lines.len() >= LINES_MAX || self.bytes + bytes > SEARCHED_MAX {
             self.left_out = true;
             return if self.bytes + bytes > SEARCHED_MAX && self.lines.len() < LINES_MAX {
-                Next::On
+                WalkControl::On
             } else {
-                Next::End
+                WalkControl::End
             };
         }
         self.bytes += bytes;
         let Ok(dir) = entry.dir.try_clone() else {
-            return Next::On;
+            return WalkControl::On;
         };
         let shown = entry.path.display().to_string().replace(char::is_control, "\u{fffd}");
-        let spot = Spot { dir, relative: entry.name.to_owned(), path: shown.clone() };
+        let spot = ResolvedPath { dir, relative: entry.name.to_owned(), path: shown.clone() };
         // One that cannot be read hides nothing else.
         if let Ok(file) = room.open(&spot)
             && let Err(error) = self.file(&shown, file)
@@ -174,7 +178,7 @@ impl<'a> Search<'a> {
             self.left_out = true;
             tracing::debug!(%error, "a file could not be searched");
         }
-        Next::On
+        WalkControl::On
     }
 
     fn file(&mut self, shown: &str, mut file: std::fs::File) -> io::Result<()> {

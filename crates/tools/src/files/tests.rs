@@ -11,32 +11,32 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::files::access::FileAccess;
 use crate::files::delete_file::DeleteFile;
 use crate::files::edit_file::EditFile;
 use crate::files::list_files::ListFiles;
 use crate::files::move_file::MoveFile;
 use crate::files::read_file::ReadFile;
-use crate::files::record::Records;
-use crate::files::room::Room;
+use crate::files::record::FileRecords;
 use crate::files::search_files::SearchFiles;
-use crate::files::text::{Lines, view};
+use crate::files::text::{LineRange, view};
 use crate::files::write_file::{WriteFile, write};
-use crate::files::{Stop, from_file};
+use crate::files::{StopFlag, from_file};
 use crate::workspace::Workspace;
-use crate::{Brought, Invocation, Outcome, Tool};
-use hob_core::domain::tools::{Grade, Risk};
+use crate::{Invocation, Outcome, OutputFile, Tool};
+use hob_core::domain::tools::{DangerGrade, Risk};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
 const SECRET: &str = "THE SECRET OUTSIDE";
 
 /// A home with a workspace in Hob's data directory, more folders, and links that lead everywhere.
-struct Home {
+struct Harness {
     dir: TempDir,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
-impl Home {
+impl Harness {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = fs::canonicalize(dir.path()).unwrap();
@@ -67,7 +67,7 @@ impl Home {
             symlink(to, work.join(link)).unwrap();
         }
         let workspace = Workspace { root: work, read: vec![home.join("music")], write: vec![home.join("notes")] };
-        let room = Arc::new(Room::new(&workspace, vec![home.join("data")], false));
+        let room = Arc::new(FileAccess::new(&workspace, vec![home.join("data")], false));
         Self { dir, room }
     }
 
@@ -79,7 +79,7 @@ impl Home {
     fn read(&self, path: &str) -> Result<String, String> {
         let spot = self.room.spot(path, false).map_err(|error| error.to_string())?;
         let mut file = self.room.open(&spot).map_err(|error| error.to_string())?;
-        view(&mut file, Lines::default(), &Stop::default()).map_err(|error| error.to_string())?
+        view(&mut file, LineRange::default(), &StopFlag::default()).map_err(|error| error.to_string())?
     }
 
     /// All that lies beside the workspace, by path: folders, links and what stands in files.
@@ -151,7 +151,7 @@ proptest! {
         begin in 0..5_usize,
         end in prop::sample::select(vec!["", "/", "/.", "//"]),
     ) {
-        let home = Home::new();
+        let home = Harness::new();
         let begin = ["", "/", "//", "W/", "M/"][begin];
         let begin = begin.replace('W', &home.path("data/workspace").display().to_string());
         let begin = begin.replace('M', &home.path("music").display().to_string());
@@ -172,10 +172,10 @@ proptest! {
 
 #[test]
 fn n6_what_is_hobs_own_stays_its_own_whatever_folder_is_allowed() {
-    let home = Home::new();
+    let home = Harness::new();
     let all = Workspace { root: home.path("data/workspace"), read: vec![home.path("")], write: vec![home.path("")] };
-    let room = Room::new(&all, vec![home.path("data")], false);
-    let home = Home { room: Arc::new(room), dir: home.dir };
+    let room = FileAccess::new(&all, vec![home.path("data")], false);
+    let home = Harness { room: Arc::new(room), dir: home.dir };
     let of = |name: &str| home.path(name).display().to_string();
     assert_eq!(home.read(&of("outside/secret")).unwrap(), format!("1\t{SECRET}"), "that is allowed now");
     for own in ["data/hob.db", "outside/../data/hob.db", "data/workspace/../hob.db"] {
@@ -193,7 +193,7 @@ fn n6_what_is_hobs_own_stays_its_own_whatever_folder_is_allowed() {
 
 #[test]
 fn d6_where_a_link_leads_is_told() {
-    let home = Home::new();
+    let home = Harness::new();
     let workspace = home.path("data/workspace");
     fs::create_dir_all(workspace.join("contracts/old")).unwrap();
     symlink("contracts", workspace.join("c")).unwrap();
@@ -218,7 +218,7 @@ fn d6_where_a_link_leads_is_told() {
 
 #[test]
 fn n6_pipes_devices_and_folders_are_not_waited_for() {
-    let home = Home::new();
+    let home = Harness::new();
     let pipe = home.path("data/workspace/pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     // A pipe that nobody writes to is never over: who waited for it would not come back.
@@ -230,7 +230,7 @@ fn n6_pipes_devices_and_folders_are_not_waited_for() {
 
 #[test]
 fn d5_a_file_is_written_whole_with_its_folders_and_keeps_its_permissions() {
-    let home = Home::new();
+    let home = Harness::new();
     write(&home.room, "x/y/z.txt", b"one").unwrap();
     let path = home.path("data/workspace/x/y/z.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
@@ -261,7 +261,7 @@ async fn call(tool: &dyn Tool, arguments: Value) -> (String, bool) {
 
 #[tokio::test]
 async fn c9_a_folder_of_any_size_is_listed_within_bounds() {
-    let home = Home::new();
+    let home = Harness::new();
     let many = home.path("data/workspace/many");
     fs::create_dir(&many).unwrap();
     for number in 0..12_000 {
@@ -282,7 +282,7 @@ async fn c9_a_folder_of_any_size_is_listed_within_bounds() {
 
 #[tokio::test]
 async fn d5_a_search_is_bounded_and_a_pattern_that_explodes_is_refused() {
-    let home = Home::new();
+    let home = Harness::new();
     let tool = SearchFiles::new(Arc::clone(&home.room));
     fs::write(home.path("data/workspace/a/long.md"), format!("{}!\nInside again\n", "a".repeat(1 << 20))).unwrap();
     fs::write(home.path("data/workspace/bytes.bin"), b"inside\0inside\n").unwrap();
@@ -307,7 +307,7 @@ async fn d5_a_search_is_bounded_and_a_pattern_that_explodes_is_refused() {
 
 #[tokio::test]
 async fn c9_a_huge_file_costs_no_more_than_its_ends() {
-    let home = Home::new();
+    let home = Harness::new();
     let path = home.path("data/workspace/huge.log");
     fs::write(&path, "first line\n".repeat(1_000)).unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_len(200 << 30).unwrap();
@@ -317,7 +317,7 @@ async fn c9_a_huge_file_costs_no_more_than_its_ends() {
 
 #[tokio::test]
 async fn d5_an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
-    let home = Home::new();
+    let home = Harness::new();
     let tool = EditFile::new(Arc::clone(&home.room));
     let (shown, tainted) = call(&tool, json!({ "path": "a/b/in.txt", "old": "inside", "new": "within" })).await;
     insta::assert_snapshot!(shown, @r#"
@@ -335,50 +335,51 @@ async fn d5_an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
 
 #[tokio::test]
 async fn n6_what_a_call_would_do_is_known_before_it_is_made() {
-    let home = Home::new();
+    let home = Harness::new();
     let tool = WriteFile::new(Arc::clone(&home.room));
     let assess = async |path: &str| {
         let asked = Invocation::trial(json!({ "path": path, "content": "x" }));
         tool.assess(&asked, &|_| false).await
     };
-    assert_eq!((assess("brand/new").await.grade, assess("brand/new").await.reasons.len()), (Grade::Safe, 0));
+    assert_eq!((assess("brand/new").await.grade, assess("brand/new").await.reasons.len()), (DangerGrade::Safe, 0));
     let over = assess("a/b/in.txt").await;
-    assert_eq!((over.risk, over.grade), (Risk::Write, Grade::Safe));
+    assert_eq!((over.risk, over.grade), (Risk::Write, DangerGrade::Safe));
     insta::assert_snapshot!(over.reasons.join("; "), @r#"It changes "a/b/in.txt", which is there already (7 bytes)"#);
     for out in ["../hob.db", "/etc/passwd", "out/x", "secret", "up/hob.db", "proc/etc/passwd"] {
         let assessed = assess(out).await;
-        assert_eq!((assessed.grade, assessed.reasons.len()), (Grade::Refused, 1), "{out}: {assessed:?}");
+        assert_eq!((assessed.grade, assessed.reasons.len()), (DangerGrade::Refused, 1), "{out}: {assessed:?}");
     }
-    assert_eq!(assess(&home.path("music/song").display().to_string()).await.grade, Grade::Refused);
+    assert_eq!(assess(&home.path("music/song").display().to_string()).await.grade, DangerGrade::Refused);
 }
 
 #[test]
 fn n6_a_file_taints_unless_its_owner_vouches_for_all() {
     let workspace = Workspace { root: PathBuf::from("/w"), read: Vec::new(), write: Vec::new() };
-    let of = |trusted| from_file(&Room::new(&workspace, Vec::new(), trusted), "a.txt", Outcome::Text("x".to_owned()));
+    let of =
+        |trusted| from_file(&FileAccess::new(&workspace, Vec::new(), trusted), "a.txt", Outcome::Text("x".to_owned()));
     assert!(matches!(of(false), Outcome::From(..)));
     assert_eq!(of(true), Outcome::Text("x".to_owned()));
 }
 
 #[tokio::test]
 async fn n8_a_record_is_for_the_people_of_its_conversation() {
-    use crate::files::document::Reader;
+    use crate::files::document::DocumentReader;
     use crate::sandbox::Sandbox;
     use hob_core::domain::ids::SessionId;
-    use hob_core::domain::origin::{Origin, Source};
+    use hob_core::domain::origin::{Origin, OriginSource};
     use hob_store::contents::Contents;
-    use hob_store::{Pace, Store};
-    let home = Home::new();
-    let store = Store::open(&home.path("data/test.db"), Pace::Threaded).await.unwrap();
+    use hob_store::{SchedulingMode, Store};
+    let home = Harness::new();
+    let store = Store::open(&home.path("data/test.db"), SchedulingMode::Threaded).await.unwrap();
     store.write(people).await.unwrap();
-    let records = Records { store, contents: Contents::of(Path::new(&home.path("data"))) };
+    let records = FileRecords { store, contents: Contents::of(Path::new(&home.path("data"))) };
     let mine = Invocation::trial(json!({}));
-    let origin = Source::new(Origin::File, "x");
-    let file = |bytes: &[u8]| Brought { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
+    let origin = OriginSource::new(Origin::File, "x");
+    let file = |bytes: &[u8]| OutputFile { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
     let id = records.snapshot(&mine, file(b"hello"), origin.clone()).await.unwrap();
     let again = records.snapshot(&mine, file(b"changed"), origin).await.unwrap();
     assert_eq!(again, id, "one call has one record");
-    let reader = Reader::new(Sandbox::none("this is a test"), Path::new("/d"));
+    let reader = DocumentReader::new(Sandbox::none("this is a test"), Path::new("/d"));
     let tool = ReadFile::new(Arc::clone(&home.room), records, reader);
     let read = |session: i64| {
         let mut asked = Invocation::trial(json!({ "id": id.0 }));
@@ -402,7 +403,7 @@ async fn people(tx: &mut Tx) -> Result<(), StoreError> {
 
 #[tokio::test]
 async fn n6_what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
-    let home = Home::new();
+    let home = Harness::new();
     let before = home.beside();
     let (moves, deletes) = (MoveFile::new(Arc::clone(&home.room)), DeleteFile::new(Arc::clone(&home.room)));
     let moved = async |path: &str, to: &str| moves.call(Invocation::trial(json!({ "path": path, "to": to }))).await;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::files::Stop;
+use crate::files::StopFlag;
 
 /// The most bytes of a file that one answer is made of.
 pub const SHOWN_BYTES_MAX: u64 = 2 << 20;
@@ -43,7 +43,7 @@ pub fn is_text(mime: &str) -> bool {
 
 /// Which lines are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineRange {
     /// The first, from 1.
     pub from: Option<u64>,
     /// How many at most.
@@ -54,7 +54,7 @@ pub struct Lines {
 ///
 /// # Errors
 /// When it cannot be read, or the call is gone.
-pub fn view<F: Read + Seek>(file: &mut F, wanted: Lines, stop: &Stop) -> io::Result<Result<String, String>> {
+pub fn view<F: Read + Seek>(file: &mut F, wanted: LineRange, stop: &StopFlag) -> io::Result<Result<String, String>> {
     let total = file.seek(SeekFrom::End(0))?;
     let head = read(file, 0, SNIFFED as u64)?;
     let mime = sniff(&head);
@@ -65,7 +65,7 @@ pub fn view<F: Read + Seek>(file: &mut F, wanted: Lines, stop: &Stop) -> io::Res
         return Ok(Ok("(The file is empty.)".to_owned()));
     }
     let first = wanted.from.unwrap_or(1).max(1);
-    if wanted == Lines::default() && total > SHOWN_BYTES_MAX {
+    if wanted == LineRange::default() && total > SHOWN_BYTES_MAX {
         return ends(file, total).map(Ok);
     }
     let (at, lines_before) = find_line(file, first, stop)?;
@@ -119,7 +119,7 @@ fn whole_lines(bytes: &[u8], cut: bool) -> String {
 }
 
 /// Where a line begins, and how many lines end before that; the end of the file, if there are fewer.
-fn find_line<F: Read + Seek>(file: &mut F, line: u64, stop: &Stop) -> io::Result<(u64, u64)> {
+fn find_line<F: Read + Seek>(file: &mut F, line: u64, stop: &StopFlag) -> io::Result<(u64, u64)> {
     file.seek(SeekFrom::Start(0))?;
     let (mut at, mut seen) = (0_u64, 0_u64);
     let mut buffer = vec![0; STEP];
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn shown(bytes: &[u8], from: Option<u64>, count: Option<u64>) -> Result<String, String> {
-        view(&mut Cursor::new(bytes), Lines { from, count }, &Stop::default()).unwrap()
+        view(&mut Cursor::new(bytes), LineRange { from, count }, &StopFlag::default()).unwrap()
     }
 
     #[test]

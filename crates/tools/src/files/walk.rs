@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use crate::files::Stop;
-use crate::files::room::{Room, RoomError, Spot, real_path};
+use crate::files::StopFlag;
+use crate::files::access::{FileAccess, FileAccessError, ResolvedPath, real_path};
 
 /// The most entries that one walk looks at.
 pub(super) const ENTRIES_MAX: usize = 10_000;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Folder,
     File(u64),
     Link,
@@ -28,12 +28,12 @@ pub(super) struct Entry<'a> {
     pub(super) name: &'a Path,
     /// The way from where the walk began.
     pub(super) path: &'a Path,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
 }
 
 /// Whether a walk goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum WalkControl {
     On,
     /// Not into this folder.
     Past,
@@ -42,7 +42,7 @@ pub(super) enum Next {
 
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walked {
+pub(super) enum WalkOutcome {
     All,
     /// There was more than one walk looks at.
     TooMany,
@@ -50,18 +50,18 @@ pub(super) enum Walked {
 
 /// Walks through a folder, `depth` levels deep, in the order of names; each folder before what is in it.
 pub(super) fn walk(
-    room: &Room,
-    spot: &Spot,
+    room: &FileAccess,
+    spot: &ResolvedPath,
     depth: usize,
-    stop: &Stop,
-    see: &mut dyn FnMut(&Entry<'_>) -> Next,
-) -> Result<Walked, RoomError> {
+    stop: &StopFlag,
+    see: &mut dyn FnMut(&Entry<'_>) -> WalkControl,
+) -> Result<WalkOutcome, FileAccessError> {
     let dir = room.open_folder(spot)?;
     let mut looked_at = 0;
     let mut open = vec![(dir, PathBuf::new())];
     while let Some((dir, path)) = open.pop() {
         if stop.is_told() {
-            return Ok(Walked::TooMany);
+            return Ok(WalkOutcome::TooMany);
         }
         let (names, more) = match names(&dir, ENTRIES_MAX - looked_at) {
             Ok(found) => found,
@@ -75,24 +75,26 @@ pub(super) fn walk(
             let path = path.join(&name);
             let next = see(&Entry { dir: &dir, name: &name, path: &path, kind });
             match next {
-                Next::End => return Ok(Walked::All),
-                Next::On if kind == Kind::Folder && path.components().count() < depth => folders.push((name, path)),
-                Next::On | Next::Past => {}
+                WalkControl::End => return Ok(WalkOutcome::All),
+                WalkControl::On if kind == EntryKind::Folder && path.components().count() < depth => {
+                    folders.push((name, path))
+                }
+                WalkControl::On | WalkControl::Past => {}
             }
         }
         if more {
-            return Ok(Walked::TooMany);
+            return Ok(WalkOutcome::TooMany);
         }
         for (name, path) in folders.into_iter().rev() {
             let own = |dir: &Dir| real_path(dir).is_ok_and(|real| room.is_own(&real));
             open.extend(dir.open_dir(&name).ok().filter(|dir| !own(dir)).map(|dir| (dir, path)));
         }
     }
-    Ok(Walked::All)
+    Ok(WalkOutcome::All)
 }
 
 /// What is in a folder, in the order of names; whether there is more.
-fn names(dir: &Dir, most: usize) -> io::Result<(Vec<(PathBuf, Kind)>, bool)> {
+fn names(dir: &Dir, most: usize) -> io::Result<(Vec<(PathBuf, EntryKind)>, bool)> {
     let mut found = Vec::new();
     for entry in dir.entries()? {
         let entry = entry?;
@@ -106,15 +108,15 @@ fn names(dir: &Dir, most: usize) -> io::Result<(Vec<(PathBuf, Kind)>, bool)> {
     Ok((kinds(dir, found), false))
 }
 
-fn kinds(dir: &Dir, names: Vec<PathBuf>) -> Vec<(PathBuf, Kind)> {
+fn kinds(dir: &Dir, names: Vec<PathBuf>) -> Vec<(PathBuf, EntryKind)> {
     let kind = |name: PathBuf| {
         // What is gone by now is left out.
         let found = dir.symlink_metadata(&name).ok()?;
         let kind = match found.file_type() {
-            kind if kind.is_dir() => Kind::Folder,
-            kind if kind.is_file() => Kind::File(found.len()),
-            kind if kind.is_symlink() => Kind::Link,
-            _ => Kind::Special,
+            kind if kind.is_dir() => EntryKind::Folder,
+            kind if kind.is_file() => EntryKind::File(found.len()),
+            kind if kind.is_symlink() => EntryKind::Link,
+            _ => EntryKind::Special,
         };
         Some((name, kind))
     };

@@ -9,12 +9,12 @@ use cap_std::fs::{Dir, OpenOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::deed::{Deed, Told, carry_out};
-use crate::files::room::{Room, RoomError, Spot, real_path};
+use crate::files::access::{FileAccess, FileAccessError, ResolvedPath, real_path};
+use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::text::size;
 use crate::files::{MODULE, assess_write, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Assessment;
 
@@ -33,13 +33,13 @@ pub(super) struct Arguments {
 /// The tool.
 pub struct WriteFile {
     spec: ToolSpec,
-    room: Arc<Room>,
+    room: Arc<FileAccess>,
 }
 
 impl WriteFile {
     /// Writes in `room`.
     #[must_use]
-    pub fn new(room: Arc<Room>) -> Self {
+    pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Writes a whole file, new or over an old one; makes its folders.";
         let spec = spec_of::<Arguments>("write_file", about, true).of(MODULE, Role::User).with(changing());
         Self { spec, room }
@@ -52,75 +52,78 @@ impl Tool for WriteFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         assess_write(&self.room, &invocation.arguments).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
         match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Write(wanted)).await,
+            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Write(wanted)).await,
             Err(outcome) => outcome,
         }
     }
 }
 
 /// Writes the file.
-pub(super) fn done(room: &Room, Arguments { path, content }: &Arguments) -> Result<Told, RoomError> {
+pub(super) fn done(
+    room: &FileAccess,
+    Arguments { path, content }: &Arguments,
+) -> Result<FileOperationResult, FileAccessError> {
     let before = room.size_of(path);
     write(room, path, content.as_bytes())?;
     let lines = content.lines().count();
     let was = before.map(|bytes| format!(" in place of the old one ({})", size(bytes))).unwrap_or_default();
-    Ok(Told::done(format!("Wrote {path:?}: {lines} lines, {}{was}.", size(content.len() as u64))))
+    Ok(FileOperationResult::done(format!("Wrote {path:?}: {lines} lines, {}{was}.", size(content.len() as u64))))
 }
 
 /// Writes a file so that others see the old one or the new one, whole; one that is there keeps its permissions.
 ///
 /// # Errors
 /// When it may not be written, or is no ordinary file.
-pub fn write(room: &Room, path: &str, content: &[u8]) -> Result<(), RoomError> {
+pub fn write(room: &FileAccess, path: &str, content: &[u8]) -> Result<(), FileAccessError> {
     if content.len() > BYTES_MAX {
-        return Err(RoomError::Content(format!("At most {} can be written at once.", size(BYTES_MAX as u64))));
+        return Err(FileAccessError::Content(format!("At most {} can be written at once.", size(BYTES_MAX as u64))));
     }
     let spot = room.spot(path, true)?;
     let (parent, name) = target(room, &spot)?;
     let failed = |error: io::Error| room.failed(path, &error);
     let real = real_path(&parent).map_err(failed)?.join(&name);
     if room.is_own(&real) {
-        return Err(RoomError::Own { path: path.to_owned() });
+        return Err(FileAccessError::Own { path: path.to_owned() });
     }
     replace(&parent, Path::new(&name), content).map_err(failed)
 }
 
 /// The folder that the file is to be in, made if it is missing, and its name there. A link is followed, as far as it
 /// stays inside.
-fn target(room: &Room, spot: &Spot) -> Result<(Dir, PathBuf), RoomError> {
+fn target(room: &FileAccess, spot: &ResolvedPath) -> Result<(Dir, PathBuf), FileAccessError> {
     let failed = |error: io::Error| room.failed(&spot.path, &error);
     let relative = match spot.dir.symlink_metadata(&spot.relative) {
         Ok(found) if found.is_symlink() => spot.dir.canonicalize(&spot.relative).map_err(failed)?,
-        Ok(found) if found.is_dir() => return Err(RoomError::Folder { path: spot.path.clone() }),
-        Ok(found) if !found.is_file() => return Err(RoomError::Special { path: spot.path.clone() }),
+        Ok(found) if found.is_dir() => return Err(FileAccessError::Folder { path: spot.path.clone() }),
+        Ok(found) if !found.is_file() => return Err(FileAccessError::Special { path: spot.path.clone() }),
         Ok(_) => spot.relative.clone(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => spot.relative.clone(),
         Err(error) => return Err(failed(error)),
     };
     let Some(name) = relative.file_name().map(PathBuf::from) else {
-        return Err(RoomError::Folder { path: spot.path.clone() });
+        return Err(FileAccessError::Folder { path: spot.path.clone() });
     };
     folder(room, spot, &relative, true).map(|dir| (dir, name))
 }
 
 /// The folder that something lies in, or is to lie in, and its name there; what it is itself is not looked at.
-pub(super) fn folder_of(room: &Room, spot: &Spot, make: bool) -> Result<(Dir, PathBuf), RoomError> {
+pub(super) fn folder_of(room: &FileAccess, spot: &ResolvedPath, make: bool) -> Result<(Dir, PathBuf), FileAccessError> {
     let Some(name) = spot.relative.file_name().map(PathBuf::from) else {
-        return Err(RoomError::Folder { path: spot.path.clone() });
+        return Err(FileAccessError::Folder { path: spot.path.clone() });
     };
     let dir = folder(room, spot, &spot.relative, make)?;
     let real = real_path(&dir).map_err(|error| room.failed(&spot.path, &error))?.join(&name);
-    if room.is_own(&real) { Err(RoomError::Own { path: spot.path.clone() }) } else { Ok((dir, name)) }
+    if room.is_own(&real) { Err(FileAccessError::Own { path: spot.path.clone() }) } else { Ok((dir, name)) }
 }
 
 /// The folder that this lies in, made if it is missing and wanted.
-fn folder(room: &Room, spot: &Spot, relative: &Path, make: bool) -> Result<Dir, RoomError> {
+fn folder(room: &FileAccess, spot: &ResolvedPath, relative: &Path, make: bool) -> Result<Dir, FileAccessError> {
     let failed = |error: io::Error| room.failed(&spot.path, &error);
     let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = real_path(&spot.dir).map_err(failed)?;
@@ -128,7 +131,7 @@ fn folder(room: &Room, spot: &Spot, relative: &Path, make: bool) -> Result<Dir, 
     let mut steps = parent.ancestors().map(|step| if step.as_os_str().is_empty() { Path::new(".") } else { step });
     let there = steps.find_map(|step| spot.dir.canonicalize(step).ok()).unwrap_or_default();
     if room.is_own(&real.join(there)) {
-        return Err(RoomError::Own { path: spot.path.clone() });
+        return Err(FileAccessError::Own { path: spot.path.clone() });
     }
     if make {
         spot.dir.create_dir_all(parent).map_err(failed)?;

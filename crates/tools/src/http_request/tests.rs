@@ -1,12 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::net::tests::{Names, Server, guard, reply};
-use crate::said::Said;
+use crate::mention::Mention;
+use crate::net::tests::{FakeResolver, TestServer, guard, reply};
 
-fn profile(place: &str) -> Profile {
+fn profile(place: &str) -> CredentialProfile {
     let secret = || Secret::new("hunter2-token".to_owned());
-    Profile {
+    CredentialProfile {
         places: vec![NamedPlace::parse(place).unwrap()],
         name: reqwest::header::AUTHORIZATION,
         value: Secret::new("Bearer hunter2-token".to_owned()),
@@ -15,14 +15,14 @@ fn profile(place: &str) -> Profile {
 }
 
 /// A tool whose house is `server`, with credentials for it and for an API outside.
-fn tool(server: &Server) -> HttpRequest {
+fn tool(server: &TestServer) -> HttpRequest {
     let own = format!("127.0.0.1:{}", server.port);
     let profiles = [("home".to_owned(), profile(&own)), ("api".to_owned(), profile("api.example.com"))].into();
-    let names = Names::of(&[("api.example.com", &["127.0.0.1"])]);
+    let names = FakeResolver::of(&[("api.example.com", &["127.0.0.1"])]);
     HttpRequest::new(guard(&[own], names), profiles, 3_000)
 }
 
-async fn ask(tool: &HttpRequest, server: &Server, arguments: serde_json::Value) -> String {
+async fn ask(tool: &HttpRequest, server: &TestServer, arguments: serde_json::Value) -> String {
     let told = match tool.call(Invocation::trial(arguments)).await {
         Outcome::From(source, inner) => format!("[{source}] {inner:?}"),
         other => format!("{other:?}"),
@@ -31,8 +31,8 @@ async fn ask(tool: &HttpRequest, server: &Server, arguments: serde_json::Value) 
 }
 
 /// Repeats what it got, which is what a secret must survive.
-async fn echo() -> Server {
-    Server::start(|head| reply(200, "Content-Type: text/plain\r\nETag: hunter2-token\r\n", head.as_bytes())).await
+async fn echo() -> TestServer {
+    TestServer::start(|head| reply(200, "Content-Type: text/plain\r\nETag: hunter2-token\r\n", head.as_bytes())).await
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn d6_headers_cannot_be_smuggled() {
 
 #[tokio::test]
 async fn d6_an_answer_is_shown_within_bounds() {
-    let server = Server::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
+    let server = TestServer::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
         "/long" => {
             reply(200, "", format!("begin{}hunter2-token{}end", "x".repeat(1_120), "y".repeat(9_000)).as_bytes())
         }
@@ -144,18 +144,18 @@ async fn d6_an_answer_is_shown_within_bounds() {
 async fn n6_what_a_request_may_do_is_in_its_arguments() {
     let server = echo().await;
     let tool = tool(&server);
-    let heard = |said: &Said<'_>| said.stands_in("https://api.example.com/state");
+    let heard = |said: &Mention<'_>| said.stands_in("https://api.example.com/state");
     let url = "https://api.example.com/state";
     for (arguments, risk, grade) in [
-        (json!({ "method": "GET", "url": url }), Risk::Read, Grade::Safe),
-        (json!({ "method": "HEAD", "url": url, "headers": {} }), Risk::Read, Grade::Safe),
-        (json!({ "method": "GET", "url": url, "auth": "api" }), Risk::Read, Grade::Medium),
-        (json!({ "method": "GET", "url": url, "headers": { "X-A": "secret" } }), Risk::Send, Grade::Safe),
-        (json!({ "method": "GET", "url": url, "body": "secret" }), Risk::Send, Grade::Safe),
-        (json!({ "method": "GET", "url": format!("{url}?q=secret") }), Risk::Send, Grade::Safe),
-        (json!({ "method": "POST", "url": url }), Risk::Send, Grade::Safe),
-        (json!({ "method": "DELETE", "url": url, "auth": "api" }), Risk::Send, Grade::Medium),
-        (json!({ "method": "GET", "url": server.url("/") }), Risk::Send, Grade::Medium),
+        (json!({ "method": "GET", "url": url }), Risk::Read, DangerGrade::Safe),
+        (json!({ "method": "HEAD", "url": url, "headers": {} }), Risk::Read, DangerGrade::Safe),
+        (json!({ "method": "GET", "url": url, "auth": "api" }), Risk::Read, DangerGrade::Medium),
+        (json!({ "method": "GET", "url": url, "headers": { "X-A": "secret" } }), Risk::Send, DangerGrade::Safe),
+        (json!({ "method": "GET", "url": url, "body": "secret" }), Risk::Send, DangerGrade::Safe),
+        (json!({ "method": "GET", "url": format!("{url}?q=secret") }), Risk::Send, DangerGrade::Safe),
+        (json!({ "method": "POST", "url": url }), Risk::Send, DangerGrade::Safe),
+        (json!({ "method": "DELETE", "url": url, "auth": "api" }), Risk::Send, DangerGrade::Medium),
+        (json!({ "method": "GET", "url": server.url("/") }), Risk::Send, DangerGrade::Medium),
     ] {
         let found = tool.assess(&Invocation::trial(arguments.clone()), &heard).await;
         assert_eq!((found.risk, found.grade), (risk, grade), "{arguments}");

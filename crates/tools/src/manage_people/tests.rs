@@ -13,12 +13,12 @@ use crate::registry::Registry;
 use crate::remember_fact::RememberFact;
 use crate::{Invocation, Outcome};
 use hob_core::domain::ids::{RunId, SessionId, SessionKey, UserId};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::policy::memory::Place;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_memory::recall::Memory;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 
 async fn users(tx: &mut Tx) -> Result<(), StoreError> {
     for row in [
@@ -33,7 +33,7 @@ async fn users(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-struct Home {
+struct Harness {
     _dir: TempDir,
     tools: Registry,
 }
@@ -51,10 +51,10 @@ const ADA: Caller = Caller { user: 1, role: Role::User, trust: Trust::Trusted, p
 const BO: Caller = Caller { user: 2, ..ADA };
 const ADA_IN_HALL: Caller = Caller { private: false, ..ADA };
 
-impl Home {
+impl Harness {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         store.write(users).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let tools = Registry::default()
@@ -77,7 +77,7 @@ impl Home {
         let invocation = Invocation {
             principal: Principal { user: UserId(user), name, role, trust },
             session: SessionKey("terminal:1".to_owned()),
-            place: Place { session: SessionId(1), private },
+            place: SpeakingPlace { session: SessionId(1), private },
             now: "2027-05-04T10:00:00Z".parse().unwrap(),
             run: RunId(1),
             taint,
@@ -102,7 +102,7 @@ impl Home {
 
 #[tokio::test]
 async fn k4_people_are_managed_in_words() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let mut told = Vec::new();
     for arguments in [
         json!({ "action": "list" }),
@@ -178,7 +178,7 @@ async fn k4_people_are_managed_in_words() {
 
 #[tokio::test]
 async fn n8_what_is_told_for_oneself_stays_there_and_for_everyone_goes_to_the_house() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let fact = |about: &str, audience: &str| json!({ "category": "person", "key": "birthday", "value": "7 May", "about": about, "for": audience });
     let mut told = Vec::new();
     told.push(home.say(ADA, "remember_fact", fact("my sister", "me")).await);
@@ -233,7 +233,7 @@ async fn n8_what_is_told_for_oneself_stays_there_and_for_everyone_goes_to_the_ho
 
 #[tokio::test]
 async fn n8_what_is_restricted_is_kept_only_if_asked_for_and_for_one() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let fact = |audience: &str, sensitive: bool| json!({ "category": "health", "key": "blood type", "value": "A", "about": "Anna", "for": audience, "sensitive": sensitive });
     let mut told = Vec::new();
     for (caller, audience, sensitive) in
@@ -261,7 +261,7 @@ async fn n8_what_is_restricted_is_kept_only_if_asked_for_and_for_one() {
 
 #[tokio::test]
 async fn n8_recall_shows_people_and_what_holds() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     for arguments in [
         json!({ "category": "work", "key": "job", "value": "baker", "about": "Anna" }),
         json!({ "category": "home", "key": "door code", "value": "1234 for Anna's door", "until": "2027-05-04" }),
@@ -299,7 +299,7 @@ async fn n8_recall_shows_people_and_what_holds() {
 
 #[tokio::test]
 async fn n8_what_is_to_be_forgotten_is_listed_before_it_goes() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     for (caller, audience, value) in [(ADA, "me", "lives in Berlin"), (ADA, "everyone", "likes tea")] {
         let arguments =
             json!({ "category": "person", "key": value, "value": value, "about": "my sister", "for": audience });
@@ -347,7 +347,7 @@ async fn n8_what_is_to_be_forgotten_is_listed_before_it_goes() {
 fn d5_the_arguments_are_one_flat_object() {
     let dir = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let store = runtime.block_on(Store::open(&dir.path().join("hob.db"), Pace::Threaded)).unwrap();
+    let store = runtime.block_on(Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded)).unwrap();
     let tools = Registry::default().with(Arc::new(ManagePeople::new(store, TimeZone::UTC)));
     let schema = tools.schemas().pop().unwrap().parameters;
     let text = schema.to_string();
@@ -360,8 +360,8 @@ fn d5_the_arguments_are_one_flat_object() {
 
 #[tokio::test]
 async fn n6_what_was_kept_in_a_tainted_run_taints_whoever_recalls_it_until_somebody_vouches_for_it() {
-    let home = Home::new().await;
-    let mail = || Taint::from_iter([Source::new(Origin::Email, "eve@example.com")]);
+    let home = Harness::new().await;
+    let mail = || Taint::from_iter([OriginSource::new(Origin::Email, "eve@example.com")]);
     let fact = || json!({ "category": "home", "key": "door code", "value": "4711" });
     let about =
         json!({ "action": "add_fact", "name": "Cleo", "category": "home", "key": "key", "value": "under the pot" });

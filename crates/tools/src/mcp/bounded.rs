@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::mcp::fate::Fate;
+use crate::mcp::diagnostics::ServerDiagnostics;
 
 /// The longest message, in bytes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 16 << 20;
@@ -19,18 +19,18 @@ const MESSAGES_MAX: usize = 50_000;
 
 /// What a server may still say.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct OutputAllowance {
     bytes: AtomicUsize,
     messages: AtomicUsize,
 }
 
-impl Default for Allowance {
+impl Default for OutputAllowance {
     fn default() -> Self {
         Self { bytes: AtomicUsize::new(BYTES_MAX), messages: AtomicUsize::new(MESSAGES_MAX) }
     }
 }
 
-impl Allowance {
+impl OutputAllowance {
     /// Something was asked of it: it may answer at length.
     pub(super) fn renew(&self) {
         self.bytes.store(BYTES_MAX, Ordering::Relaxed);
@@ -48,10 +48,10 @@ impl Allowance {
 }
 
 /// A server's output up to its allowance.
-pub(super) struct Bounded<R> {
+pub(super) struct BoundedReader<R> {
     source: R,
-    allowance: Arc<Allowance>,
-    fate: Arc<Fate>,
+    allowance: Arc<OutputAllowance>,
+    fate: Arc<ServerDiagnostics>,
     /// How long the message is that has begun.
     message: usize,
     /// The first bytes of the line that has begun, until it is known whether it is a message.
@@ -61,14 +61,14 @@ pub(super) struct Bounded<R> {
 /// So much of a line that is no message is kept, to show it.
 const BABBLE_BYTES_MAX: usize = 200;
 
-impl<R> Bounded<R> {
-    pub(super) fn new(source: R, allowance: Arc<Allowance>, fate: Arc<Fate>) -> Self {
+impl<R> BoundedReader<R> {
+    pub(super) fn new(source: R, allowance: Arc<OutputAllowance>, fate: Arc<ServerDiagnostics>) -> Self {
         Self { source, allowance, fate, message: 0, line: Vec::new() }
     }
 
     /// Notes what was read.
     fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let flooded = |fate: &Fate, how: &str| {
+        let flooded = |fate: &ServerDiagnostics, how: &str| {
             fate.flooded(how);
             Err(io::Error::new(io::ErrorKind::QuotaExceeded, "the server says too much"))
         };
@@ -99,7 +99,7 @@ impl<R> Bounded<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.source).poll_read(cx, buffer))?;
@@ -118,16 +118,16 @@ mod tests {
 
     use super::*;
 
-    async fn read(source: &[u8], allowance: &Arc<Allowance>) -> (io::Result<usize>, String) {
-        let fate = Arc::new(Fate::default());
-        let mut bounded = Bounded::new(source, Arc::clone(allowance), Arc::clone(&fate));
+    async fn read(source: &[u8], allowance: &Arc<OutputAllowance>) -> (io::Result<usize>, String) {
+        let fate = Arc::new(ServerDiagnostics::default());
+        let mut bounded = BoundedReader::new(source, Arc::clone(allowance), Arc::clone(&fate));
         let mut sink = Vec::new();
         (bounded.read_to_end(&mut sink).await, fate.told())
     }
 
     #[tokio::test]
     async fn a_flood_is_cut_off_and_told() {
-        let allowance = Arc::new(Allowance::default());
+        let allowance = Arc::new(OutputAllowance::default());
         let short = vec![b'{'; 1_000];
         assert_eq!(read(&short, &allowance).await.0.unwrap(), 1_000);
         let one = vec![b'{'; MESSAGE_BYTES_MAX + 1];
@@ -144,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_message_is_told() {
-        let allowance = Arc::new(Allowance::default());
+        let allowance = Arc::new(OutputAllowance::default());
         let (_, told) = read(b"\n{}\nListening on 3000\nmore\n", &allowance).await;
         assert_eq!(told, "it said what is not MCP: \"Listening on 3000\"");
     }

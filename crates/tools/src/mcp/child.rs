@@ -14,10 +14,10 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
-use crate::leftovers::Leftovers;
-use crate::mcp::fate::Fate;
-use crate::process::{self, Errand, Prepared};
-use crate::sandbox::confined::{Confined, Scratch};
+use crate::mcp::diagnostics::ServerDiagnostics;
+use crate::process::{self, PreparedCommand, ProcessSpec};
+use crate::process_reaper::ProcessReaper;
+use crate::sandbox::confinement::{Confinement, ScratchDir};
 use hob_core::domain::secret::Secret;
 
 /// How long it is given to end by itself when it is told to.
@@ -36,22 +36,22 @@ pub(super) struct Program<'a> {
     /// Where.
     pub(super) dir: &'a Path,
     /// Whose mark it carries.
-    pub(super) leftovers: &'a Leftovers,
+    pub(super) leftovers: &'a ProcessReaper,
     /// The walls around it.
-    pub(super) confined: Option<Confined>,
+    pub(super) confined: Option<Confinement>,
 }
 
 /// A process at work. Dropping it kills it with everything it started.
-pub(super) struct Started {
+pub(super) struct RunningProcess {
     child: Child,
     stderr: Option<ChildStderr>,
-    end: End,
+    end: ProcessCleanup,
 }
 
 /// Starts it.
-pub(super) async fn start(program: &Program<'_>) -> io::Result<(Started, ChildStdin, ChildStdout)> {
+pub(super) async fn start(program: &Program<'_>) -> io::Result<(RunningProcess, ChildStdin, ChildStdout)> {
     let environment = program.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    let errand = Errand {
+    let errand = ProcessSpec {
         vector: program.vector.to_vec(),
         dir: program.dir.to_owned(),
         environment: environment.collect(),
@@ -60,13 +60,13 @@ pub(super) async fn start(program: &Program<'_>) -> io::Result<(Started, ChildSt
         leftovers: program.leftovers.clone(),
         confined: program.confined.clone(),
     };
-    let Prepared { mut command, mut sweep, scratch } = process::prepare(&errand.ready().await)?;
+    let PreparedCommand { mut command, mut sweep, scratch } = process::prepare(&errand.ready().await)?;
     if errand.confined.is_none() {
-        let this = Leftovers::of_call();
+        let this = ProcessReaper::of_call();
         command.envs([this.mark()]);
         sweep = Some(this);
     }
-    let mut end = End { group: None, sweep, scratch };
+    let mut end = ProcessCleanup { group: None, sweep, scratch };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     end.group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
@@ -74,12 +74,12 @@ pub(super) async fn start(program: &Program<'_>) -> io::Result<(Started, ChildSt
         return Err(io::Error::other("its input and output are not there"));
     };
     let stderr = child.stderr.take();
-    Ok((Started { child, stderr, end }, stdin, stdout))
+    Ok((RunningProcess { child, stderr, end }, stdin, stdout))
 }
 
 /// By what a process is told to end, and tells that it has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tokens {
+pub(super) struct ShutdownTokens {
     /// Nobody needs it any more: it is ended at once.
     pub(super) over: CancellationToken,
     /// It is to end by itself, soon.
@@ -88,9 +88,9 @@ pub(super) struct Tokens {
     pub(super) gone: CancellationToken,
 }
 
-impl Started {
+impl RunningProcess {
     /// Watches it to its end.
-    pub(super) async fn mind(mut self, fate: Arc<Fate>, tokens: Tokens) {
+    pub(super) async fn mind(mut self, fate: Arc<ServerDiagnostics>, tokens: ShutdownTokens) {
         let murmurs = listen(self.stderr.take(), &fate);
         let mut murmurs = std::pin::pin!(murmurs);
         let mut silent = false;
@@ -126,7 +126,7 @@ impl Started {
 }
 
 /// Reads what it writes to its standard error, to the end.
-async fn listen(stderr: Option<ChildStderr>, fate: &Fate) {
+async fn listen(stderr: Option<ChildStderr>, fate: &ServerDiagnostics) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0_u8; 4096];
     let mut logged = 0;
@@ -146,15 +146,15 @@ async fn listen(stderr: Option<ChildStderr>, fate: &Fate) {
 }
 
 /// Ends everything that it started, at the latest when it is dropped.
-struct End {
+struct ProcessCleanup {
     group: Option<Pid>,
     /// By which those are found that have left the group.
-    sweep: Option<Leftovers>,
+    sweep: Option<ProcessReaper>,
     /// What it had to itself.
-    scratch: Option<Scratch>,
+    scratch: Option<ScratchDir>,
 }
 
-impl End {
+impl ProcessCleanup {
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group
             && let Err(error) = kill_process_group(group, signal)
@@ -170,11 +170,11 @@ impl End {
         if let Some(sweep) = self.sweep.take() {
             sweep.kill().await;
         }
-        Scratch::delete(self.scratch.take()).await;
+        ScratchDir::delete(self.scratch.take()).await;
     }
 }
 
-impl Drop for End {
+impl Drop for ProcessCleanup {
     fn drop(&mut self) {
         if self.group.is_some() {
             // The watch was cut off: the runtime ends, and the next start finds who has left the group.

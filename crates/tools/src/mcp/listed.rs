@@ -16,7 +16,7 @@ const SCHEMA_BYTES_MAX: usize = 24 << 10;
 
 /// A tool, as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Listed {
+pub(super) struct ListedTool {
     /// The server's own name for it.
     pub(super) name: String,
     /// What it does.
@@ -36,7 +36,7 @@ pub(super) struct Listed {
 
 /// A tool cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unfit {
+pub(super) enum ToolRejection {
     /// There is nothing to call it by.
     #[error("it has no name of 1 to {NAME_CHARS_MAX} characters")]
     Nameless,
@@ -51,27 +51,27 @@ pub(super) enum Unfit {
     Invalid(String),
 }
 
-impl Listed {
+impl ListedTool {
     /// What stands in a server's list.
     ///
     /// # Errors
     /// When it cannot be offered, and why.
-    pub(super) fn read(tool: &Value) -> Result<Self, Unfit> {
+    pub(super) fn read(tool: &Value) -> Result<Self, ToolRejection> {
         let name = tool["name"].as_str().filter(|name| (1..=NAME_CHARS_MAX).contains(&name.chars().count()));
-        let name = name.ok_or(Unfit::Nameless)?.to_owned();
-        let mut schema = tool["inputSchema"].as_object().ok_or(Unfit::Schemaless)?.clone();
+        let name = name.ok_or(ToolRejection::Nameless)?.to_owned();
+        let mut schema = tool["inputSchema"].as_object().ok_or(ToolRejection::Schemaless)?.clone();
         schema.entry("type").or_insert_with(|| "object".into());
         clean(&mut schema);
         let schema = Value::Object(schema);
         let bytes = schema.to_string().len();
         if bytes > SCHEMA_BYTES_MAX {
-            return Err(Unfit::Large(bytes));
+            return Err(ToolRejection::Large(bytes));
         }
         if schema["type"] != "object" {
-            return Err(Unfit::Schemaless);
+            return Err(ToolRejection::Schemaless);
         }
         if let Err(error) = jsonschema::options().build(&schema) {
-            return Err(Unfit::Invalid(plain(&error.to_string(), ARGUMENT_CHARS_MAX)));
+            return Err(ToolRejection::Invalid(plain(&error.to_string(), ARGUMENT_CHARS_MAX)));
         }
         let words = [&tool["description"], &tool["title"], &tool["annotations"]["title"]];
         let described = words.into_iter().find_map(|words| words.as_str().filter(|words| !words.trim().is_empty()));
@@ -141,7 +141,7 @@ mod tests {
                 },
             },
         });
-        let listed = Listed::read(&tool).unwrap();
+        let listed = ListedTool::read(&tool).unwrap();
         assert!(listed.description.starts_with("Adds.\nTwo\tlines. xxx"), "{}", listed.description);
         assert_eq!(listed.description.chars().count(), DESCRIPTION_CHARS_MAX + 1);
         assert_eq!(listed.schema["type"], "object");
@@ -153,25 +153,25 @@ mod tests {
 
     #[test]
     fn what_cannot_be_offered_says_why() {
-        let of = |tool: Value| Listed::read(&tool).unwrap_err();
+        let of = |tool: Value| ListedTool::read(&tool).unwrap_err();
         let object = || json!({ "type": "object" });
-        assert_eq!(of(json!(3)), Unfit::Nameless);
-        assert_eq!(of(json!({ "name": "", "inputSchema": object() })), Unfit::Nameless);
-        assert_eq!(of(json!({ "name": "n".repeat(257), "inputSchema": object() })), Unfit::Nameless);
-        assert_eq!(of(json!({ "name": "a" })), Unfit::Schemaless);
-        assert_eq!(of(json!({ "name": "a", "inputSchema": "x" })), Unfit::Schemaless);
-        assert_eq!(of(json!({ "name": "a", "inputSchema": { "type": "array" } })), Unfit::Schemaless);
+        assert_eq!(of(json!(3)), ToolRejection::Nameless);
+        assert_eq!(of(json!({ "name": "", "inputSchema": object() })), ToolRejection::Nameless);
+        assert_eq!(of(json!({ "name": "n".repeat(257), "inputSchema": object() })), ToolRejection::Nameless);
+        assert_eq!(of(json!({ "name": "a" })), ToolRejection::Schemaless);
+        assert_eq!(of(json!({ "name": "a", "inputSchema": "x" })), ToolRejection::Schemaless);
+        assert_eq!(of(json!({ "name": "a", "inputSchema": { "type": "array" } })), ToolRejection::Schemaless);
         let large = json!({ "type": "object", "properties": { "a": { "enum": ["x".repeat(30_000)] } } });
-        assert!(matches!(of(json!({ "name": "a", "inputSchema": large })), Unfit::Large(30_000..)));
+        assert!(matches!(of(json!({ "name": "a", "inputSchema": large })), ToolRejection::Large(30_000..)));
         let broken = json!({ "type": "object", "properties": { "a": { "pattern": "(" } } });
-        assert!(matches!(of(json!({ "name": "a", "inputSchema": broken })), Unfit::Invalid(_)));
+        assert!(matches!(of(json!({ "name": "a", "inputSchema": broken })), ToolRejection::Invalid(_)));
         let far = json!({ "type": "object", "properties": { "a": { "$ref": "file:///etc/passwd" } } });
-        assert!(matches!(of(json!({ "name": "a", "inputSchema": far })), Unfit::Invalid(_)));
+        assert!(matches!(of(json!({ "name": "a", "inputSchema": far })), ToolRejection::Invalid(_)));
     }
 
     #[test]
     fn a_title_describes_where_nothing_else_does() {
-        let of = |tool: Value| Listed::read(&tool).unwrap().description;
+        let of = |tool: Value| ListedTool::read(&tool).unwrap().description;
         assert_eq!(of(json!({ "name": "a", "inputSchema": {}, "description": " ", "title": "An a" })), "An a");
         assert_eq!(of(json!({ "name": "a", "inputSchema": {} })), "a");
     }

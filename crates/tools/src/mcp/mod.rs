@@ -6,24 +6,24 @@
 //! Never: a server started before Hob is up, or an answer to what a server asks of Hob.
 //! Start at [`Servers`], then `server`.
 
+mod answer;
 mod bounded;
 mod child;
 pub mod classes;
+mod connection;
+mod diagnostics;
 pub mod error;
-mod fate;
-mod known;
-mod link;
 mod listed;
 mod names;
 mod offer;
 pub mod probe;
-mod said;
 mod server;
 pub mod settings;
-mod standing;
-pub mod table;
+mod status;
 #[cfg(test)]
 mod tests;
+mod tool_cache;
+pub mod tool_table;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::leftovers::Leftovers;
 use crate::mcp::classes::Classes;
 use crate::mcp::listed::plain;
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
-use crate::mcp::table::{ClassError, ServerTools, Wish};
-use crate::sandbox::own::Grounds as Walls;
-use crate::shed::Tools;
+use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
+use crate::process_reaper::ProcessReaper;
+use crate::registry_handle::ToolRegistryHandle;
+use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::rng::Rng;
 use hob_store::Store;
@@ -52,11 +52,11 @@ const ASKED_MAX: usize = 2;
 const EXCERPT_CHARS_MAX: usize = 300;
 
 /// Where servers live.
-pub struct Place {
+pub struct ServerContext {
     /// Where Hob's data is.
     pub data_dir: PathBuf,
     /// Whose mark their processes carry.
-    pub leftovers: Leftovers,
+    pub leftovers: ProcessReaper,
     /// From what the walls around programs are made.
     pub walls: Walls,
     /// The time of day.
@@ -75,13 +75,13 @@ pub struct Place {
 #[derive(Clone, Default)]
 pub struct Servers {
     all: Arc<[Arc<Server>]>,
-    place: Option<Arc<Place>>,
+    place: Option<Arc<ServerContext>>,
 }
 
 impl Servers {
     /// These servers. What is known of their tools is on offer from now on in `shed`; none is started.
     #[must_use]
-    pub fn new(all: Vec<Settings>, place: Place, shed: &Arc<Tools>) -> Self {
+    pub fn new(all: Vec<Settings>, place: ServerContext, shed: &Arc<ToolRegistryHandle>) -> Self {
         let place = Arc::new(place);
         let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
         Self { all, place: Some(place) }
@@ -96,7 +96,7 @@ impl Servers {
     /// connection; a new one is looked after at once, as by [`Servers::keep`]. One that is gone, or has changed, ends when
     /// nobody has its tools any more: runs that began with it go on with it.
     #[must_use]
-    pub fn followed_by(&self, all: Vec<Settings>, shed: &Arc<Tools>, asks: bool) -> Self {
+    pub fn followed_by(&self, all: Vec<Settings>, shed: &Arc<ToolRegistryHandle>, asks: bool) -> Self {
         let Some(place) = &self.place else { return Self::default() };
         let known = |settings: &Settings| self.all.iter().find(|server| server.settings == *settings);
         let next: Arc<[Arc<Server>]> = all
@@ -141,7 +141,7 @@ impl Servers {
     pub async fn class(
         &self,
         name: &str,
-        wish: &Wish,
+        wish: &ClassChange,
         store: &Store,
         now: Timestamp,
     ) -> Result<ServerTools, ClassError> {

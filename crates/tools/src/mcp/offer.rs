@@ -7,21 +7,21 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::mcp::classes::Class;
+use crate::mcp::classes::ClassStatus;
+use crate::mcp::connection::CallParams;
 use crate::mcp::error::McpError;
-use crate::mcp::link::Call;
-use crate::mcp::listed::Listed;
+use crate::mcp::listed::ListedTool;
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
-use crate::mcp::table::ServerTools;
-use crate::said::Said;
-use crate::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
-use hob_core::domain::origin::{Origin, Source};
+use crate::mcp::tool_table::ServerTools;
+use crate::mention::Mention;
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
-use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::arguments::shown::{last_word, names_money};
-use hob_core::policy::plan::Content;
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
+use hob_core::policy::arguments::display::{last_word, names_money};
+use hob_core::policy::plan::ContentArguments;
 use hob_core::policy::sources::is_link;
 use hob_model::provider::ToolSchema;
 
@@ -43,14 +43,14 @@ const NAMES_PAGES: [&str; 9] = ["domain", "host", "hostname", "link", "page", "s
 /// The tool.
 pub(super) struct McpTool {
     server: Arc<Server>,
-    listed: Listed,
-    class: Class,
+    listed: ListedTool,
+    class: ClassStatus,
     spec: ToolSpec,
 }
 
 impl McpTool {
     /// What `server` lists, under this name and as it is classed.
-    pub(super) fn new(server: &Arc<Server>, name: String, class: Class, listed: Listed) -> Self {
+    pub(super) fn new(server: &Arc<Server>, name: String, class: ClassStatus, listed: ListedTool) -> Self {
         let spec = spec(&server.settings, name, class.holds(), &listed);
         Self { server: Arc::clone(server), listed, class, spec }
     }
@@ -87,7 +87,7 @@ impl McpTool {
     /// What is to be asked of it all the same, as nobody has said what it does.
     fn unclassed(&self, invocation: &Invocation, known: &mut Assessment) {
         let (settings, name) = (self.settings(), &self.settings().name);
-        if let Class::Stale(class) = self.class {
+        if let ClassStatus::Stale(class) = self.class {
             let class = class.as_str();
             known
                 .reasons
@@ -95,7 +95,7 @@ impl McpTool {
         }
         // What was allowed for good was another tool.
         if self.server.changed(&self.listed.name).is_some() && !settings.trusted_output {
-            known.grade = Grade::High;
+            known.grade = DangerGrade::High;
             known.reasons.push(format!("the MCP server {name} says something else of this tool than it did at first"));
         }
         let Principal { role, trust, .. } = invocation.principal;
@@ -111,7 +111,7 @@ impl McpTool {
     }
 }
 
-fn spec(settings: &Settings, name: String, class: Option<ToolClass>, listed: &Listed) -> ToolSpec {
+fn spec(settings: &Settings, name: String, class: Option<ToolClass>, listed: &ListedTool) -> ToolSpec {
     // What a server says of itself is believed of those alone that somebody vouches for.
     let believed = settings.trusted_annotations;
     let reads_only = match class {
@@ -145,8 +145,8 @@ fn spec(settings: &Settings, name: String, class: Option<ToolClass>, listed: &Li
 }
 
 /// Whose words a server's are.
-fn stranger(settings: &Settings) -> Source {
-    Source::new(Origin::Tool, &format!("MCP server {}", settings.name))
+fn stranger(settings: &Settings) -> OriginSource {
+    OriginSource::new(Origin::Tool, &format!("MCP server {}", settings.name))
 }
 
 #[async_trait]
@@ -155,11 +155,11 @@ impl Tool for McpTool {
         &self.spec
     }
 
-    fn content(&self) -> Content {
-        Content::ByName
+    fn content(&self) -> ContentArguments {
+        ContentArguments::ByName
     }
 
-    async fn assess(&self, invocation: &Invocation, heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let name = &self.settings().name;
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
@@ -186,7 +186,7 @@ impl Tool for McpTool {
         let Value::Object(arguments) = invocation.arguments else {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
-        let outcome = match Box::pin(self.server.call(&self.listed, Call { arguments, meta })).await {
+        let outcome = match Box::pin(self.server.call(&self.listed, CallParams { arguments, meta })).await {
             Ok(said) if said.failed => Outcome::Error(said.text).along(said.files),
             Ok(said) => Outcome::Text(said.text).along(said.files),
             Err(error) => self.failure(&error),
@@ -201,7 +201,7 @@ impl Tool for McpTool {
 
 /// The first address among a call's arguments that nobody has told the run. Without a scheme it is one where its beginning or the
 /// argument's name says so: `report.md` is a file.
-fn unheard(name: &str, argument: &Value, heard: &Heard<'_>) -> Option<Url> {
+fn unheard(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url> {
     match argument {
         Value::String(text) => {
             let text = text.trim();
@@ -210,7 +210,7 @@ fn unheard(name: &str, argument: &Value, heard: &Heard<'_>) -> Option<Url> {
             let read = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
             let mut url = read.or_else(|| is_bare.then(|| Url::parse(&format!("https://{text}")).ok()).flatten())?;
             url.set_fragment(None);
-            (!heard(&Said::Address(&url))).then_some(url)
+            (!heard(&Mention::Address(&url))).then_some(url)
         }
         Value::Array(all) => all.iter().find_map(|one| unheard(name, one, heard)),
         Value::Object(all) => all.iter().find_map(|(name, one)| unheard(name, one, heard)),
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn n16_a_look_may_only_go_to_addresses_that_somebody_has_told() {
-        let told = |said: &Said<'_>| said.stands_in("see https://a.example/x and go");
+        let told = |said: &Mention<'_>| said.stands_in("see https://a.example/x and go");
         let of = |arguments: Value| unheard("", &arguments, &told).map(|url| url.to_string());
         assert_eq!(of(json!({ "url": "https://a.example/x#part", "n": 1, "q": "https: what is that?" })), None);
         assert_eq!(of(json!({ "url": "https://a.example/x?q=secret" })).unwrap(), "https://a.example/x?q=secret");

@@ -10,15 +10,15 @@ use tokio::time::Instant;
 
 use crate::mcp::classes::Classes;
 use crate::mcp::error::McpError;
-use crate::mcp::known::Known;
 use crate::mcp::settings::Settings;
-use crate::mcp::table::{ClassError, ServerTools, Wish};
-use crate::mcp::{Place, names, server};
+use crate::mcp::tool_cache::CachedTools;
+use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
+use crate::mcp::{ServerContext, names, server};
 use hob_store::Store;
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ProbeReport {
     /// How long it took until it was connected and had told its tools.
     pub took: Duration,
     /// Its tools that are on offer: their names here, and what they do.
@@ -35,21 +35,21 @@ pub struct Seen {
 ///
 /// # Errors
 /// When the server cannot be reached, or does not answer.
-pub async fn look(settings: &Settings, place: &Place) -> Result<Seen, McpError> {
+pub async fn look(settings: &Settings, place: &ServerContext) -> Result<ProbeReport, McpError> {
     let began = Instant::now();
     let (link, list) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
     let took = began.elapsed();
     link.leave().await;
-    let before = Known::load(&place.data_dir, &settings.name, &settings.identity()).unwrap_or_default();
+    let before = CachedTools::load(&place.data_dir, &settings.name, &settings.identity()).unwrap_or_default();
     let changed = before.followed_by(list.tools.clone(), place.clock.now()).changed.into_keys().collect();
-    let known = Known::first(&settings.identity(), list.tools);
+    let known = CachedTools::first(&settings.identity(), list.tools);
     if let Err(error) = known.save(&place.data_dir, &settings.name) {
         tracing::warn!(server = settings.name, %error, "what was seen is not kept");
     }
     let (offered, left_out): (Vec<_>, Vec<_>) = known.tools.iter().partition(|tool| settings.offers(&tool.name));
     let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let tools = names::offered(&settings.name, &own).into_iter();
-    Ok(Seen {
+    Ok(ProbeReport {
         took,
         tools: tools.zip(offered.iter().map(|tool| tool.description.clone())).collect(),
         left_out: left_out.iter().map(|tool| tool.name.clone()).collect(),
@@ -61,7 +61,7 @@ pub async fn look(settings: &Settings, place: &Place) -> Result<Seen, McpError> 
 /// How many tools of a server are known from the last time; none: it was never asked.
 #[must_use]
 pub fn known(settings: &Settings, data_dir: &Path) -> Option<usize> {
-    let known = Known::load(data_dir, &settings.name, &settings.identity())?;
+    let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
 }
 
@@ -71,14 +71,14 @@ pub fn known(settings: &Settings, data_dir: &Path) -> Option<usize> {
 /// When it was never asked, or there is no such tool.
 pub async fn class(
     settings: &Settings,
-    wish: &Wish,
+    wish: &ClassChange,
     data_dir: &Path,
     store: &Store,
     now: Timestamp,
 ) -> Result<ServerTools, ClassError> {
     let classes = Classes::default();
     classes.load(store).await?;
-    let known = Known::load(data_dir, &settings.name, &settings.identity());
+    let known = CachedTools::load(data_dir, &settings.name, &settings.identity());
     let known = known.ok_or_else(|| ClassError::Unknown(settings.name.clone()))?;
     let tools = || ServerTools::of(settings, &known.tools, &classes);
     tools().class(wish, store, &classes, now).await?;

@@ -12,18 +12,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Tool;
-use crate::mcp::classes::Class;
+use crate::mcp::answer::ToolAnswer;
+use crate::mcp::classes::ClassStatus;
+use crate::mcp::connection::{CallParams, Connection, ToolList};
 use crate::mcp::error::McpError;
-use crate::mcp::known::Known;
-use crate::mcp::link::{Call, Link, List};
-use crate::mcp::listed::Listed;
+use crate::mcp::listed::ListedTool;
 use crate::mcp::offer::McpTool;
-use crate::mcp::said::Said;
 use crate::mcp::settings::Settings;
-use crate::mcp::standing::{Standing, State};
-use crate::mcp::table::ServerTools;
-use crate::mcp::{Place, names};
-use crate::shed::Tools;
+use crate::mcp::status::{ServerState, ServerStatus};
+use crate::mcp::tool_cache::CachedTools;
+use crate::mcp::tool_table::ServerTools;
+use crate::mcp::{ServerContext, names};
+use crate::registry_handle::ToolRegistryHandle;
 use hob_core::domain::tool_class::ToolClass;
 
 /// The first rest of a server that keeps failing; each is twice the one before.
@@ -39,12 +39,12 @@ const RETIRED_EVERY: Duration = Duration::from_millis(500);
 /// A server.
 pub(super) struct Server {
     pub(super) settings: Settings,
-    place: Arc<Place>,
+    place: Arc<ServerContext>,
     /// Where its tools are on offer.
-    shed: Mutex<Weak<Tools>>,
+    shed: Mutex<Weak<ToolRegistryHandle>>,
     /// The config has it no more.
     pub(super) retired: CancellationToken,
-    now: Mutex<Now>,
+    now: Mutex<LiveState>,
     /// Only one start at a time.
     starting: tokio::sync::Mutex<()>,
     /// It says that its tools have changed.
@@ -55,9 +55,9 @@ pub(super) struct Server {
 
 /// How it is at the moment.
 #[derive(Default)]
-struct Now {
-    known: Option<Known>,
-    link: Option<Arc<Link>>,
+struct LiveState {
+    known: Option<CachedTools>,
+    link: Option<Arc<Connection>>,
     failures: u32,
     failing: Option<(Timestamp, String)>,
     rests_until: Option<Instant>,
@@ -65,14 +65,14 @@ struct Now {
 
 impl Server {
     /// A server with the tools that it had when it was last looked at; nothing is started.
-    pub(super) fn new(settings: Settings, place: &Arc<Place>, shed: &Arc<Tools>) -> Arc<Self> {
-        let known = Known::load(&place.data_dir, &settings.name, &settings.identity());
+    pub(super) fn new(settings: Settings, place: &Arc<ServerContext>, shed: &Arc<ToolRegistryHandle>) -> Arc<Self> {
+        let known = CachedTools::load(&place.data_dir, &settings.name, &settings.identity());
         let server = Arc::new(Self {
             settings,
             place: Arc::clone(place),
             shed: Mutex::new(Arc::downgrade(shed)),
             retired: CancellationToken::new(),
-            now: Mutex::new(Now { known, ..Now::default() }),
+            now: Mutex::new(LiveState { known, ..LiveState::default() }),
             starting: tokio::sync::Mutex::new(()),
             changed: Arc::new(Notify::new()),
             wake: Notify::new(),
@@ -82,15 +82,15 @@ impl Server {
         server
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, LiveState> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a tool that its server described so.
-    pub(super) async fn call(self: &Arc<Self>, tool: &Listed, call: Call) -> Result<Said, McpError> {
+    pub(super) async fn call(self: &Arc<Self>, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
         let link = self.link().await?;
         self.is_still(tool)?;
-        let mut hand = Hand { server: self, link: &link, is_answered: false };
+        let mut hand = InFlightCall { server: self, link: &link, is_answered: false };
         let within = self.settings.call_within;
         let answer = match tokio::time::timeout(within, link.call(&tool.name, call)).await {
             Ok(answer) => answer,
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// Does the server still say of the tool what it said when the tool was chosen?
-    fn is_still(&self, tool: &Listed) -> Result<(), McpError> {
+    fn is_still(&self, tool: &ListedTool) -> Result<(), McpError> {
         let now = self.now();
         let known = now.known.iter().flat_map(|known| &known.tools).find(|known| known.name == tool.name);
         match known {
@@ -124,12 +124,12 @@ impl Server {
         self.now().known.as_ref().and_then(|known| known.changed.get(tool).copied())
     }
 
-    fn at_work(&self) -> Option<Arc<Link>> {
+    fn at_work(&self) -> Option<Arc<Connection>> {
         self.now().link.as_ref().filter(|link| !link.is_over()).cloned()
     }
 
     /// The connection, which is made if there is none.
-    pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Link>, McpError> {
+    pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Connection>, McpError> {
         if let Some(link) = self.at_work() {
             return Ok(link);
         }
@@ -175,22 +175,22 @@ impl Server {
     }
 
     /// From now on nobody calls by this connection. It ends with its last call.
-    fn retire(&self, link: &Arc<Link>) {
+    fn retire(&self, link: &Arc<Connection>) {
         let retired = self.now().link.take_if(|current| Arc::ptr_eq(current, link));
         drop(retired);
     }
 
     /// Takes over what the server lists now.
-    fn take(self: &Arc<Self>, list: List) {
+    fn take(self: &Arc<Self>, list: ToolList) {
         let (name, identity) = (&self.settings.name, self.settings.identity());
         for (tool, why) in &list.quarantined {
             tracing::error!(server = name, tool, why, "tool.quarantined: it is left out");
         }
         // Somebody may have looked at it at the command line meanwhile.
-        let before = Known::load(&self.place.data_dir, name, &identity);
+        let before = CachedTools::load(&self.place.data_dir, name, &identity);
         let known = match before {
             Some(before) => before.followed_by(list.tools, self.place.clock.now()),
-            None => Known::first(&identity, list.tools),
+            None => CachedTools::first(&identity, list.tools),
         };
         if let Err(error) = known.save(&self.place.data_dir, name) {
             tracing::warn!(server = name, %error, "mcp.list_unsaved: the server is asked again after the next start");
@@ -206,7 +206,7 @@ impl Server {
     }
 
     /// From now on its tools are on offer there; where they were they stay as they are.
-    pub(super) fn move_to(self: &Arc<Self>, shed: &Arc<Tools>) {
+    pub(super) fn move_to(self: &Arc<Self>, shed: &Arc<ToolRegistryHandle>) {
         *self.shed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(shed);
         self.publish();
     }
@@ -216,13 +216,14 @@ impl Server {
         let shed = self.shed.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(shed) = shed else { return };
         let known = self.now().known.clone().unwrap_or_default();
-        let offered: Vec<Listed> = known.tools.into_iter().filter(|tool| self.settings.offers(&tool.name)).collect();
+        let offered: Vec<ListedTool> =
+            known.tools.into_iter().filter(|tool| self.settings.offers(&tool.name)).collect();
         let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         let names = names::offered(&self.settings.name, &own);
         let identity = self.settings.identity();
         let tools = names.into_iter().zip(offered).filter_map(|(name, tool)| {
             let class = self.place.classes.of(&self.settings.name, &identity, &tool);
-            let is_off = class == Class::Said(ToolClass::Off);
+            let is_off = class == ClassStatus::Said(ToolClass::Off);
             (!is_off).then(|| Arc::new(McpTool::new(self, name, class, tool)) as Arc<dyn Tool>)
         });
         shed.publish(&self.settings.name, tools.collect());
@@ -235,19 +236,19 @@ impl Server {
     }
 
     /// How it is, for people.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> ServerStatus {
         let tools = self.tools().map(|tools| tools.tools).unwrap_or_default();
         let now = self.now();
         let is_there = now.link.as_ref().is_some_and(|link| !link.is_over());
         let state = match &now.failing {
-            Some((since, why)) => State::Failing { since: *since, why: why.clone() },
-            None if is_there => State::Ready,
-            None if now.known.is_some() => State::Idle,
-            None => State::Unknown,
+            Some((since, why)) => ServerState::Failing { since: *since, why: why.clone() },
+            None if is_there => ServerState::Ready,
+            None if now.known.is_some() => ServerState::Idle,
+            None => ServerState::Unknown,
         };
         let known = now.known.as_ref();
-        let offered = |known: &Known| known.tools.iter().filter(|tool| self.settings.offers(&tool.name)).count();
-        Standing {
+        let offered = |known: &CachedTools| known.tools.iter().filter(|tool| self.settings.offers(&tool.name)).count();
+        ServerStatus {
             name: self.settings.name.clone(),
             state,
             tools: known.map(offered),
@@ -355,8 +356,9 @@ impl Server {
 
     /// Ends it if nobody has used it for long.
     async fn let_go(&self) {
-        let is_idle =
-            |link: &mut Arc<Link>| link.idle_since().is_some_and(|since| since + self.settings.idle <= Instant::now());
+        let is_idle = |link: &mut Arc<Connection>| {
+            link.idle_since().is_some_and(|since| since + self.settings.idle <= Instant::now())
+        };
         let link = self.now().link.take_if(is_idle);
         if let Some(link) = link {
             tracing::info!(server = self.settings.name, "mcp.idle: nobody has used it for a while; it is ended");
@@ -366,9 +368,13 @@ impl Server {
 }
 
 /// Connects, and asks for the tools.
-pub(super) async fn open(settings: &Settings, place: &Place, changed: &Arc<Notify>) -> Result<(Link, List), McpError> {
+pub(super) async fn open(
+    settings: &Settings,
+    place: &ServerContext,
+    changed: &Arc<Notify>,
+) -> Result<(Connection, ToolList), McpError> {
     let within = settings.start_within;
-    let link = Link::open(settings, place, changed).await?;
+    let link = Connection::open(settings, place, changed).await?;
     match tokio::time::timeout(within, link.list()).await {
         Ok(list) => Ok((link, list?)),
         Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
@@ -383,13 +389,13 @@ fn rest(failures: u32, fraction: f64) -> Duration {
 }
 
 /// A call at work. Whoever lets go of it before there is an answer ends the process that works on it.
-struct Hand<'a> {
+struct InFlightCall<'a> {
     server: &'a Server,
-    link: &'a Arc<Link>,
+    link: &'a Arc<Connection>,
     is_answered: bool,
 }
 
-impl Drop for Hand<'_> {
+impl Drop for InFlightCall<'_> {
     fn drop(&mut self) {
         if !self.is_answered && self.link.is_process() {
             self.server.retire(self.link);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::sandbox::own::Own;
+use crate::sandbox::program_sandbox::ProgramAccess;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::Approval;
@@ -16,7 +16,7 @@ pub struct Settings {
     /// Its name.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub way: ServerTransport,
     /// Whether the operator vouches for what it says: its answers, and its descriptions of its tools.
     pub trusted_output: bool,
     /// Whether its own word on which of its tools change nothing is believed.
@@ -41,7 +41,7 @@ pub struct Settings {
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum ServerTransport {
     /// By its standard input and output.
     Program {
         /// The program and its arguments.
@@ -51,7 +51,7 @@ pub enum Way {
         /// Where it runs, unless in its own folder.
         dir: PathBuf,
         /// What it may reach; none: it is outside the sandbox.
-        own: Option<Own>,
+        own: Option<ProgramAccess>,
     },
     /// By HTTP.
     Address {
@@ -69,8 +69,8 @@ impl Settings {
     #[must_use]
     pub(super) fn identity(&self) -> String {
         let parts = match &self.way {
-            Way::Program { vector, .. } => vector.clone(),
-            Way::Address { url, .. } => vec![url.clone()],
+            ServerTransport::Program { vector, .. } => vector.clone(),
+            ServerTransport::Address { url, .. } => vec![url.clone()],
         };
         let mut hash = Sha256::new();
         for part in parts {

@@ -1,8 +1,8 @@
 //! Servers, good and bad: the reference servers from npm, and one of our own that does what no server should.
 
-mod afar;
 mod hostile;
 mod reference;
+mod remote;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::leftovers::Leftovers;
 use crate::mcp::classes::Classes;
 use crate::mcp::server::Server;
-use crate::mcp::settings::{Settings, Way};
-use crate::mcp::{Place, Servers};
+use crate::mcp::settings::{ServerTransport, Settings};
+use crate::mcp::{ServerContext, Servers};
+use crate::process_reaper::ProcessReaper;
 use crate::registry::Registry;
-use crate::sandbox::own::Grounds as Walls;
-use crate::shed::Tools;
+use crate::registry_handle::ToolRegistryHandle;
+use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
 use crate::{Invocation, Outcome};
 use hob_core::domain::clock::SystemClock;
 use hob_core::domain::principal::Role;
@@ -28,7 +28,7 @@ use hob_core::domain::rng::SystemRng;
 
 /// A server that is this program.
 pub(super) fn program(vector: &[&str]) -> Settings {
-    let way = Way::Program {
+    let way = ServerTransport::Program {
         vector: vector.iter().map(|part| (*part).to_owned()).collect(),
         environment: Vec::new(),
         dir: Path::new("/").to_owned(),
@@ -51,14 +51,14 @@ pub(super) fn program(vector: &[&str]) -> Settings {
 }
 
 /// A house with one server.
-struct World {
+struct Harness {
     dir: Arc<TempDir>,
-    shed: Arc<Tools>,
+    shed: Arc<ToolRegistryHandle>,
     servers: Servers,
     stop: CancellationToken,
 }
 
-impl World {
+impl Harness {
     /// With this server; what it takes from `settings` may be told by the data directory.
     fn with(settings: impl FnOnce(&Path) -> Settings) -> Self {
         let dir = Arc::new(tempfile::tempdir().unwrap());
@@ -67,7 +67,7 @@ impl World {
     }
 
     fn at(dir: Arc<TempDir>, settings: Settings) -> Self {
-        let shed = Arc::new(Tools::new(Registry::default()));
+        let shed = Arc::new(ToolRegistryHandle::new(Registry::default()));
         let place = place(dir.path());
         let stop = place.stop.clone();
         let servers = Servers::new(vec![settings], place, &shed);
@@ -123,10 +123,10 @@ impl World {
     }
 }
 
-fn place(data_dir: &Path) -> Place {
-    Place {
+fn place(data_dir: &Path) -> ServerContext {
+    ServerContext {
         data_dir: data_dir.to_owned(),
-        leftovers: Leftovers::of(data_dir),
+        leftovers: ProcessReaper::of(data_dir),
         walls: Walls::none(data_dir),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),

@@ -8,18 +8,18 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::files::access::{FileAccess, FileAccessError};
 use crate::files::blocking;
-use crate::files::record::Records;
-use crate::files::room::{Room, RoomError};
+use crate::files::record::FileRecords;
 use crate::files::text::size;
 use crate::messages::{HERE, MODULE};
 use crate::registry::{parse, spec_of};
-use crate::{Brought, Heard, Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, OutputFile, Request, Tool, ToolSpec};
 use hob_core::domain::ids::FileId;
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::outgoing::Delivery;
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_store::contents::BYTES_MAX;
 
 /// The most characters under a file.
@@ -37,14 +37,14 @@ struct Arguments {
 /// The tool. It may be run twice: only what is recorded of it is sent, once.
 pub struct SendFile {
     spec: ToolSpec,
-    room: Arc<Room>,
-    records: Records,
+    room: Arc<FileAccess>,
+    records: FileRecords,
 }
 
 impl SendFile {
     /// Sends what lies in `room`, or was recorded.
     #[must_use]
-    pub fn new(room: Arc<Room>, records: Records) -> Self {
+    pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Sends a file to this conversation.";
         let facts =
             ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Send, ..ToolFacts::default() };
@@ -53,11 +53,11 @@ impl SendFile {
     }
 
     /// The record of what is to be sent: of a file in the workspace, as it is now.
-    async fn record(&self, invocation: &Invocation, arguments: &Arguments) -> Result<FileId, RoomError> {
+    async fn record(&self, invocation: &Invocation, arguments: &Arguments) -> Result<FileId, FileAccessError> {
         let path = match (&arguments.path, arguments.id) {
             (None, Some(id)) => return Ok(self.records.find(invocation.place, FileId(id)).await?.0.id),
             (Some(path), None) => path.clone(),
-            _ => return Err(RoomError::Content("Give either a path or an id.".to_owned())),
+            _ => return Err(FileAccessError::Content("Give either a path or an id.".to_owned())),
         };
         let (room, asked) = (Arc::clone(&self.room), path.clone());
         let bytes = blocking(move |_| {
@@ -68,17 +68,17 @@ impl SendFile {
         });
         let bytes = bytes.await?;
         if bytes.len() as u64 > BYTES_MAX {
-            return Err(RoomError::Content(format!(
+            return Err(FileAccessError::Content(format!(
                 "It is larger than {}, the most that can be sent.",
                 size(BYTES_MAX)
             )));
         }
         if bytes.is_empty() {
-            return Err(RoomError::Content("The file is empty; platforms take none that is.".to_owned()));
+            return Err(FileAccessError::Content("The file is empty; platforms take none that is.".to_owned()));
         }
         let name =
             Path::new(&path).file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
-        self.records.snapshot(invocation, Brought { name, bytes }, Source::new(Origin::File, &path)).await
+        self.records.snapshot(invocation, OutputFile { name, bytes }, OriginSource::new(Origin::File, &path)).await
     }
 }
 
@@ -88,11 +88,11 @@ impl Tool for SendFile {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let path = invocation.arguments.get("path").and_then(serde_json::Value::as_str);
         match path.and_then(|path| self.room.refusal(path, false)) {
             Some(reason) => {
-                Assessment { grade: Grade::Refused, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
+                Assessment { grade: DangerGrade::Refused, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
             }
             // It goes to those who ask, as an answer does.
             None => Assessment::usual(Risk::Write),
@@ -110,7 +110,7 @@ impl Tool for SendFile {
         match self.record(&invocation, &arguments).await {
             Ok(file) => {
                 let (name, text) = (HERE.to_owned(), arguments.caption.unwrap_or_default());
-                Outcome::Request(Request::Deliver(Box::new(Delivery { to: None, name, text, file: Some(file) })))
+                Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to: None, name, text, file: Some(file) })))
             }
             Err(error) => Outcome::Error(error.to_string()),
         }

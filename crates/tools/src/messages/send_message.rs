@@ -7,11 +7,11 @@ use serde::Deserialize;
 use crate::messages::addresses::Addresses;
 use crate::messages::{HERE, MODULE};
 use crate::registry::{parse, spec_of};
-use crate::{Heard, Invocation, Outcome, Request, Tool, ToolSpec};
-use hob_core::domain::outgoing::Delivery;
+use crate::{Invocation, MentionCheck, Outcome, Request, Tool, ToolSpec};
+use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::plan::Content;
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
+use hob_core::policy::plan::ContentArguments;
 
 /// The most characters of one message.
 const CHARS_MAX: usize = 20_000;
@@ -49,15 +49,15 @@ impl Tool for SendMessage {
         &self.spec
     }
 
-    fn content(&self) -> Content {
-        Content::Of(&["text"])
+    fn content(&self) -> ContentArguments {
+        ContentArguments::Of(&["text"])
     }
 
     fn settled(&self) -> Vec<String> {
         self.addresses.0.keys().cloned().collect()
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let word = |key| invocation.arguments.get(key).and_then(serde_json::Value::as_str);
         // Here it says no more than the answer could.
         let Some(to) = word("to") else {
@@ -65,11 +65,11 @@ impl Tool for SendMessage {
         };
         if let Err(why) = self.addresses.find(&invocation.principal, to) {
             let reasons = vec![why.trim_end_matches('.').to_owned()];
-            return Assessment { grade: Grade::Refused, reasons, ..Assessment::usual(Risk::Send) };
+            return Assessment { grade: DangerGrade::Refused, reasons, ..Assessment::usual(Risk::Send) };
         }
         let text: String = word("text").unwrap_or_default().chars().take(SHOWN_CHARS).collect();
         let reasons = vec![format!("It tells {to}: {text:?}")];
-        Assessment { grade: Grade::Medium, reasons, ..Assessment::usual(Risk::Send) }
+        Assessment { grade: DangerGrade::Medium, reasons, ..Assessment::usual(Risk::Send) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -87,7 +87,7 @@ impl Tool for SendMessage {
                 Err(why) => return Outcome::Error(why),
             },
         };
-        Outcome::Request(Request::Deliver(Box::new(Delivery { to, name, text, file: None })))
+        Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None })))
     }
 }
 
@@ -115,11 +115,11 @@ mod tests {
     async fn c5_only_the_owner_writes_to_others_and_only_to_named_ones() {
         let elsewhere = json!({ "text": "hi", "to": "Family" });
         let table = [
-            (Role::User, json!({ "text": "hi" }), Risk::Write, Grade::Safe, true),
-            (Role::User, elsewhere.clone(), Risk::Send, Grade::Refused, false),
-            (Role::Admin, elsewhere.clone(), Risk::Send, Grade::Refused, false),
-            (Role::Owner, elsewhere.clone(), Risk::Send, Grade::Medium, true),
-            (Role::Owner, json!({ "text": "hi", "to": "12345" }), Risk::Send, Grade::Refused, false),
+            (Role::User, json!({ "text": "hi" }), Risk::Write, DangerGrade::Safe, true),
+            (Role::User, elsewhere.clone(), Risk::Send, DangerGrade::Refused, false),
+            (Role::Admin, elsewhere.clone(), Risk::Send, DangerGrade::Refused, false),
+            (Role::Owner, elsewhere.clone(), Risk::Send, DangerGrade::Medium, true),
+            (Role::Owner, json!({ "text": "hi", "to": "12345" }), Risk::Send, DangerGrade::Refused, false),
         ];
         for (role, arguments, risk, grade, sent) in table {
             let asked = invocation(role, arguments.clone());

@@ -5,8 +5,8 @@ use std::error::Error;
 use url::Url;
 
 use crate::Outcome;
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::policy::net::Barred;
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::policy::net::AddressRefusal;
 
 /// The most characters of what a library says.
 const WHY_CHARS_MAX: usize = 200;
@@ -23,7 +23,7 @@ pub enum NetError {
         /// Which host.
         host: String,
         /// Why.
-        why: Barred,
+        why: AddressRefusal,
     },
     /// A page of the public network sends on into the house.
     #[error("The page redirects to {0}, which is in a private network. That was not followed.")]
@@ -119,7 +119,7 @@ impl NetError {
     #[must_use]
     pub fn outcome_at(&self, asked: &Url) -> Outcome {
         let outcome = self.outcome();
-        if self.quotes(asked) { outcome.from(Source::new(Origin::Web, asked.as_str())) } else { outcome }
+        if self.quotes(asked) { outcome.from(OriginSource::new(Origin::Web, asked.as_str())) } else { outcome }
     }
 
     /// May it repeat what somebody answered: the name of another host, or of a certificate?

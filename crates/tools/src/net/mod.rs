@@ -2,13 +2,13 @@
 //!
 //! Never: a connection to an address that was not checked, a second look-up of a name, a proxy from the environment, a
 //! cookie, or a redirect that is followed unseen. What the model itself is asked by goes another way (`model::http`).
-//! Start at [`Guard::send`].
+//! Start at [`EgressGuard::send`].
 
 mod body;
+pub mod disclosure;
 pub mod error;
-pub mod heard;
+pub mod network_probe;
 pub mod resolve;
-pub mod surroundings;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -21,10 +21,10 @@ use reqwest::{Method, Response};
 use url::{Host, Url};
 
 use crate::net::error::NetError;
-use crate::net::resolve::{Pinned, Resolver};
-use crate::net::surroundings::{Surroundings, SystemSurroundings};
+use crate::net::network_probe::{NetworkProbe, SystemNetworkProbe};
+use crate::net::resolve::{PinnedResolver, Resolver};
 use hob_core::domain::network::NamedPlace;
-use hob_core::policy::net::{Allowed, Open};
+use hob_core::policy::net::{AllowedAs, AllowedPlaces};
 
 /// The most redirects that are followed.
 const REDIRECTS_MAX: usize = 5;
@@ -66,7 +66,7 @@ pub struct Credentials {
 
 /// A request.
 #[derive(Clone)]
-pub struct Query {
+pub struct FetchRequest {
     /// How.
     pub method: Method,
     /// Where to: made by [`address`].
@@ -79,7 +79,7 @@ pub struct Query {
     pub credentials: Option<Credentials>,
 }
 
-impl Query {
+impl FetchRequest {
     /// To look at something.
     #[must_use]
     pub fn get(url: Url) -> Self {
@@ -89,7 +89,7 @@ impl Query {
 
 /// What came back.
 #[derive(Debug)]
-pub struct Answer {
+pub struct FetchResponse {
     /// Where from, after redirects.
     pub url: Url,
     /// The status.
@@ -102,7 +102,7 @@ pub struct Answer {
     pub cut: bool,
 }
 
-impl Answer {
+impl FetchResponse {
     /// What the server says that it is: type and subtype in lower case, and the whole header.
     #[must_use]
     pub fn content_type(&self) -> (String, &str) {
@@ -138,30 +138,30 @@ pub fn address(text: &str) -> Result<Url, NetError> {
 
 /// Lets requests out, each to addresses that were checked.
 #[derive(Clone)]
-pub struct Guard {
-    allowed: Arc<Allowed>,
+pub struct EgressGuard {
+    allowed: Arc<AllowedPlaces>,
     resolver: Arc<dyn Resolver>,
-    surroundings: Arc<dyn Surroundings>,
+    surroundings: Arc<dyn NetworkProbe>,
     limits: Limits,
 }
 
 /// Where a URL leads: what may be connected to.
 struct Target {
     addresses: Vec<SocketAddr>,
-    open: Open,
+    open: AllowedAs,
 }
 
-impl Guard {
+impl EgressGuard {
     /// A guard that lets through to the public network and to what is allowed besides.
     #[must_use]
-    pub fn new(allowed: Allowed, resolver: Arc<dyn Resolver>) -> Self {
-        let surroundings = Arc::new(SystemSurroundings);
+    pub fn new(allowed: AllowedPlaces, resolver: Arc<dyn Resolver>) -> Self {
+        let surroundings = Arc::new(SystemNetworkProbe);
         Self { allowed: Arc::new(allowed), resolver, surroundings, limits: Limits::default() }
     }
 
     /// The same, somewhere else.
     #[must_use]
-    pub fn amid(self, surroundings: Arc<dyn Surroundings>) -> Self {
+    pub fn amid(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
         Self { surroundings, ..self }
     }
 
@@ -177,12 +177,12 @@ impl Guard {
         let place = url.host_str().zip(url.port_or_known_default());
         let place = place.and_then(|(host, port)| NamedPlace::parse(&format!("{host}:{port}")).ok());
         let Some(place) = place else { return self.clone() };
-        Self { allowed: Arc::new(Allowed::clone(&self.allowed).with(place)), ..self.clone() }
+        Self { allowed: Arc::new(AllowedPlaces::clone(&self.allowed).with(place)), ..self.clone() }
     }
 
     /// What may be allowed besides the public network.
     #[must_use]
-    pub fn allowed(&self) -> &Allowed {
+    pub fn allowed(&self) -> &AllowedPlaces {
         &self.allowed
     }
 
@@ -190,18 +190,18 @@ impl Guard {
     ///
     /// # Errors
     /// When it may not be asked, or does not answer.
-    pub async fn send(&self, query: Query) -> Result<Answer, NetError> {
+    pub async fn send(&self, query: FetchRequest) -> Result<FetchResponse, NetError> {
         let total = self.limits.total;
         let late = |_elapsed| NetError::TimedOut { host: name_of(&query.url), secs: total.as_secs() };
         tokio::time::timeout(total, self.follow(&query)).await.map_err(late)?
     }
 
-    async fn follow(&self, query: &Query) -> Result<Answer, NetError> {
+    async fn follow(&self, query: &FetchRequest) -> Result<FetchResponse, NetError> {
         let mut url = query.url.clone();
-        let mut before: Option<Open> = None;
+        let mut before: Option<AllowedAs> = None;
         for _hop in 0..=REDIRECTS_MAX {
             let target = self.target(&url).await?;
-            if before == Some(Open::ToAll) && target.open == Open::ByName {
+            if before == Some(AllowedAs::ToAll) && target.open == AllowedAs::ByName {
                 return Err(NetError::Inward(name_of(&url)));
             }
             let response = self.hop(query, &url, &target).await?;
@@ -230,12 +230,12 @@ impl Guard {
         // Networks come and go: what is near is looked up for each connection.
         let near = self.surroundings.now();
         let mut addresses = Vec::new();
-        let (mut open, mut barred) = (Open::ToAll, None);
+        let (mut open, mut barred) = (AllowedAs::ToAll, None);
         for address in found {
             match self.allowed.check(&near, &host, (address, port)) {
                 Ok(how) => {
                     addresses.push(SocketAddr::new(address, port));
-                    open = if how == Open::ByName { how } else { open };
+                    open = if how == AllowedAs::ByName { how } else { open };
                 }
                 Err(why) => barred = Some(why),
             }
@@ -248,7 +248,7 @@ impl Guard {
     }
 
     /// One request, to what was checked and nothing else.
-    async fn hop(&self, query: &Query, url: &Url, target: &Target) -> Result<Response, NetError> {
+    async fn hop(&self, query: &FetchRequest, url: &Url, target: &Target) -> Result<Response, NetError> {
         let client = hob_http::builder(self.limits.connect)
             .no_proxy()
             .referer(false)
@@ -256,7 +256,7 @@ impl Guard {
             .pool_max_idle_per_host(0)
             .http1_max_headers(HEADERS_MAX)
             .http2_max_header_list_size(HEADER_BYTES_MAX)
-            .dns_resolver(Pinned::new(url, &target.addresses))
+            .dns_resolver(PinnedResolver::new(url, &target.addresses))
             .build();
         let broken = |error: &reqwest::Error| NetError::of(name_of(url), error);
         let client = client.map_err(|error| broken(&error))?;
@@ -273,29 +273,29 @@ impl Guard {
         request.send().await.map_err(|error| broken(&error))
     }
 
-    async fn answer(&self, url: Url, mut response: Response) -> Result<Answer, NetError> {
+    async fn answer(&self, url: Url, mut response: Response) -> Result<FetchResponse, NetError> {
         let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
         let read = body::read(response, self.limits.bytes_max).await;
         let (body, cut) = read.map_err(|error| NetError::of(name_of(&url), &error))?;
         let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (body, cut) = body::unpack(coding, body, cut, self.limits.bytes_max)
             .map_err(|why| NetError::Broken { host: name_of(&url), why: why.to_string() })?;
-        Ok(Answer { url, status, headers, body, cut })
+        Ok(FetchResponse { url, status, headers, body, cut })
     }
 }
 
 impl Credentials {
     /// May they go there? Only to their own places, and in the open only within the house.
     fn are_for(&self, url: &Url, target: &Target) -> bool {
-        let own = Allowed::new(self.places.clone());
+        let own = AllowedPlaces::new(self.places.clone());
         let place = url.host().zip(url.port_or_known_default());
-        let sealed = url.scheme() == "https" || target.open == Open::ByName;
+        let sealed = url.scheme() == "https" || target.open == AllowedAs::ByName;
         sealed && place.is_some_and(|(host, port)| own.names(&host, port))
     }
 }
 
 /// Where the answer sends on to; none: it is the answer.
-fn redirected(query: &Query, url: &Url, response: &Response) -> Result<Option<Url>, NetError> {
+fn redirected(query: &FetchRequest, url: &Url, response: &Response) -> Result<Option<Url>, NetError> {
     let only_looks = matches!(query.method, Method::GET | Method::HEAD);
     let sends_on = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(to) = response.headers().get(LOCATION).filter(|_| only_looks && sends_on) else { return Ok(None) };

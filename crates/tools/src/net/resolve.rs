@@ -28,19 +28,19 @@ impl Resolver for SystemResolver {
 }
 
 /// All that a client may know: the addresses of one host, which were checked.
-pub(super) struct Pinned {
+pub(super) struct PinnedResolver {
     host: String,
     addresses: Vec<SocketAddr>,
 }
 
-impl Pinned {
+impl PinnedResolver {
     /// What `url`'s host is known to be.
     pub(super) fn new(url: &Url, addresses: &[SocketAddr]) -> Self {
         Self { host: url.host_str().unwrap_or_default().to_owned(), addresses: addresses.to_owned() }
     }
 }
 
-impl Resolve for Pinned {
+impl Resolve for PinnedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let known = name.as_str() == self.host;
         let addresses = if known { self.addresses.clone() } else { Vec::new() };

@@ -14,13 +14,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use hob_core::policy::net::near::Near;
+use hob_core::policy::net::machine_networks::MachineNetworks;
 
 /// What a test's server answers to the head of a request: bytes, and whether it then holds the connection open.
-type Script = dyn Fn(&str) -> Vec<u8> + Send + Sync;
+type ServerScript = dyn Fn(&str) -> Vec<u8> + Send + Sync;
 
 /// A server that speaks bytes, so that it can speak badly. It ends with the test.
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     /// Its port.
     pub(crate) port: u16,
     /// The heads (and first bytes of bodies) of the requests that it got.
@@ -28,19 +28,19 @@ pub(crate) struct Server {
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Server {
+impl TestServer {
     /// Answers by `script`, then closes.
     pub(crate) async fn start(script: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let (script, seen): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&heard));
+        let (script, seen): (Arc<ServerScript>, _) = (Arc::new(script), Arc::clone(&heard));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, Arc::clone(&script), Arc::clone(&seen)));
@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Mutex<Vec<String>>>) {
+async fn serve(mut stream: TcpStream, script: Arc<ServerScript>, seen: Arc<Mutex<Vec<String>>>) {
     let mut head = Vec::new();
     let mut piece = [0; 4_096];
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {
@@ -108,9 +108,9 @@ pub(crate) fn pages(pages: &[(&str, u16, &str, &str)]) -> impl Fn(&str) -> Vec<u
 
 /// Answers from a table, each time with the next of a name's answers; the last stays.
 #[derive(Default)]
-pub(crate) struct Names(Mutex<BTreeMap<String, Vec<&'static str>>>, Mutex<usize>);
+pub(crate) struct FakeResolver(Mutex<BTreeMap<String, Vec<&'static str>>>, Mutex<usize>);
 
-impl Names {
+impl FakeResolver {
     pub(crate) fn of(names: &[(&str, &[&'static str])]) -> Arc<Self> {
         let names = names.iter().map(|(name, addresses)| ((*name).to_owned(), addresses.to_vec())).collect();
         Arc::new(Self(Mutex::new(names), Mutex::new(0)))
@@ -118,7 +118,7 @@ impl Names {
 }
 
 #[async_trait]
-impl Resolver for Names {
+impl Resolver for FakeResolver {
     async fn resolve(&self, host: &str) -> std::io::Result<Vec<IpAddr>> {
         *self.1.lock().unwrap() += 1;
         let mut names = self.0.lock().unwrap();
@@ -129,29 +129,29 @@ impl Resolver for Names {
 }
 
 /// A guard that lets through to these places besides, with short limits.
-pub(crate) fn guard(allow: &[String], names: Arc<Names>) -> Guard {
+pub(crate) fn guard(allow: &[String], names: Arc<FakeResolver>) -> EgressGuard {
     let places = allow.iter().map(|place| NamedPlace::parse(place).unwrap()).collect();
     let limits = Limits { total: Duration::from_secs(5), ..Limits::default() };
-    Guard::new(Allowed::new(places), names).within(limits)
+    EgressGuard::new(AllowedPlaces::new(places), names).within(limits)
 }
 
-fn opened(server: &Server) -> Guard {
-    guard(&[format!("127.0.0.1:{}", server.port)], Names::of(&[]))
+fn opened(server: &TestServer) -> EgressGuard {
+    guard(&[format!("127.0.0.1:{}", server.port)], FakeResolver::of(&[]))
 }
 
-async fn get(guard: &Guard, url: &str) -> Result<Answer, NetError> {
-    guard.send(Query::get(address(url)?)).await
+async fn get(guard: &EgressGuard, url: &str) -> Result<FetchResponse, NetError> {
+    guard.send(FetchRequest::get(address(url)?)).await
 }
 
-async fn refusal(guard: &Guard, url: &str) -> String {
+async fn refusal(guard: &EgressGuard, url: &str) -> String {
     get(guard, url).await.unwrap_err().to_string()
 }
 
 #[tokio::test]
 async fn n6_nothing_of_the_house_is_asked() {
-    let server = Server::start(|_| reply(200, "", b"secret")).await;
+    let server = TestServer::start(|_| reply(200, "", b"secret")).await;
     let port = server.port;
-    let names = Names::of(&[
+    let names = FakeResolver::of(&[
         ("localhost", &["127.0.0.1"]),
         ("localhost.", &["127.0.0.1 ::1"]),
         ("evil.example", &["127.0.0.1"]),
@@ -210,11 +210,13 @@ async fn n6_nothing_of_the_house_is_asked() {
 
 #[tokio::test]
 async fn n6_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
-    let server = Server::start(|_| reply(200, "", b"inside")).await;
+    let server = TestServer::start(|_| reply(200, "", b"inside")).await;
     let port = server.port;
     // The second answer would lead inside; it is never asked for. (The first is an address that nobody answers at.)
-    let names =
-        Names::of(&[("rebind.example", &["240.0.0.1", "127.0.0.1"]), ("twofold.example", &["127.0.0.1 203.0.113.1"])]);
+    let names = FakeResolver::of(&[
+        ("rebind.example", &["240.0.0.1", "127.0.0.1"]),
+        ("twofold.example", &["127.0.0.1 203.0.113.1"]),
+    ]);
     let closed = guard(&[], Arc::clone(&names));
     assert!(matches!(get(&closed, &format!("http://rebind.example:{port}/")).await, Err(NetError::Barred { .. })));
     assert_eq!(*names.1.lock().unwrap(), 1);
@@ -223,7 +225,7 @@ async fn n6_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
     assert_eq!(server.heard().len(), 0);
 
     // What was checked is what is asked, whatever the name says a moment later.
-    let names = Names::of(&[("nas.home", &["127.0.0.1", "203.0.113.1"])]);
+    let names = FakeResolver::of(&[("nas.home", &["127.0.0.1", "203.0.113.1"])]);
     let guard = guard(&[format!("nas.home:{port}")], Arc::clone(&names));
     let answer = get(&guard, &format!("http://nas.home:{port}/")).await.unwrap();
     assert_eq!((answer.status, answer.body.as_slice()), (200, b"inside".as_slice()));
@@ -231,11 +233,11 @@ async fn n6_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
 }
 
 /// A machine on the public network.
-struct Home;
+struct PublicMachine;
 
-impl Surroundings for Home {
-    fn now(&self) -> Near {
-        let mut near = Near::default();
+impl NetworkProbe for PublicMachine {
+    fn now(&self) -> MachineNetworks {
+        let mut near = MachineNetworks::default();
         near.has("81.2.69.7".parse().unwrap(), 24);
         near.has("2001:470:0:1::aa".parse().unwrap(), 64);
         near
@@ -244,8 +246,8 @@ impl Surroundings for Home {
 
 #[tokio::test]
 async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
-    let names = Names::of(&[("evil.example", &["2001:470:0:1::aa 81.2.69.7 2001:470:0:1::9 81.2.69.9"])]);
-    let guard = guard(&[], names).amid(Arc::new(Home));
+    let names = FakeResolver::of(&[("evil.example", &["2001:470:0:1::aa 81.2.69.7 2001:470:0:1::9 81.2.69.9"])]);
+    let guard = guard(&[], names).amid(Arc::new(PublicMachine));
     let mut told = String::new();
     for url in [
         "http://81.2.69.7:8080/",
@@ -267,8 +269,8 @@ async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
 
 #[tokio::test]
 async fn n6_a_range_does_not_open_the_house_to_names() {
-    let server = Server::start(|_| reply(200, "", b"inside")).await;
-    let names = Names::of(&[("evil.example", &["127.0.0.1"])]);
+    let server = TestServer::start(|_| reply(200, "", b"inside")).await;
+    let names = FakeResolver::of(&[("evil.example", &["127.0.0.1"])]);
     let guard = guard(&["127.0.0.0/8".to_owned()], names);
     assert_eq!(get(&guard, &server.url("/")).await.unwrap().body, b"inside");
     let refused = refusal(&guard, &format!("http://evil.example:{}/", server.port)).await;
@@ -277,9 +279,9 @@ async fn n6_a_range_does_not_open_the_house_to_names() {
 
 #[tokio::test]
 async fn n6_each_redirect_is_checked_again() {
-    let inner = Server::start(|_| reply(200, "", b"inside")).await;
+    let inner = TestServer::start(|_| reply(200, "", b"inside")).await;
     let (to, port) = (inner.url("/"), inner.port);
-    let server = Server::start(move |head| {
+    let server = TestServer::start(move |head| {
         let location = match head.split(' ').nth(1).unwrap_or_default() {
             "/in" => to.clone(),
             "/metadata" => "http://169.254.169.254/".to_owned(),
@@ -317,16 +319,16 @@ async fn n6_each_redirect_is_checked_again() {
 
 #[tokio::test]
 async fn n6_credentials_and_headers_stay_with_their_origin() {
-    let other = Server::start(|_| reply(200, "", b"other")).await;
+    let other = TestServer::start(|_| reply(200, "", b"other")).await;
     let to = other.url("/");
-    let server = Server::start(move |head| match head.split(' ').nth(1) {
+    let server = TestServer::start(move |head| match head.split(' ').nth(1) {
         Some("/away") => reply(307, &format!("Location: {to}\r\n"), b""),
         Some("/near") => reply(302, "Location: /here\r\n", b""),
         _ => reply(200, "", b"here"),
     })
     .await;
     let both = [format!("127.0.0.1:{}", server.port), format!("127.0.0.1:{}", other.port)];
-    let guard = guard(&both, Names::of(&[]));
+    let guard = guard(&both, FakeResolver::of(&[]));
     let query = |path: &str| {
         let mut headers = HeaderMap::new();
         headers.insert("x-own", HeaderValue::from_static("mine"));
@@ -335,7 +337,11 @@ async fn n6_credentials_and_headers_stay_with_their_origin() {
             name: reqwest::header::AUTHORIZATION,
             value: HeaderValue::from_static("Bearer hunter2"),
         };
-        Query { headers, credentials: Some(credentials), ..Query::get(address(&server.url(path)).unwrap()) }
+        FetchRequest {
+            headers,
+            credentials: Some(credentials),
+            ..FetchRequest::get(address(&server.url(path)).unwrap())
+        }
     };
     assert_eq!(guard.send(query("/away")).await.unwrap().body, b"other");
     let there = other.heard().concat();
@@ -348,7 +354,7 @@ async fn n6_credentials_and_headers_stay_with_their_origin() {
     assert!(here.iter().all(|head| head.contains("Bearer hunter2") && head.contains("x-own: mine")), "{here:?}");
 
     // What changes something is not sent on.
-    let post = Query { method: Method::POST, body: Some(b"x".to_vec()), ..query("/away") };
+    let post = FetchRequest { method: Method::POST, body: Some(b"x".to_vec()), ..query("/away") };
     assert_eq!(guard.send(post).await.unwrap().status, 307);
     assert_eq!(other.heard().len(), 1);
 }
@@ -357,7 +363,7 @@ async fn n6_credentials_and_headers_stay_with_their_origin() {
 async fn n6_a_public_page_does_not_lead_into_the_house() {
     // The first hop is public only by its name's standing: what is checked is the step from one to the other.
     let url = address("https://example.org/").unwrap();
-    let query = Query::get(url.clone());
+    let query = FetchRequest::get(url.clone());
     let response = |status: u16, to: &str| {
         let response = axum::http::Response::builder().status(status).header("location", to).body("").unwrap();
         Response::from(response)
@@ -381,7 +387,7 @@ async fn n6_what_has_no_end_is_bounded() {
         packer.finish().unwrap()
     };
     assert!(bomb.len() < 200_000, "{}", bomb.len());
-    let server = Server::start(move |head| match head.split(' ').nth(1).unwrap_or_default() {
+    let server = TestServer::start(move |head| match head.split(' ').nth(1).unwrap_or_default() {
         "/endless" => b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n".to_vec(),
         "/endless/head" => b"HTTP/1.1 200 OK\r\nX: ".to_vec(),
         "/bomb" => reply(200, "Content-Encoding: gzip\r\n", &bomb),
@@ -423,11 +429,11 @@ async fn n6_what_has_no_end_is_bounded() {
 #[tokio::test]
 async fn n6_a_closed_port_and_a_wrong_certificate_are_told_apart() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-    let closed = guard(&[format!("127.0.0.1:{port}")], Names::of(&[]));
+    let closed = guard(&[format!("127.0.0.1:{port}")], FakeResolver::of(&[]));
     let error = get(&closed, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();
     assert!(matches!(error, NetError::Unreachable { .. }) && error.is_passing(), "{error:?}");
     // Plain HTTP where TLS is expected.
-    let server = Server::start(|_| reply(400, "", b"")).await;
+    let server = TestServer::start(|_| reply(400, "", b"")).await;
     let error = get(&opened(&server), &server.url("/").replace("http:", "https:")).await.unwrap_err();
     assert!(!matches!(error, NetError::Broken { .. }), "{error:?}");
 }

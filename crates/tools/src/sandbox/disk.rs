@@ -7,7 +7,7 @@
 //! other share the same room. Of the last part nobody gets any.
 //!
 //! Never: a room that depends on when somebody began.
-//! Start at [`Guard::is_short`].
+//! Start at [`ReserveGuard::is_short`].
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -37,13 +37,13 @@ fn floor(reserve: u64, written: u64) -> u64 {
 
 /// What a disk has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Room {
+struct FreeSpace {
     bytes: u64,
     /// Of how many in all; none: it does not count them.
     files: Option<(u64, u64)>,
 }
 
-impl Room {
+impl FreeSpace {
     /// On the disk of this folder; none: the system does not say.
     fn of(folder: &Path) -> Option<Self> {
         let StatVfs { f_bavail, f_frsize, f_files, f_favail, .. } = rustix::fs::statvfs(folder).ok()?;
@@ -65,14 +65,14 @@ impl Room {
 
 /// Looks after the reserve, within one sandbox.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct ReserveGuard {
     folder: PathBuf,
     reserve: u64,
     /// What this process has written, and all whose end it has waited for; none: nobody can say who has written what.
     own: Option<File>,
 }
 
-impl Guard {
+impl ReserveGuard {
     /// Of so many bytes on the disk of this folder. `alone`: nobody else's processes are in `/proc`. It must come before this
     /// process hides its memory, and with it what it has written.
     pub(super) fn new(folder: &Path, reserve: u64, alone: bool) -> Self {
@@ -82,14 +82,14 @@ impl Guard {
 
     /// Is there too little room for what runs here?
     pub(super) fn is_short(&self) -> bool {
-        Room::of(&self.folder).is_some_and(|room| {
+        FreeSpace::of(&self.folder).is_some_and(|room| {
             room.is_below(self.reserve, u64::MAX) && room.is_below(self.reserve, self.written().unwrap_or(u64::MAX))
         })
     }
 
     /// Waits until it is to be looked at again.
     pub(super) fn wait(&self) {
-        let again = Room::of(&self.folder).map(|room| room.again(self.reserve));
+        let again = FreeSpace::of(&self.folder).map(|room| room.again(self.reserve));
         std::thread::sleep(again.unwrap_or(Duration::from_millis(EVERY_MS.1)));
     }
 
@@ -125,8 +125,8 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn room(bytes: u64, files: Option<u64>) -> Room {
-        Room { bytes, files: files.map(|now| (now, 1_000_000)) }
+    fn room(bytes: u64, files: Option<u64>) -> FreeSpace {
+        FreeSpace { bytes, files: files.map(|now| (now, 1_000_000)) }
     }
 
     #[test]
@@ -141,14 +141,14 @@ mod tests {
             (room(GIB, Some(49_999)), MUCH, true),
             (room(GIB, Some(49_999)), 0, false),
             (room(GIB, Some(12_499)), 0, true),
-            (Room { bytes: GIB, files: Some((30, 100)) }, MUCH, false),
+            (FreeSpace { bytes: GIB, files: Some((30, 100)) }, MUCH, false),
         ] {
             assert_eq!(now.is_below(GIB, written), is_below, "{now:?}, {written} written");
         }
         assert_eq!(room(GIB, None).again(GIB), Duration::from_millis(10));
         assert_eq!(room(3 * GIB, None).again(GIB), Duration::from_millis(256));
         assert_eq!(room(300 * GIB, None).again(GIB), Duration::from_secs(1));
-        assert!(Room::of(Path::new("/")).is_some() && Room::of(Path::new("/nowhere")).is_none());
+        assert!(FreeSpace::of(Path::new("/")).is_some() && FreeSpace::of(Path::new("/nowhere")).is_none());
     }
 
     #[test]
@@ -171,6 +171,9 @@ mod tests {
         fs::write(dir.path().join("a"), vec![1; 3 << 20]).unwrap();
         assert!(of_process("self").unwrap() >= before + (3 << 20));
         assert_eq!(of_process("0"), Some(0), "who is gone writes no more");
-        assert!(!Guard::new(dir.path(), 0, true).is_short() && Guard::new(dir.path(), u64::MAX, true).is_short());
+        assert!(
+            !ReserveGuard::new(dir.path(), 0, true).is_short()
+                && ReserveGuard::new(dir.path(), u64::MAX, true).is_short()
+        );
     }
 }

@@ -10,8 +10,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::sandbox::spec::{Reach, Spec};
-use crate::sandbox::walls::{DEVICES, MACHINE, SETTINGS, SYSTEM};
+use crate::sandbox::restrictions::{DEVICES, MACHINE, SETTINGS, SYSTEM};
+use crate::sandbox::spec::{SandboxAccess, Spec};
 
 /// Hob's own program, as a program within finds it.
 pub(super) const PROGRAM: &str = "/run/hob";
@@ -31,7 +31,7 @@ const LINKS_MAX: usize = 40;
 
 /// What stands at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum MountEntry {
     /// What lies there outside, to be read.
     Read(PathBuf),
     /// What lies there outside, to be read and written.
@@ -48,7 +48,7 @@ pub(super) struct Layout {
     /// Symbolic links, and what they say.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// What stands where; what lies within another comes after it.
-    pub(super) pieces: BTreeMap<PathBuf, Piece>,
+    pub(super) pieces: BTreeMap<PathBuf, MountEntry>,
 }
 
 impl Layout {
@@ -56,28 +56,28 @@ impl Layout {
     pub(super) fn of(spec: &Spec) -> Self {
         let mut layout = Self::default();
         for path in SYSTEM {
-            layout.place(Path::new(path), Piece::Read);
+            layout.place(Path::new(path), MountEntry::Read);
         }
         for name in SETTINGS {
-            layout.place(&Path::new("/etc").join(name), Piece::Read);
+            layout.place(&Path::new("/etc").join(name), MountEntry::Read);
         }
         let (read, write) = outermost(&spec.reach);
         for path in &read {
-            layout.place(path, Piece::Read);
+            layout.place(path, MountEntry::Read);
         }
         for path in &write {
-            layout.place(path, Piece::Write);
+            layout.place(path, MountEntry::Write);
         }
         for (index, overlay) in spec.overlays.iter().enumerate() {
-            layout.place(&overlay.root, |_| Piece::Copy(index));
+            layout.place(&overlay.root, |_| MountEntry::Copy(index));
         }
         layout.drop_repeated();
         for device in DEVICES.map(PathBuf::from) {
-            layout.pieces.insert(device.clone(), Piece::Device(device));
+            layout.pieces.insert(device.clone(), MountEntry::Device(device));
         }
-        layout.pieces.insert(TEMPORARY.into(), Piece::Write(resolved(&spec.temporary).0));
+        layout.pieces.insert(TEMPORARY.into(), MountEntry::Write(resolved(&spec.temporary).0));
         if let Ok(program) = spec.program.canonicalize() {
-            layout.pieces.insert(PROGRAM.into(), Piece::Read(program));
+            layout.pieces.insert(PROGRAM.into(), MountEntry::Read(program));
         }
         for (at, to) in NAMES.map(|(at, to)| (PathBuf::from(at), PathBuf::from(to))) {
             if !layout.pieces.keys().any(|place| place.starts_with(&at)) {
@@ -90,13 +90,13 @@ impl Layout {
     /// What tells about the machine where there can be no `/proc` of its own.
     pub(super) fn with_machine(mut self) -> Self {
         for path in MACHINE.map(PathBuf::from).into_iter().filter(|path| path.exists()) {
-            self.pieces.insert(path.clone(), Piece::Read(path));
+            self.pieces.insert(path.clone(), MountEntry::Read(path));
         }
         self
     }
 
     /// What lies there, in its place, with the symbolic links that lead to it. What is not there is left out.
-    fn place(&mut self, path: &Path, piece: impl Fn(PathBuf) -> Piece) {
+    fn place(&mut self, path: &Path, piece: impl Fn(PathBuf) -> MountEntry) {
         let (real, links) = resolved(path);
         // What is a link still goes round in circles.
         if !fs::symlink_metadata(&real).is_ok_and(|meta| !meta.is_symlink()) {
@@ -114,11 +114,14 @@ impl Layout {
         let kept = self.pieces.clone();
         self.pieces.retain(|place, piece| {
             let above = place.ancestors().skip(1).find_map(|above| kept.get(above));
-            !matches!((above, piece), (Some(Piece::Read(_)), Piece::Read(_)) | (Some(Piece::Write(_)), Piece::Write(_)))
+            !matches!(
+                (above, piece),
+                (Some(MountEntry::Read(_)), MountEntry::Read(_)) | (Some(MountEntry::Write(_)), MountEntry::Write(_))
+            )
         });
         // What is copied shows what lies in it as well.
         let copied: BTreeSet<&PathBuf> =
-            kept.iter().filter(|(_, piece)| matches!(piece, Piece::Copy(_))).map(|(place, _)| place).collect();
+            kept.iter().filter(|(_, piece)| matches!(piece, MountEntry::Copy(_))).map(|(place, _)| place).collect();
         self.pieces.retain(|place, _| !place.ancestors().skip(1).any(|above| copied.contains(&above.to_path_buf())));
     }
 
@@ -128,10 +131,10 @@ impl Layout {
         let mut say = |what: &str, from: &Path, at: &Path| all.extend([what.into(), from.into(), at.into()]);
         for (at, piece) in &self.pieces {
             match piece {
-                Piece::Read(from) => say("--ro-bind-try", from, at),
-                Piece::Write(from) => say("--bind-try", from, at),
+                MountEntry::Read(from) => say("--ro-bind-try", from, at),
+                MountEntry::Write(from) => say("--bind-try", from, at),
                 // It brings devices of its own.
-                Piece::Device(_) | Piece::Copy(_) => {}
+                MountEntry::Device(_) | MountEntry::Copy(_) => {}
             }
         }
         for (at, to) in self.links.iter().filter(|(at, _)| !at.starts_with("/dev")) {
@@ -143,7 +146,7 @@ impl Layout {
 
 /// Which paths count: not those within a folder that may be written to, since a program there could lay a link in their
 /// place. They are within reach already.
-pub(super) fn outermost(reach: &Reach) -> (Vec<PathBuf>, Vec<PathBuf>) {
+pub(super) fn outermost(reach: &SandboxAccess) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let tops: Vec<PathBuf> = reach.write.iter().flat_map(|path| [path.clone(), resolved(path).0]).collect();
     let counts = |path: &&PathBuf| !tops.iter().any(|top| *path != top && path.starts_with(top));
     // A folder is its own top under both of its names.
@@ -189,7 +192,8 @@ mod tests {
     use crate::sandbox::spec::{Limits, Stage};
 
     fn spec(read: &[PathBuf], write: &[PathBuf]) -> Spec {
-        let reach = Reach { read: read.to_vec(), write: write.to_vec(), network: false, limits: Limits::default() };
+        let reach =
+            SandboxAccess { read: read.to_vec(), write: write.to_vec(), network: false, limits: Limits::default() };
         Spec {
             stage: Stage::First,
             parent: 1,
@@ -211,7 +215,7 @@ mod tests {
         symlink("real", at("one")).unwrap();
         symlink(at("one/inner"), at("two")).unwrap();
         let layout = Layout::of(&spec(&[at("two"), at("missing")], &[]));
-        assert_eq!(layout.pieces.get(&at("real/inner")), Some(&Piece::Read(at("real/inner"))));
+        assert_eq!(layout.pieces.get(&at("real/inner")), Some(&MountEntry::Read(at("real/inner"))));
         assert_eq!(layout.links.get(&at("two")), Some(&at("one/inner")));
         assert_eq!(layout.links.get(&at("one")), Some(&PathBuf::from("real")));
         assert!(!layout.pieces.contains_key(&at("missing")) && !layout.pieces.contains_key(&at("real")));
@@ -230,7 +234,7 @@ mod tests {
             let reach = [at("work/notes")];
             let layout = Layout::of(&spec(&reach, &[at(work), at("work/notes")]));
             assert!(!layout.pieces.contains_key(&at("secret")), "{layout:?}");
-            assert_eq!(layout.pieces.get(&at("work")), Some(&Piece::Write(at("work"))));
+            assert_eq!(layout.pieces.get(&at("work")), Some(&MountEntry::Write(at("work"))));
         }
     }
 

@@ -13,15 +13,15 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::sandbox::spec::{CHANGED, Found, Limits, Overlay, Reach, Trial};
-use crate::sandbox::{Namespaces, Room, Sandbox, Strength, way_in};
+use crate::sandbox::spec::{CHANGED, EscapeTrial, Limits, Overlay, SandboxAccess, TrialReport};
+use crate::sandbox::{Namespaces, Sandbox, SandboxProfile, Strength, way_in};
 
 /// How long one try may take.
 const WITHIN: Duration = Duration::from_secs(10);
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
+pub struct ProbeRequest<'a> {
     /// Hob itself.
     pub program: &'a Path,
     /// Hob's data, which no program may reach.
@@ -29,7 +29,7 @@ pub struct Question<'a> {
     /// Hob's config, likewise: whoever writes it says who the owners are, and what runs outside of any walls.
     pub config: Option<&'a Path>,
     /// What programs may reach besides the system.
-    pub reach: &'a Reach,
+    pub reach: &'a SandboxAccess,
     /// Whether Hob may make namespaces itself.
     pub namespaces: bool,
     /// Where bubblewrap may be looked for; none: it is not to be used.
@@ -38,12 +38,12 @@ pub struct Question<'a> {
 
 impl Sandbox {
     /// Tries, in a folder beside Hob's data, what must not be possible.
-    pub async fn probe(question: &Question<'_>) -> Self {
+    pub async fn probe(question: &ProbeRequest<'_>) -> Self {
         let program = match question.program.canonicalize() {
             Ok(program) => program,
             Err(error) => return Self::none(&format!("Hob's own program cannot be found ({error})")),
         };
-        let (strength, overlays) = match Scene::make(question.data_dir) {
+        let (strength, overlays) = match ProbeFixture::make(question.data_dir) {
             Ok(scene) => {
                 let strength = look(&program, question, &scene).await;
                 let own = matches!(&strength, Strength::Full { namespaces: Some(Namespaces::Own) });
@@ -57,14 +57,14 @@ impl Sandbox {
 }
 
 /// A secret, somebody who listens, and a folder for the trial to work in.
-struct Scene {
+struct ProbeFixture {
     dir: TempDir,
     tcp: TcpListener,
     name: String,
     _local: (UnixListener, UnixListener, UnixDatagram),
 }
 
-impl Scene {
+impl ProbeFixture {
     fn make(data_dir: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("trial-").tempdir_in(data_dir)?;
         fs::create_dir(dir.path().join("out"))?;
@@ -84,14 +84,14 @@ impl Scene {
         Ok(Self { tcp: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, name, dir, _local: local })
     }
 
-    fn trial(&self) -> io::Result<Trial> {
+    fn trial(&self) -> io::Result<EscapeTrial> {
         let port = self.tcp.local_addr()?.port();
-        Ok(Trial { file: self.dir.path().join("out/secret"), port, name: self.name.clone(), change: None })
+        Ok(EscapeTrial { file: self.dir.path().join("out/secret"), port, name: self.name.clone(), change: None })
     }
 }
 
 /// The strongest of what works: Hob's own namespaces, then bubblewrap's, then none.
-async fn look(program: &Path, question: &Question<'_>, scene: &Scene) -> Strength {
+async fn look(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFixture) -> Strength {
     let bubblewrap = question.path.and_then(find_bubblewrap).map(Namespaces::Bubblewrap);
     let ways = [question.namespaces.then_some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
     let mut why = String::new();
@@ -112,7 +112,7 @@ fn find_bubblewrap(path: &std::ffi::OsStr) -> Option<PathBuf> {
 }
 
 /// Whether a program can work in a copy of a folder here.
-async fn overlays(program: &Path, question: &Question<'_>, scene: &Scene) -> bool {
+async fn overlays(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFixture) -> bool {
     let at = |name: &str| scene.dir.path().join(name);
     if let Err(error) = attempt(program, (Some(&Namespaces::Own), true), scene).await {
         tracing::debug!(%error, "sandbox.no_overlay");
@@ -135,15 +135,15 @@ fn has_mounts(folder: &Path) -> bool {
 async fn attempt(
     program: &Path,
     (namespaces, overlaid): (Option<&Namespaces>, bool),
-    scene: &Scene,
-) -> io::Result<Found> {
+    scene: &ProbeFixture,
+) -> io::Result<TrialReport> {
     let at = |name: &str| scene.dir.path().join(name);
     let write = if overlaid { vec![at("root")] } else { Vec::new() };
     let overlay = Overlay { root: at("root"), upper: at("upper"), work: at("work") };
     let overlays = if overlaid { vec![overlay] } else { Vec::new() };
-    let reach = Reach { read: Vec::new(), write, network: false, limits: Limits::default() };
-    let room = Room { reach, overlays, temporary: at("in") };
-    let trial = Trial { change: overlaid.then(|| at("root/changed")), ..scene.trial()? };
+    let reach = SandboxAccess { read: Vec::new(), write, network: false, limits: Limits::default() };
+    let room = SandboxProfile { reach, overlays, temporary: at("in") };
+    let trial = EscapeTrial { change: overlaid.then(|| at("root/changed")), ..scene.trial()? };
     let vector = way_in(program, namespaces, &room, Some(trial));
     let Some((first, rest)) = vector.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -158,7 +158,7 @@ async fn attempt(
     })
 }
 
-fn strength(found: &Found, namespaces: Option<Namespaces>, question: &Question<'_>) -> Strength {
+fn strength(found: &TrialReport, namespaces: Option<Namespaces>, question: &ProbeRequest<'_>) -> Strength {
     let mut missing: Vec<String> =
         found.leaks.iter().map(|what| format!("a command could {what} what lies outside")).collect();
     if !found.counted {
@@ -195,12 +195,13 @@ mod tests {
         fs::write(at("home/hob.toml"), "").unwrap();
         symlink(at("work/hob.toml"), at("home/link")).unwrap();
         symlink(at("home/hob.toml"), at("work/link")).unwrap();
-        let found = Found { counted: true, alone: true, ..Found::default() };
-        let reach = Reach { read: Vec::new(), write: vec![at("work")], network: false, limits: Limits::default() };
+        let found = TrialReport { counted: true, alone: true, ..TrialReport::default() };
+        let reach =
+            SandboxAccess { read: Vec::new(), write: vec![at("work")], network: false, limits: Limits::default() };
         let holds = |config: &str, data: &str| {
             let (program, config, data) = (Path::new("/"), at(config), at(data));
             let (data_dir, config) = (data.as_path(), Some(config.as_path()));
-            let question = Question { program, data_dir, config, reach: &reach, namespaces: true, path: None };
+            let question = ProbeRequest { program, data_dir, config, reach: &reach, namespaces: true, path: None };
             matches!(strength(&found, Some(Namespaces::Own), &question), Strength::Full { .. })
         };
         assert!(holds("home/hob.toml", "data"));

@@ -30,7 +30,7 @@ impl Default for Limits {
 
 /// What a program may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reach {
+pub struct SandboxAccess {
     /// What it may read, and run, besides the system's own folders.
     pub read: Vec<PathBuf>,
     /// What it may read and write besides.
@@ -78,13 +78,13 @@ pub(super) struct Spec {
     pub(super) bubblewrap: Option<PathBuf>,
     /// The number of a pipe that ends with the outer stage.
     pub(super) lifeline: Option<i32>,
-    pub(super) reach: Reach,
+    pub(super) reach: SandboxAccess,
     /// The folder that is its alone. In namespaces it is `/tmp`.
     pub(super) temporary: PathBuf,
     /// The folders whose copies it works in.
     pub(super) overlays: Vec<Overlay>,
     /// Instead of a program: try what must not be possible.
-    pub(super) trial: Option<Trial>,
+    pub(super) trial: Option<EscapeTrial>,
 }
 
 /// What a file is changed to.
@@ -92,7 +92,7 @@ pub(super) const CHANGED: &str = "as it became";
 
 /// What must not be possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Trial {
+pub(super) struct EscapeTrial {
     /// A file that is not within reach, in a folder that is not.
     pub(super) file: PathBuf,
     /// A port on which somebody listens.
@@ -105,7 +105,7 @@ pub(super) struct Trial {
 
 /// What came of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct TrialReport {
     /// The file could be read, written, cut short, or one be made beside it.
     pub(super) leaks: Vec<String>,
     /// The number of processes is bounded.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::schedule::shown;
+use crate::schedule::render;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
@@ -51,7 +51,7 @@ pub enum Change {
 
 /// What came of a wish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed {
+pub enum ChangeOutcome {
     /// It is so now.
     Done(Box<ScheduleRow>, Vec<OccurrenceRow>),
     /// There is no such schedule, or none that they may see.
@@ -67,17 +67,17 @@ pub enum Changed {
 }
 
 /// Makes one.
-pub async fn make(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Changed, StoreError> {
+pub async fn make(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<ChangeOutcome, StoreError> {
     let known = match &new.call {
         Some((run, call)) => schedules::find_by_call(tx, *run, call).await?,
         None => None,
     };
     if known.is_none() && schedules::count(tx, new.user).await? >= SCHEDULES_MAX {
-        return Ok(Changed::TooMany);
+        return Ok(ChangeOutcome::TooMany);
     }
     let id = schedules::add(tx, new, now).await?;
     let row = schedules::lookup(tx, id).await?;
-    Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), Vec::new())))
+    Ok(row.map_or(ChangeOutcome::Unknown, |row| ChangeOutcome::Done(Box::new(row), Vec::new())))
 }
 
 /// Lists those that somebody may see, and tells what those had read in whose runs its tasks were written (row N6).
@@ -90,7 +90,7 @@ pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(Strin
             let history = occurrences::history(tx, row.id, HISTORY).await?;
             let whose =
                 if row.user == viewer.principal.user { String::new() } else { format!("\n   for: {}", row.user_name) };
-            cards.push(format!("{}{whose}", shown::card(&row, &history, now)));
+            cards.push(format!("{}{whose}", render::card(&row, &history, now)));
         }
     }
     Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
@@ -103,46 +103,46 @@ pub async fn alter(
     id: ScheduleId,
     change: Change,
     now: Timestamp,
-) -> Result<Changed, StoreError> {
+) -> Result<ChangeOutcome, StoreError> {
     let (id, now) = (id, now);
     let row = schedules::lookup(tx, id).await?.filter(|row| row.state != "removed" && viewer.sees(row));
-    let Some(row) = row else { return Ok(Changed::Unknown) };
+    let Some(row) = row else { return Ok(ChangeOutcome::Unknown) };
     let role = users::role(tx, row.user).await?.unwrap_or(Role::Guest);
     if !viewer.principal.may_act_for(row.user, role) {
-        return Ok(Changed::NotTheirs);
+        return Ok(ChangeOutcome::NotTheirs);
     }
     match (change, row.state.as_str()) {
         (Change::Pause, "active") => schedules::pause(tx, id, "asked", false).await?,
         (Change::Resume, "paused") => {
-            let next = shown::timing(&row).and_then(|(rule, zone)| rule.next(&zone, now));
-            let Some(next) = next else { return Ok(Changed::Over) };
+            let next = render::timing(&row).and_then(|(rule, zone)| rule.next(&zone, now));
+            let Some(next) = next else { return Ok(ChangeOutcome::Over) };
             schedules::resume(tx, id, next).await?;
         }
         (Change::Remove, _) => {
             if let Some(name) = row.name {
-                return Ok(Changed::InConfig(name));
+                return Ok(ChangeOutcome::InConfig(name));
             }
             schedules::remove(tx, id).await?;
-            return Ok(Changed::Done(Box::new(row), Vec::new()));
+            return Ok(ChangeOutcome::Done(Box::new(row), Vec::new()));
         }
         // One wish is one run, however often it is told.
         (Change::RunNow, _) if row.asked_at.is_none() => schedules::set_asked(tx, id, Some(now)).await?,
-        (Change::Resume, "done") => return Ok(Changed::Over),
+        (Change::Resume, "done") => return Ok(ChangeOutcome::Over),
         (Change::RunNow | Change::Pause | Change::Resume, _) => {}
     }
     let history = occurrences::history(tx, id, HISTORY).await?;
     let row = schedules::lookup(tx, id).await?;
-    Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), history)))
+    Ok(row.map_or(ChangeOutcome::Unknown, |row| ChangeOutcome::Done(Box::new(row), history)))
 }
 
-impl Changed {
+impl ChangeOutcome {
     /// In words; what was wanted comes first.
     ///
     /// # Errors
     /// The words of a refusal.
     pub fn told(&self, did: &str, now: Timestamp) -> Result<String, String> {
         match self {
-            Self::Done(row, history) => Ok(format!("{did}:\n{}", shown::card(row, history, now))),
+            Self::Done(row, history) => Ok(format!("{did}:\n{}", render::card(row, history, now))),
             Self::Unknown => Err("There is no such schedule. List them to see their numbers.".to_owned()),
             Self::NotTheirs => Err("That schedule is somebody else's. Nothing has changed.".to_owned()),
             Self::InConfig(name) => {

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-use crate::keeping::remembered;
+use crate::memory_tools::remembered;
 use crate::registry::{parse, spec_of};
-use crate::schedule::change::{Change, Changed, Viewer};
-use crate::schedule::made::{Maker, Wish};
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
+use crate::schedule::change::{Change, ChangeOutcome, Viewer};
+use crate::schedule::creation::{ScheduleRequest, ScheduleRequester};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
@@ -24,8 +24,8 @@ use hob_store::error::StoreError;
 use hob_store::unit::UnitOfWork;
 
 pub mod change;
-pub mod made;
-pub mod shown;
+pub mod creation;
+pub mod render;
 #[cfg(test)]
 mod tests;
 
@@ -102,33 +102,35 @@ impl ScheduleTool {
         let id = ScheduleId(id);
         let changed = self.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await?;
         // Done twice, the second time finds nothing: that is what was wanted.
-        if change == Change::Remove && changed == Changed::Unknown && invocation.attempt > 1 {
+        if change == Change::Remove && changed == ChangeOutcome::Unknown && invocation.attempt > 1 {
             return Ok(Outcome::Text("Deleted.".to_owned()));
         }
         let text = changed.told(did, now).map_err(Outcome::Error)?;
         let taint = match &changed {
-            Changed::Done(row, _) => Taint::of_stored(Some(&row.taint)),
-            Changed::Unknown | Changed::NotTheirs | Changed::InConfig(_) | Changed::Over | Changed::TooMany => {
-                Taint::default()
-            }
+            ChangeOutcome::Done(row, _) => Taint::of_stored(Some(&row.taint)),
+            ChangeOutcome::Unknown
+            | ChangeOutcome::NotTheirs
+            | ChangeOutcome::InConfig(_)
+            | ChangeOutcome::Over
+            | ChangeOutcome::TooMany => Taint::default(),
         };
         Ok(remembered(text, [taint]))
     }
 
-    async fn write(&self, unit: impl UnitOfWork<Changed> + 'static) -> Result<Changed, Outcome> {
+    async fn write(&self, unit: impl UnitOfWork<ChangeOutcome> + 'static) -> Result<ChangeOutcome, Outcome> {
         let changed = self.store.write(unit).await.map_err(failed)?;
         self.alarm.notify_one();
         Ok(changed)
     }
 
     async fn create(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
-        let maker = Maker {
+        let maker = ScheduleRequester {
             user: invocation.principal.user,
             conversation: invocation.destination.conversation.clone(),
             taint: invocation.taint.clone(),
             call: Some((invocation.run, invocation.call.clone())),
         };
-        let (wish, now) = (Wish { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
+        let (wish, now) = (ScheduleRequest { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
         let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
         let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
         made.told("Stored as", now).map_err(Outcome::Error)
@@ -145,7 +147,7 @@ impl Tool for ScheduleTool {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let looks = invocation.arguments.get("action").and_then(serde_json::Value::as_str) == Some("list");
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })
     }

@@ -11,11 +11,11 @@ use super::ScheduleTool;
 use crate::registry::Registry;
 use crate::{Invocation, Outcome};
 use hob_core::domain::ids::{CallId, UserId};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::Risk;
 use hob_store::error::StoreError;
-use hob_store::{Pace, Store, Tx};
+use hob_store::{SchedulingMode, Store, Tx};
 
 async fn rows(tx: &mut Tx) -> Result<(), StoreError> {
     for row in [
@@ -30,17 +30,17 @@ async fn rows(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-struct Home {
+struct Harness {
     _dir: TempDir,
     store: Store,
     tools: Registry,
     alarm: Arc<Notify>,
 }
 
-impl Home {
+impl Harness {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         store.write(rows).await.unwrap();
         let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
         let tools = Registry::default().with(Arc::new(ScheduleTool::new(store.clone(), zone, Arc::clone(&alarm))));
@@ -69,7 +69,7 @@ fn create(when: &str, task: &str) -> Value {
 
 #[tokio::test]
 async fn n13_the_answer_is_what_was_stored() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let made = home.call(nth(0, create("weekdays at 8:30", "Tell the weather."))).await;
     insta::assert_snapshot!(made.unwrap(), @"
     Stored as:
@@ -100,7 +100,7 @@ async fn n13_the_answer_is_what_was_stored() {
 
 #[tokio::test]
 async fn n13_the_same_call_makes_one() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     let first = home.call(nth(0, create("every day at 9", "x"))).await.unwrap();
     let again = Invocation { attempt: 2, ..nth(0, create("every day at 9", "x")) };
     assert_eq!(home.call(again).await.unwrap(), first);
@@ -109,7 +109,7 @@ async fn n13_the_same_call_makes_one() {
 
 #[tokio::test]
 async fn n13_what_cannot_be_is_refused_and_nothing_stored() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     for (arguments, why) in [
         (create("on 31 February at 9", "x"), "Not stored: that day does not exist."),
         (create("today at 9", "x"), "Not stored: that time is past."),
@@ -131,7 +131,7 @@ async fn n13_what_cannot_be_is_refused_and_nothing_stored() {
 
 #[tokio::test]
 async fn n13_n4_ones_own_are_ones_own() {
-    let home = Home::new().await;
+    let home = Harness::new().await;
     home.call(nth(0, create("every day at 9", "Ada's secret"))).await.unwrap();
     let bo = |arguments: Value, role: Role| {
         let mut invocation = nth(1, arguments);
@@ -152,8 +152,8 @@ async fn n13_n4_ones_own_are_ones_own() {
 
 #[tokio::test]
 async fn n6_what_its_run_had_read_goes_along() {
-    let home = Home::new().await;
-    let taint = Taint::from_iter([Source::new(Origin::Web, "https://a.example")]);
+    let home = Harness::new().await;
+    let taint = Taint::from_iter([OriginSource::new(Origin::Web, "https://a.example")]);
     home.call(Invocation { taint: taint.clone(), ..nth(0, create("in 2h", "x")) }).await.unwrap();
     let stored = home
         .store

@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use crate::registry::{parse, spec_of};
 use crate::skills::failed;
-use crate::{Heard, Invocation, Outcome, Tool, ToolSpec};
-use hob_core::domain::origin::{Origin, Source};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::skills::{SkillBook, SkillError, SkillLine, SkillList};
-use hob_core::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 
 const ABOUT: &str =
     "Lists, shows, enables, disables and removes skills; writes an offered draft. `hob skill add` installs.";
@@ -87,7 +87,7 @@ impl ManageSkills {
         let shown = Outcome::Text(self.book.show(name).await?);
         let list = self.book.list().await?;
         let trusted = list.skills.iter().any(|skill| skill.name == name && skill.trusted);
-        Ok(if trusted { shown } else { shown.from(Source::new(Origin::Skill, name)) })
+        Ok(if trusted { shown } else { shown.from(OriginSource::new(Origin::Skill, name)) })
     }
 }
 
@@ -111,7 +111,7 @@ impl Tool for ManageSkills {
         &self.spec
     }
 
-    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let Ok(Arguments { action, name }) = parse(&self.spec, invocation.arguments.clone()) else {
             return Assessment::usual(Risk::Read);
         };
@@ -122,9 +122,9 @@ impl Tool for ManageSkills {
             // Nobody uses a draft, and less is used where one is disabled.
             Action::Draft | Action::Disable => return Assessment::usual(Risk::Write),
             Action::Enable => {
-                (Grade::Critical, format!("it has Hob follow the instructions of the installed skill {name}"))
+                (DangerGrade::Critical, format!("it has Hob follow the instructions of the installed skill {name}"))
             }
-            Action::Remove => (Grade::Critical, format!("it deletes the skill {name} with its files")),
+            Action::Remove => (DangerGrade::Critical, format!("it deletes the skill {name} with its files")),
         };
         Assessment { grade, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
     }

@@ -8,38 +8,38 @@ use crate::skills::manage_skills::ManageSkills;
 use crate::skills::use_skill::UseSkill;
 use crate::{Invocation, Outcome, Tool};
 use hob_core::domain::ids::UserId;
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::skills::{Opened, SkillBook, SkillError, SkillLine, SkillList, Standing};
-use hob_core::domain::tools::{Grade, Risk};
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::skills::{SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
+use hob_core::domain::tools::{DangerGrade, Risk};
 
 /// Knows `tea`, which is trusted, `coffee`, which is not, and `milk`, which is inert.
 #[derive(Default)]
-struct Book {
+struct FakeSkillBook {
     done: Mutex<Vec<String>>,
 }
 
-fn line(name: &str, standing: Standing, trusted: bool) -> SkillLine {
+fn line(name: &str, standing: SkillState, trusted: bool) -> SkillLine {
     SkillLine { name: name.to_owned(), description: format!("Makes {name}."), standing, trusted }
 }
 
 #[async_trait]
-impl SkillBook for Book {
+impl SkillBook for FakeSkillBook {
     async fn list(&self) -> Result<SkillList, SkillError> {
         let skills = vec![
-            line("coffee", Standing::Enabled, false),
-            line("milk", Standing::Inert, false),
-            line("tea", Standing::Configured, true),
+            line("coffee", SkillState::Enabled, false),
+            line("milk", SkillState::Inert, false),
+            line("tea", SkillState::Configured, true),
         ];
         Ok(SkillList { skills, quarantined: Vec::new() })
     }
 
-    async fn open(&self, name: &str, file: Option<&str>) -> Result<Opened, SkillError> {
+    async fn open(&self, name: &str, file: Option<&str>) -> Result<SkillContent, SkillError> {
         if file == Some("../x") {
             return Err(SkillError::Outside { name: name.to_owned(), file: "../x".to_owned() });
         }
         let text = file.map_or_else(|| "Boil.".to_owned(), |file| format!("In {file}."));
         let (files, allowed_tools) = (vec!["a.md".to_owned(), "b.md".to_owned()], vec!["terminal".to_owned()]);
-        Ok(Opened { text, files, allowed_tools, trusted: name == "tea" })
+        Ok(SkillContent { text, files, allowed_tools, trusted: name == "tea" })
     }
 
     async fn show(&self, name: &str) -> Result<String, SkillError> {
@@ -67,7 +67,7 @@ async fn ask(tool: &dyn Tool, arguments: Value) -> Outcome {
 
 #[tokio::test]
 async fn k4_a_skill_is_read_listed_and_its_files_on_demand() {
-    let tool = UseSkill::new(Arc::new(Book::default()));
+    let tool = UseSkill::new(Arc::new(FakeSkillBook::default()));
     let Outcome::Text(text) = ask(&tool, json!({ "name": "tea" })).await else { panic!("it is read") };
     insta::assert_snapshot!(text, @"
     Skill tea:
@@ -90,9 +90,9 @@ async fn k4_a_skill_is_read_listed_and_its_files_on_demand() {
 
 #[tokio::test]
 async fn n6_the_words_of_a_skill_that_nobody_vouches_for_taint() {
-    let book = Arc::new(Book::default());
+    let book = Arc::new(FakeSkillBook::default());
     let tool = UseSkill::new(Arc::clone(&book) as Arc<dyn SkillBook>);
-    let of_skill = |outcome: &Outcome| matches!(outcome, Outcome::From(source, _) if *source == Source::new(Origin::Skill, "coffee"));
+    let of_skill = |outcome: &Outcome| matches!(outcome, Outcome::From(source, _) if *source == OriginSource::new(Origin::Skill, "coffee"));
     assert!(of_skill(&ask(&tool, json!({ "name": "coffee" })).await));
     assert!(of_skill(&ask(&tool, json!({ "name": "coffee", "file": "a.md" })).await));
     let keeper = ManageSkills::new(book);
@@ -102,24 +102,24 @@ async fn n6_the_words_of_a_skill_that_nobody_vouches_for_taint() {
 
 #[tokio::test]
 async fn k4_to_enable_or_remove_is_critical() {
-    let book = Arc::new(Book::default());
+    let book = Arc::new(FakeSkillBook::default());
     let tool = ManageSkills::new(Arc::clone(&book) as Arc<dyn SkillBook>);
     let mut graded = Vec::new();
     for action in ["list", "show", "enable", "disable", "remove", "draft"] {
         let invocation = Invocation::trial(json!({ "action": action, "name": "tea" }));
         let assessment = tool.assess(&invocation, &|_| false).await;
         graded.push((action, assessment.risk, assessment.grade));
-        assert_eq!(assessment.grade == Grade::Critical, !assessment.reasons.is_empty());
+        assert_eq!(assessment.grade == DangerGrade::Critical, !assessment.reasons.is_empty());
     }
     assert_eq!(
         graded,
         [
-            ("list", Risk::Read, Grade::Safe),
-            ("show", Risk::Read, Grade::Safe),
-            ("enable", Risk::Write, Grade::Critical),
-            ("disable", Risk::Write, Grade::Safe),
-            ("remove", Risk::Write, Grade::Critical),
-            ("draft", Risk::Write, Grade::Safe)
+            ("list", Risk::Read, DangerGrade::Safe),
+            ("show", Risk::Read, DangerGrade::Safe),
+            ("enable", Risk::Write, DangerGrade::Critical),
+            ("disable", Risk::Write, DangerGrade::Safe),
+            ("remove", Risk::Write, DangerGrade::Critical),
+            ("draft", Risk::Write, DangerGrade::Safe)
         ]
     );
     for action in ["enable", "disable", "remove"] {

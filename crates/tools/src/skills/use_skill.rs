@@ -11,9 +11,9 @@ use serde::Deserialize;
 use crate::registry::{parse, spec_of};
 use crate::skills::failed;
 use crate::{Invocation, Outcome, Tool, ToolSpec};
-use hob_core::domain::origin::{Origin, Source};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
-use hob_core::domain::skills::{Opened, SkillBook, SkillLine, SkillList};
+use hob_core::domain::skills::{SkillBook, SkillContent, SkillLine, SkillList};
 use hob_core::domain::tools::USE_SKILL;
 
 const ABOUT: &str = "Reads a skill: instructions for a kind of task. Without `name` it lists them.";
@@ -49,13 +49,13 @@ impl UseSkill {
         let trusted = opened.trusted;
         let text = if file.is_some() { opened.text } else { whole(name, opened) };
         let outcome = Outcome::Text(text);
-        if trusted { outcome } else { outcome.from(Source::new(Origin::Skill, name)) }
+        if trusted { outcome } else { outcome.from(OriginSource::new(Origin::Skill, name)) }
     }
 }
 
 /// A skill with what is beside it.
-fn whole(name: &str, opened: Opened) -> String {
-    let Opened { text, files, allowed_tools, .. } = opened;
+fn whole(name: &str, opened: SkillContent) -> String {
+    let SkillContent { text, files, allowed_tools, .. } = opened;
     let mut parts = vec![format!("Skill {name}:"), text];
     if !files.is_empty() {
         parts.push(format!("Its files, read by use_skill with `file`: {}", files.join(", ")));

@@ -14,9 +14,9 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::desk::Aside;
-use crate::process::{self, Outputs, Ready, Started};
-use crate::terminal::spool::{Spool, Stretch};
+use crate::draft_workspace::ScratchCopy;
+use crate::process::{self, OutputRouting, Ready, RunningProcess};
+use crate::terminal::spool::{Spool, SpoolExcerpt};
 use hob_core::domain::ids::{SessionKey, UserId};
 use hob_telemetry::tasks;
 
@@ -33,7 +33,7 @@ const ENDED_MAX: usize = 32;
 
 /// How a command stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum JobState {
     /// It runs.
     Running,
     /// It ended by itself.
@@ -46,7 +46,7 @@ pub(super) enum State {
     Lost,
 }
 
-impl State {
+impl JobState {
     /// Its exit code, as a shell has it.
     pub(super) fn code(self) -> Option<i32> {
         match self {
@@ -57,7 +57,7 @@ impl State {
 }
 
 /// Where a command's output is gathered, while it may still come.
-pub(super) type Gathered = Arc<Mutex<Spool>>;
+pub(super) type SharedSpool = Arc<Mutex<Spool>>;
 
 /// What a lock holds is whole between two calls, whoever panicked.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,35 +65,35 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// An empty spool, in this folder's file system.
-pub(super) fn gather(dir: &Path) -> io::Result<Gathered> {
+pub(super) fn gather(dir: &Path) -> io::Result<SharedSpool> {
     Ok(Arc::new(Mutex::new(Spool::new(dir, OUTPUT_BYTES_MAX)?)))
 }
 
 /// A started command and where its output comes from. Dropping it kills it with all that it started.
-pub(super) struct Work {
-    started: Started,
+pub(super) struct RunningCommand {
+    started: RunningProcess,
     output: Receiver,
 }
 
-impl Work {
+impl RunningCommand {
     /// Starts the errand.
     pub(super) fn start(errand: &Ready<'_>) -> io::Result<Self> {
         let (output, pipe) = io::pipe()?;
-        let started = process::start(errand, Outputs::Together(pipe))?;
+        let started = process::start(errand, OutputRouting::Together(pipe))?;
         Ok(Self { started, output: Receiver::from_owned_fd(output.into())? })
     }
 
     /// Gathers what it prints, to its end or for so long. Then nothing of it is left.
-    pub(super) async fn until(mut self, limit: Duration, spool: &Mutex<Spool>) -> io::Result<State> {
+    pub(super) async fn until(mut self, limit: Duration, spool: &Mutex<Spool>) -> io::Result<JobState> {
         match tokio::time::timeout(limit, Box::pin(self.gather(spool))).await {
-            Ok(status) => Ok(State::Ended(status?)),
+            Ok(status) => Ok(JobState::Ended(status?)),
             Err(_elapsed) => {
                 self.started.child.start_kill()?;
                 // What it was doing is over before anybody looks at what it did.
                 if tokio::time::timeout(REST * 5, self.started.child.wait()).await.is_err() {
                     tracing::warn!("a command does not end");
                 }
-                Ok(State::TimedOut)
+                Ok(JobState::TimedOut)
             }
         }
     }
@@ -139,23 +139,23 @@ pub(super) struct Job {
     /// When it was started.
     pub(super) since: Timestamp,
     whose: (SessionKey, UserId),
-    spool: Gathered,
+    spool: SharedSpool,
     told: Mutex<u64>,
-    state: watch::Receiver<State>,
+    state: watch::Receiver<JobState>,
     stop: CancellationToken,
     _guard: DropGuard,
 }
 
 impl Job {
     /// How it stands.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> JobState {
         *self.state.borrow()
     }
 
     /// Waits until it has ended, or for so long.
     pub(super) async fn wait(&self, at_most: Duration) {
         let mut state = self.state.clone();
-        let ended = state.wait_for(|state| *state != State::Running);
+        let ended = state.wait_for(|state| *state != JobState::Running);
         match tokio::time::timeout(at_most, ended).await {
             Ok(Ok(_)) | Err(_) => {}
             Ok(Err(error)) => tracing::error!(%error, "a command in the background was lost"),
@@ -169,7 +169,7 @@ impl Job {
     }
 
     /// What it has printed since this was asked last.
-    pub(super) fn news(&self) -> io::Result<Stretch> {
+    pub(super) fn news(&self) -> io::Result<SpoolExcerpt> {
         let spool = locked(&self.spool);
         let mut told = locked(&self.told);
         let from = std::mem::replace(&mut *told, spool.total());
@@ -178,7 +178,7 @@ impl Job {
 }
 
 /// A command that is to go on in the background.
-pub(super) struct Order {
+pub(super) struct JobRequest {
     /// What it will be called.
     pub(super) id: String,
     /// What is to be run, as it was written.
@@ -188,7 +188,7 @@ pub(super) struct Order {
     /// Now.
     pub(super) now: Timestamp,
     /// Where its output is gathered.
-    pub(super) gathered: Gathered,
+    pub(super) gathered: SharedSpool,
 }
 
 /// Those in the background. They end with this.
@@ -199,25 +199,25 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Starts one, in that copy of the workspace if there is one; false: there are too many.
-    pub(super) fn start(&self, order: Order, errand: &Ready<'_>, aside: Option<Aside>) -> io::Result<bool> {
+    pub(super) fn start(&self, order: JobRequest, errand: &Ready<'_>, aside: Option<ScratchCopy>) -> io::Result<bool> {
         let mut all = locked(&self.all);
-        if all.values().filter(|job| job.state() == State::Running).count() >= RUNNING_MAX {
+        if all.values().filter(|job| job.state() == JobState::Running).count() >= RUNNING_MAX {
             return Ok(false);
         }
-        let (work, spool) = (Work::start(errand)?, order.gathered);
-        let (tell, state) = watch::channel(State::Running);
+        let (work, spool) = (RunningCommand::start(errand)?, order.gathered);
+        let (tell, state) = watch::channel(JobState::Running);
         let stop = CancellationToken::new();
         let (gathered, stopped) = (Arc::clone(&spool), stop.clone());
         follow(tell, async move {
             let end = tokio::select! {
-                () = stopped.cancelled() => State::Killed,
+                () = stopped.cancelled() => JobState::Killed,
                 end = tokio::time::timeout(AGE_MAX, work.finish(&gathered)) => match end {
-                    Ok(Ok(status)) => State::Ended(status),
+                    Ok(Ok(status)) => JobState::Ended(status),
                     Ok(Err(error)) => {
                         tracing::warn!(%error, "a command in the background was lost");
-                        State::Lost
+                        JobState::Lost
                     }
-                    Err(_elapsed) => State::TimedOut,
+                    Err(_elapsed) => JobState::TimedOut,
                 },
             };
             if let Some(aside) = aside {
@@ -254,17 +254,20 @@ impl Jobs {
 }
 
 /// Tells how a command ends. Whatever becomes of whoever follows it, it runs no longer than they do: its place is free then.
-fn follow(tell: watch::Sender<State>, end: impl Future<Output = State> + Send + 'static) {
+fn follow(tell: watch::Sender<JobState>, end: impl Future<Output = JobState> + Send + 'static) {
     tasks::spawn("a command in the background", async move {
         let end = tasks::caught("a command in the background", end).await;
-        tell.send_replace(end.unwrap_or(State::Lost));
+        tell.send_replace(end.unwrap_or(JobState::Lost));
     });
 }
 
 /// Of many that have ended, the oldest go.
 fn forget_old(all: &mut BTreeMap<String, Arc<Job>>) {
-    let mut ended: Vec<(Timestamp, String)> =
-        all.iter().filter(|(_, job)| job.state() != State::Running).map(|(id, job)| (job.since, id.clone())).collect();
+    let mut ended: Vec<(Timestamp, String)> = all
+        .iter()
+        .filter(|(_, job)| job.state() != JobState::Running)
+        .map(|(id, job)| (job.since, id.clone()))
+        .collect();
     ended.sort_unstable();
     let excess = ended.len().saturating_sub(ENDED_MAX);
     for (_, id) in ended.drain(..excess) {
@@ -280,12 +283,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_whose_follower_panics_does_not_run_for_ever() {
-        let (tell, mut state) = watch::channel(State::Running);
+        let (tell, mut state) = watch::channel(JobState::Running);
         follow(tell, async { panic!("simulated") });
-        assert_eq!(*state.wait_for(|state| *state != State::Running).await.unwrap(), State::Lost);
-        let (tell, mut state) = watch::channel(State::Running);
-        follow(tell, async { State::TimedOut });
-        assert_eq!(*state.wait_for(|state| *state != State::Running).await.unwrap(), State::TimedOut);
+        assert_eq!(*state.wait_for(|state| *state != JobState::Running).await.unwrap(), JobState::Lost);
+        let (tell, mut state) = watch::channel(JobState::Running);
+        follow(tell, async { JobState::TimedOut });
+        assert_eq!(*state.wait_for(|state| *state != JobState::Running).await.unwrap(), JobState::TimedOut);
     }
 
     #[tokio::test]

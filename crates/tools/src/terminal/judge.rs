@@ -1,33 +1,33 @@
 //! What is to be known of a command before it runs: what its text says ([`hob_core::policy::shell`]), and whether what it does can
 //! be looked at afterwards.
 
-use crate::desk::Desk;
+use crate::draft_workspace::DraftWorkspace;
 use crate::terminal::{Action, Fields};
-use hob_core::domain::tools::{Assessment, Grade, Risk};
-use hob_core::policy::shell::{self, Verdict};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk};
+use hob_core::policy::shell::{self, CommandVerdict};
 
 /// What a command would do; one in the foreground can work in a draft.
-pub(super) async fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assessment {
+pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields) -> Assessment {
     let (network, foreground) = (fields.network, fields.action == Action::Run);
     let verdict = shell::assess(command);
-    if let Verdict::Refused { why } = verdict {
-        return Assessment { grade: Grade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
+    if let CommandVerdict::Refused { why } = verdict {
+        return Assessment { grade: DangerGrade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
     let (sandbox, granted) = (desk.confined.sandbox.result().await, desk.confined.reach.network);
     let holds = desk.holds().await;
     let mut known = Assessment { contained: holds && foreground && !network && !granted, ..Assessment::default() };
     if !sandbox.is_whole() {
-        raise(&mut known, Grade::High, format!("Here {}", sandbox.strength()));
+        raise(&mut known, DangerGrade::High, format!("Here {}", sandbox.strength()));
     }
     if network && !granted {
-        raise(&mut known, Grade::High, "It asks for the network".to_owned());
+        raise(&mut known, DangerGrade::High, "It asks for the network".to_owned());
     }
-    if let Verdict::Asks { programs } = verdict {
+    if let CommandVerdict::Asks { programs } = verdict {
         known.risk = Risk::Execute;
         if !(holds && foreground) {
             let named = if programs.is_empty() { "it".to_owned() } else { programs.join(", ") };
             let why = format!("What {named} changes is in the workspace at once and cannot be undone");
-            raise(&mut known, Grade::Medium, why);
+            raise(&mut known, DangerGrade::Medium, why);
         }
     }
     if network || granted {
@@ -36,7 +36,7 @@ pub(super) async fn judge(desk: &Desk, command: &str, fields: &Fields) -> Assess
     known
 }
 
-fn raise(known: &mut Assessment, to: Grade, why: String) {
+fn raise(known: &mut Assessment, to: DangerGrade, why: String) {
     known.grade = known.grade.max(to);
     known.reasons.push(why);
 }

@@ -18,7 +18,7 @@ pub(super) struct Spool {
 
 /// A stretch of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct SpoolExcerpt {
     /// What is kept before the gap, or all.
     head: Vec<u8>,
     /// How much was printed between the two and is not kept.
@@ -74,7 +74,7 @@ impl Spool {
     }
 
     /// What was printed from there on, as far as it is kept.
-    pub(super) fn since(&self, from: u64) -> io::Result<Stretch> {
+    pub(super) fn since(&self, from: u64) -> io::Result<SpoolExcerpt> {
         let from = from.min(self.total);
         let tail_from = self.total.saturating_sub(self.half).max(self.half);
         let head_end = self.half.min(self.total);
@@ -82,7 +82,7 @@ impl Spool {
         let next = from.max(head_end);
         let begin = next.max(tail_from).min(self.total);
         let tail = self.read(begin, self.total)?;
-        Ok(Stretch { head, lost: begin - next.min(begin), tail, unkept: self.unkept })
+        Ok(SpoolExcerpt { head, lost: begin - next.min(begin), tail, unkept: self.unkept })
     }
 
     fn read(&self, from: u64, to: u64) -> io::Result<Vec<u8>> {
@@ -100,7 +100,7 @@ impl Spool {
     }
 }
 
-impl Stretch {
+impl SpoolExcerpt {
     /// Its text; what is no UTF-8 is replaced.
     pub(super) fn into_text(self) -> String {
         let kept = if self.lost == 0 {
@@ -163,7 +163,7 @@ mod tests {
             }
             let all = pieces.concat();
             let from = from.min(all.len());
-            let Stretch { head, lost, tail, .. } = spool.since(from as u64).unwrap();
+            let SpoolExcerpt { head, lost, tail, .. } = spool.since(from as u64).unwrap();
             let lost = usize::try_from(lost).unwrap();
             prop_assert_eq!(head.len() + lost + tail.len(), all.len() - from);
             prop_assert_eq!(&head[..], &all[from..from + head.len()]);

@@ -3,15 +3,15 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::*;
-use crate::net::tests::{Names, Server, guard, pages, reply};
-use crate::said::Said;
+use crate::mention::Mention;
+use crate::net::tests::{FakeResolver, TestServer, guard, pages, reply};
 
-fn tool(server: &Server, chars_max: usize) -> WebFetch {
-    WebFetch::new(guard(&[format!("127.0.0.1:{}", server.port)], Names::of(&[])), chars_max)
+fn tool(server: &TestServer, chars_max: usize) -> WebFetch {
+    WebFetch::new(guard(&[format!("127.0.0.1:{}", server.port)], FakeResolver::of(&[])), chars_max)
 }
 
 /// What the model reads, without the port; and what it says of where it comes from.
-async fn read(tool: &WebFetch, server: &Server, arguments: serde_json::Value) -> (Outcome, String) {
+async fn read(tool: &WebFetch, server: &TestServer, arguments: serde_json::Value) -> (Outcome, String) {
     let outcome = tool.call(Invocation::trial(arguments)).await;
     let (inner, source) = match outcome {
         Outcome::From(source, inner) => (*inner, source.to_string()),
@@ -41,7 +41,7 @@ async fn n6_a_page_is_read_as_text_and_names_where_it_comes_from() {
          instructions.</p><p>See <a href='/yeast'>yeast</a>.</p></article>",
         "Flour, water and salt are all it takes. ".repeat(12)
     );
-    let server = Server::start(pages(&[
+    let server = TestServer::start(pages(&[
         ("/old", 301, "Location: /bread\r\n", ""),
         ("/bread", 200, "Content-Type: text/html\r\n", &article),
     ]))
@@ -59,7 +59,7 @@ async fn n6_a_page_is_read_as_text_and_names_where_it_comes_from() {
 
 #[tokio::test]
 async fn d6_what_is_no_page_is_shown_as_it_is_or_told_of() {
-    let server = Server::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
+    let server = TestServer::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
         "/json" => reply(200, "Content-Type: application/json\r\n", br#"{"a": [1, 2]}"#),
         "/feed" => {
             reply(200, "Content-Type: application/rss+xml\r\n", b"<rss><channel><title>x</title></channel></rss>")
@@ -100,7 +100,7 @@ async fn d6_what_is_no_page_is_shown_as_it_is_or_told_of() {
 async fn d6_a_long_page_is_read_in_parts() {
     let body: String = (0..1_000).map(|n| format!("{n:03} ä\n")).collect();
     let server =
-        Server::start(move |_| reply(200, "Content-Type: text/plain; charset=utf-8\r\n", body.as_bytes())).await;
+        TestServer::start(move |_| reply(200, "Content-Type: text/plain; charset=utf-8\r\n", body.as_bytes())).await;
     let tool = tool(&server, 3_000);
     let mut whole = String::new();
     let mut from = 0;
@@ -119,9 +119,9 @@ async fn d6_a_long_page_is_read_in_parts() {
 
 #[tokio::test]
 async fn n6_what_it_may_do_depends_on_whether_the_address_was_heard() {
-    let server = Server::start(pages(&[])).await;
+    let server = TestServer::start(pages(&[])).await;
     let tool = tool(&server, 8_000);
-    let heard = |said: &Said<'_>| said.stands_in("see https://example.org/a");
+    let heard = |said: &Mention<'_>| said.stands_in("see https://example.org/a");
     let assess = async |url: &str| tool.assess(&Invocation::trial(json!({ "url": url })), &heard).await;
     let known = Assessment { site: Some("example.org".to_owned()), ..Assessment::usual(Risk::Read) };
     assert_eq!(assess("https://example.org/a").await, known);

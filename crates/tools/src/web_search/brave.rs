@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::web_search::{Found, Hit, shown_url};
+use crate::web_search::{Hit, SearchOutcome, shown_url};
 use hob_http::page;
 
 #[derive(Deserialize)]
@@ -36,23 +36,23 @@ struct Detail {
 
 /// What it answers.
 #[must_use]
-pub fn read(status: u16, body: &str) -> Found {
+pub fn read(status: u16, body: &str) -> SearchOutcome {
     let code = || serde_json::from_str::<Refusal>(body).ok().and_then(|refusal| refusal.error).map(|error| error.code);
     match status {
         200 => match serde_json::from_str::<Reply>(body) {
-            Ok(reply) => {
-                Found::Hits(reply.web.map(|web| web.results).unwrap_or_default().iter().filter_map(hit).collect())
-            }
-            Err(error) => Found::Refused(format!("Brave's answer cannot be read: {error}.")),
+            Ok(reply) => SearchOutcome::Hits(
+                reply.web.map(|web| web.results).unwrap_or_default().iter().filter_map(hit).collect(),
+            ),
+            Err(error) => SearchOutcome::Refused(format!("Brave's answer cannot be read: {error}.")),
         },
-        429 => Found::Busy("Brave says that the searches of its plan are used up for now.".to_owned()),
-        500..=599 => Found::Busy(format!("Brave answers {status}.")),
-        401 | 403 | 422 if code().is_none_or(|code| code.contains("TOKEN")) => Found::Refused(
+        429 => SearchOutcome::Busy("Brave says that the searches of its plan are used up for now.".to_owned()),
+        500..=599 => SearchOutcome::Busy(format!("Brave answers {status}.")),
+        401 | 403 | 422 if code().is_none_or(|code| code.contains("TOKEN")) => SearchOutcome::Refused(
             "Brave does not accept the key: the owner has to look at `api_key` under [web.search].".to_owned(),
         ),
         status => {
             let code = code().filter(|code| code.len() <= 60).map(|code| format!(" ({code})")).unwrap_or_default();
-            Found::Refused(format!("Brave answers {status}{code}."))
+            SearchOutcome::Refused(format!("Brave answers {status}{code}."))
         }
     }
 }

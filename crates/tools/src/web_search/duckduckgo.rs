@@ -3,34 +3,36 @@
 use dom_query::{Document, NodeRef};
 use url::Url;
 
-use crate::web_search::{Found, Hit, shown_url};
+use crate::web_search::{Hit, SearchOutcome, shown_url};
 use hob_http::page;
 
 /// What its page says.
 #[must_use]
-pub fn read(status: u16, body: &str) -> Found {
+pub fn read(status: u16, body: &str) -> SearchOutcome {
     let document = page::document(body);
     let asks = document.select(".anomaly-modal, #challenge-form, form[action*='anomaly.js']").exists();
     match status {
-        200 | 202 if asks => Found::Busy(
+        200 | 202 if asks => SearchOutcome::Busy(
             "DuckDuckGo asks whether a person is searching, and shows no results. It may pass in a while; the owner can set \
              another service under [web.search]."
                 .to_owned(),
         ),
         200 => hits(&document),
-        202 | 403 | 429 | 500..=599 => Found::Busy(format!("DuckDuckGo answers {status}: too many searches for now.")),
-        status => Found::Refused(format!("DuckDuckGo answers {status}.")),
+        202 | 403 | 429 | 500..=599 => SearchOutcome::Busy(format!("DuckDuckGo answers {status}: too many searches for now.")),
+        status => SearchOutcome::Refused(format!("DuckDuckGo answers {status}.")),
     }
 }
 
-fn hits(document: &Document) -> Found {
+fn hits(document: &Document) -> SearchOutcome {
     let results = document.select(".result.results_links");
     let hits: Vec<Hit> = results.nodes().iter().filter(|node| !node.has_class("result--ad")).filter_map(hit).collect();
     let none = document.select(".no-results, .result--no-result").exists();
     if hits.is_empty() && !none {
-        return Found::Refused("DuckDuckGo's page is not as it used to be: no results can be read from it.".to_owned());
+        return SearchOutcome::Refused(
+            "DuckDuckGo's page is not as it used to be: no results can be read from it.".to_owned(),
+        );
     }
-    Found::Hits(hits)
+    SearchOutcome::Hits(hits)
 }
 
 fn hit(result: &NodeRef<'_>) -> Option<Hit> {

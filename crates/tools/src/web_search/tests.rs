@@ -3,7 +3,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::*;
-use crate::net::tests::{Names, Server, guard, reply};
+use crate::net::tests::{FakeResolver, TestServer, guard, reply};
 
 /// DuckDuckGo's page, in the shape that it has: redirects through itself, an advertisement, marks around what was sought.
 const DUCKDUCKGO: &str = r#"<!DOCTYPE html><html><body class="body--html"><form id="search_form" action="/html/" method="post"></form>
@@ -36,8 +36,8 @@ const SILENT: &str = r#"{"query":"x","number_of_results":0,"results":[],"answers
 "unresponsive_engines":[["google","Suspended: CAPTCHA"],["brave","too many requests"]]}"#;
 
 /// A service that answers so, and is asked strictly as the real one wants it.
-async fn service(backend: Backend, status: u16, body: &'static str) -> (Server, WebSearch) {
-    let server = Server::start(move |head| {
+async fn service(backend: Backend, status: u16, body: &'static str) -> (TestServer, WebSearch) {
+    let server = TestServer::start(move |head| {
         let line = head.lines().next().unwrap_or_default();
         let has = |header: &str| head.lines().any(|line| line.to_lowercase() == header);
         let right = match backend {
@@ -53,7 +53,7 @@ async fn service(backend: Backend, status: u16, body: &'static str) -> (Server, 
     let base_url = Url::parse(&server.url("/")).unwrap();
     let api_key = (backend == Backend::Brave).then(|| Secret::new("key".to_owned()));
     // Its owner named the server: nothing else has to open it.
-    let tool = WebSearch::new(&guard(&[], Names::of(&[])), Service { backend, base_url, api_key });
+    let tool = WebSearch::new(&guard(&[], FakeResolver::of(&[])), SearchService { backend, base_url, api_key });
     (server, tool)
 }
 
@@ -137,7 +137,7 @@ async fn n6_words_that_were_heard_may_be_sought_and_others_are_told_to_somebody(
     let (server, tool) = service(Backend::DuckDuckGo, 200, EMPTY).await;
     let said =
         "What is a good leek soup for 4 people? My PIN is 4711-0815 and my key k3y9x, Ada says. Call me on 0171555333.";
-    let heard = |what: &Said<'_>| what.stands_in(said);
+    let heard = |what: &Mention<'_>| what.stands_in(said);
     for (query, risk) in [
         ("good leek soup", Risk::Read),
         ("Soup, leek: for 4", Risk::Read),

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use crate::push::bell::{Bell, Kind};
+use crate::push::trigger::{PushKind, PushTrigger};
 use hob_core::domain::channel::{Channel, FetchError, Progress};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -21,7 +21,7 @@ const GROWING_BYTES_MAX: usize = 1 << 20;
 
 /// What happens in one conversation, for whoever watches it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scene {
+pub struct ChatActivity {
     /// Something has changed in the database: so many times.
     pub changes: u64,
     /// The reply that is being written.
@@ -29,35 +29,35 @@ pub struct Scene {
 }
 
 /// The page, as the outbox sees it.
-pub struct Page {
+pub struct PageChannel {
     clock: Arc<dyn Clock>,
-    scenes: Mutex<BTreeMap<String, watch::Sender<Scene>>>,
+    scenes: Mutex<BTreeMap<String, watch::Sender<ChatActivity>>>,
     uploads: Mutex<BTreeMap<String, Vec<u8>>>,
     heard_at: Mutex<Option<Timestamp>>,
     windows: AtomicUsize,
-    bell: OnceLock<Bell>,
+    bell: OnceLock<PushTrigger>,
 }
 
 /// An owner's window that is open; it closes when this goes.
-pub struct Window(Arc<Page>);
+pub struct OpenWindow(Arc<PageChannel>);
 
-impl Drop for Window {
+impl Drop for OpenWindow {
     fn drop(&mut self) {
         self.0.windows.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Hears of what happens in a conversation, for as long as it is there.
-pub struct Watch {
-    page: Arc<Page>,
+pub struct ChatWatcher {
+    page: Arc<PageChannel>,
     chat: String,
     /// There until the end.
-    scene: Option<watch::Receiver<Scene>>,
+    scene: Option<watch::Receiver<ChatActivity>>,
 }
 
-impl Watch {
+impl ChatWatcher {
     /// What is to be seen now; what changes after this is news.
-    pub fn look(&mut self) -> Scene {
+    pub fn look(&mut self) -> ChatActivity {
         self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
     }
 
@@ -73,7 +73,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ChatWatcher {
     fn drop(&mut self) {
         // First it watches no more, then the page looks whether anybody still does.
         self.scene = None;
@@ -87,7 +87,7 @@ pub fn conversation(chat: &str) -> Conversation {
     Conversation { channel: ChannelKind::Web, account: DEFAULT_ACCOUNT.to_owned(), chat: chat.to_owned(), thread: None }
 }
 
-impl Page {
+impl PageChannel {
     /// A page that nobody watches yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -101,7 +101,7 @@ impl Page {
         }
     }
 
-    fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<Scene>>> {
+    fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<ChatActivity>>> {
         // Each change leaves the map whole.
         self.scenes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,16 +112,16 @@ impl Page {
 
     /// Hears of what happens in a conversation from now on.
     #[must_use]
-    pub fn watch(self: &Arc<Self>, chat: &str) -> Watch {
+    pub fn watch(self: &Arc<Self>, chat: &str) -> ChatWatcher {
         let scene = self.scenes().entry(chat.to_owned()).or_default().subscribe();
-        Watch { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
+        ChatWatcher { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
     }
 
     /// An owner looks at the page from now on.
     #[must_use]
-    pub fn window(self: &Arc<Self>) -> Window {
+    pub fn window(self: &Arc<Self>) -> OpenWindow {
         self.windows.fetch_add(1, Ordering::Relaxed);
-        Window(Arc::clone(self))
+        OpenWindow(Arc::clone(self))
     }
 
     /// Whether an owner looks at the page.
@@ -131,7 +131,7 @@ impl Page {
     }
 
     /// What rings where no window is open. The first that is hung up stays.
-    pub fn hang(&self, bell: Bell) {
+    pub fn hang(&self, bell: PushTrigger) {
         if self.bell.set(bell).is_err() {
             tracing::error!("a second bell was hung up, and is not rung");
         }
@@ -141,7 +141,7 @@ impl Page {
     fn ring(&self, message: &Outgoing) {
         // What takes the place of a message was told of before.
         if let Some(bell) = self.bell.get().filter(|_| message.replaces.is_none() && !self.is_looked_at()) {
-            bell.ring(&message.destination.conversation.chat, Kind::of(message));
+            bell.ring(&message.destination.conversation.chat, PushKind::of(message));
         }
     }
 
@@ -163,7 +163,7 @@ impl Page {
         *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.clock.now());
     }
 
-    fn show(&self, chat: &str, change: impl FnOnce(&mut Scene)) {
+    fn show(&self, chat: &str, change: impl FnOnce(&mut ChatActivity)) {
         let mut scenes = self.scenes();
         let scene = scenes.entry(chat.to_owned()).or_default();
         scene.send_modify(change);
@@ -184,7 +184,7 @@ impl Page {
 }
 
 #[async_trait]
-impl Channel for Page {
+impl Channel for PageChannel {
     fn address(&self) -> (ChannelKind, &str) {
         (ChannelKind::Web, DEFAULT_ACCOUNT)
     }
@@ -249,13 +249,13 @@ mod tests {
     use super::*;
     use hob_core::domain::clock::SystemClock;
 
-    fn grown(watch: &mut Watch) -> usize {
+    fn grown(watch: &mut ChatWatcher) -> usize {
         watch.look().growing.map_or(0, |(_, text)| text.len())
     }
 
     #[test]
     fn what_nobody_watches_is_forgotten() {
-        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let page = Arc::new(PageChannel::new(Arc::new(SystemClock)));
         let (one, other) = (page.watch("k"), page.watch("k"));
         drop(one);
         assert_eq!(page.scenes().len(), 1);
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_reply_that_is_too_long_stays_as_far_as_it_was_seen() {
-        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let page = Arc::new(PageChannel::new(Arc::new(SystemClock)));
         let mut watch = page.watch("k");
         let place = Destination { conversation: conversation("k"), reply_to: None };
         let say = |more: &str| page.progress(&place, RunId(1), &Progress::Delta(more.to_owned()));

@@ -9,9 +9,9 @@ use axum::response::{IntoResponse, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::Visitor;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use hob_core::policy::invisible::is_invisible;
 use hob_store::web_chat;
 
@@ -21,7 +21,7 @@ const OPAQUE: &str = "application/octet-stream";
 const RASTERS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The routes.
-pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(file))
 }
 
@@ -29,8 +29,12 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
 #[utoipa::path(get, path = "/api/files/{id}", tag = "chat", params(("id" = i64, Path,)),
     responses((status = 200, content_type = "*/*", description = "What is in it; of a picture, as that"),
         (status = 401, body = Problem), (status = 404, body = Problem)))]
-async fn file(State(served): State<Arc<Served>>, _visitor: Visitor, Path(id): Path<i64>) -> Result<Response, Refused> {
-    let gone = Refused::NotFound("file (any more)");
+async fn file(
+    State(served): State<Arc<AppState>>,
+    _visitor: Visitor,
+    Path(id): Path<i64>,
+) -> Result<Response, ApiError> {
+    let gone = ApiError::NotFound("file (any more)");
     let Some(kept) = served.router.store.read(async |tx| web_chat::file(tx, id).await).await? else {
         return Err(gone);
     };

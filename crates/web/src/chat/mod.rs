@@ -8,9 +8,9 @@
 
 pub mod channel;
 mod files;
-mod growing;
-pub(crate) mod hand_in;
+pub(crate) mod intake;
+mod manage;
+mod reply_stream;
 pub mod routes;
-mod shelf;
 pub mod stream;
 pub mod timeline;

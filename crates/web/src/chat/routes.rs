@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::chat::hand_in::FILES_MAX;
-use crate::chat::timeline::{Look, Mark, PAGE, Part, Timeline};
-use crate::chat::{files, shelf, stream};
-use crate::door::visitor::{Owner, Visitor};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
-use hob_core::domain::channel::Accepted;
-use hob_core::domain::inbound::Happening;
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::chat::intake::FILES_MAX;
+use crate::chat::timeline::{Mark, PAGE, Timeline, TimelineQuery, TimelineRange};
+use crate::chat::{files, manage, stream};
+use hob_core::domain::channel::UpdateOutcome;
+use hob_core::domain::inbound::InboundEvent;
 use hob_store::web_chat;
 
 /// Why a message is left as it is.
@@ -28,7 +28,7 @@ const ID_CHARS_MAX: usize = 64;
 pub(super) const TITLE_CHARS_MAX: usize = 80;
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(chats))
         .routes(routes!(timeline, say))
@@ -36,7 +36,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(press))
         .routes(routes!(events))
         .merge(files::routes())
-        .merge(shelf::routes())
+        .merge(manage::routes())
 }
 
 /// A conversation of the page.
@@ -61,7 +61,7 @@ pub(crate) struct ChatList {
 
 /// Which part of a list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct From {
+pub(crate) struct ChatListParams {
     /// What `next` was.
     before: Option<i64>,
     /// Only those in whose name, or in whose messages, these words stand.
@@ -69,21 +69,21 @@ pub(crate) struct From {
 }
 
 /// The conversations that were held on the page.
-#[utoipa::path(get, path = "/api/chats", tag = "chat", params(From), responses((status = 200, body = ChatList), (status = 401, body = Problem), (status = 422, body = Problem)))]
+#[utoipa::path(get, path = "/api/chats", tag = "chat", params(ChatListParams), responses((status = 200, body = ChatList), (status = 401, body = Problem), (status = 422, body = Problem)))]
 async fn chats(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(from): Query<From>,
-) -> Result<Json<ChatList>, Refused> {
+    Query(from): Query<ChatListParams>,
+) -> Result<Json<ChatList>, ApiError> {
     let words = from.find.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
     if words.as_ref().is_some_and(|words| words.chars().count() > TITLE_CHARS_MAX) {
-        return Err(Refused::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
+        return Err(ApiError::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
     }
-    let wanted = web_chat::Wanted { before: from.before.unwrap_or(i64::MAX), words: words.as_deref(), limit: PAGE };
+    let wanted = web_chat::ChatQuery { before: from.before.unwrap_or(i64::MAX), words: words.as_deref(), limit: PAGE };
     let all = served.router.store.read(async |tx| web_chat::chats(tx, wanted).await).await?;
     let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
     let next = all.last().filter(|_| full).map(|last| last.session.0);
-    let entry = |chat: web_chat::Chat| ChatEntry {
+    let entry = |chat: web_chat::WebChat| ChatEntry {
         id: chat.key.strip_prefix("web:").unwrap_or(&chat.key).to_owned(),
         title: chat.title.unwrap_or_else(|| first_words(&chat.began_with.unwrap_or_default())),
         at: chat.at,
@@ -98,29 +98,29 @@ fn first_words(text: &str) -> String {
 
 /// Which part of a conversation is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct PartOf {
+pub(crate) struct TimelineParams {
     /// What stands before this mark, `12-34`.
     #[param(pattern = "^[0-9]{1,15}-[0-9]{1,15}$")]
     before: Option<String>,
 }
 
 /// What was said in a conversation: the newest, or what stands before a mark.
-#[utoipa::path(get, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), PartOf),
+#[utoipa::path(get, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), TimelineParams),
     responses((status = 200, body = Timeline), (status = 401, body = Problem), (status = 422, body = Problem)))]
 async fn timeline(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(chat): Path<String>,
-    Query(part): Query<PartOf>,
-) -> Result<Json<Timeline>, Refused> {
+    Query(part): Query<TimelineParams>,
+) -> Result<Json<Timeline>, ApiError> {
     let chat = named(chat)?;
     let part = match part.before {
-        Some(mark) => {
-            Part::Before(Mark::parse(&mark).ok_or_else(|| Refused::Bad("before is no mark, such as 12-34".to_owned()))?)
-        }
-        None => Part::Newest,
+        Some(mark) => TimelineRange::Before(
+            Mark::parse(&mark).ok_or_else(|| ApiError::Bad("before is no mark, such as 12-34".to_owned()))?,
+        ),
+        None => TimelineRange::Newest,
     };
-    Ok(Json(served.router.store.look(async |tx| Look { chat, part }.read(tx).await).await?))
+    Ok(Json(served.router.store.look(async |tx| TimelineQuery { chat, part }.read(tx).await).await?))
 }
 
 /// What became of something that was sent.
@@ -132,15 +132,15 @@ pub(crate) struct Taken {
 
 impl Taken {
     /// Of what Hob cares for in any case.
-    fn of(accepted: Accepted) -> Json<Self> {
-        Json(Self { duplicate: accepted == Accepted::Duplicate })
+    fn of(accepted: UpdateOutcome) -> Json<Self> {
+        Json(Self { duplicate: accepted == UpdateOutcome::Duplicate })
     }
 
     /// Of other words for a message, or its end: that comes too late for what is at work.
-    fn in_time(accepted: Accepted) -> Result<Json<Self>, Refused> {
+    fn in_time(accepted: UpdateOutcome) -> Result<Json<Self>, ApiError> {
         match accepted {
-            Accepted::Ignored => Err(Refused::Conflict(TOO_LATE.to_owned())),
-            Accepted::Committed | Accepted::Duplicate => Ok(Self::of(accepted)),
+            UpdateOutcome::Ignored => Err(ApiError::Conflict(TOO_LATE.to_owned())),
+            UpdateOutcome::Committed | UpdateOutcome::Duplicate => Ok(Self::of(accepted)),
         }
     }
 }
@@ -161,11 +161,11 @@ pub(crate) struct NewMessage {
     request_body(content = NewMessage, content_type = "multipart/form-data"),
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 async fn say(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     mut form: Multipart,
-) -> Result<Json<Taken>, Refused> {
+) -> Result<Json<Taken>, ApiError> {
     let chat = named(chat)?;
     let (mut id, mut text, mut files) = (None, String::new(), Vec::new());
     while let Some(field) = form.next_field().await.map_err(broken)? {
@@ -174,24 +174,24 @@ async fn say(
             Some("text") => text = field.text().await.map_err(broken)?,
             Some("file") if files.len() < FILES_MAX => {
                 let name = field.file_name().map(str::to_owned);
-                let name = name.ok_or_else(|| Refused::Bad("a file has a name".to_owned()))?;
+                let name = name.ok_or_else(|| ApiError::Bad("a file has a name".to_owned()))?;
                 files.push((name, field.bytes().await.map_err(broken)?.to_vec()));
             }
-            Some("file") => return Err(Refused::TooBig(format!("{FILES_MAX} files in one message are the most"))),
+            Some("file") => return Err(ApiError::TooBig(format!("{FILES_MAX} files in one message are the most"))),
             Some(_) | None => {}
         }
     }
-    let id = id.ok_or_else(|| Refused::Bad("the message has no id".to_owned()))?;
+    let id = id.ok_or_else(|| ApiError::Bad("the message has no id".to_owned()))?;
     if text.trim().is_empty() && files.is_empty() {
-        return Err(Refused::Bad("a message has words, or a file".to_owned()));
+        return Err(ApiError::Bad("a message has words, or a file".to_owned()));
     }
     Ok(Taken::of(served.post(&chat, id, text, files).await?))
 }
 
-fn broken(error: axum::extract::multipart::MultipartError) -> Refused {
+fn broken(error: axum::extract::multipart::MultipartError) -> ApiError {
     match error.status() {
-        axum::http::StatusCode::PAYLOAD_TOO_LARGE => Refused::TooBig("it is too big".to_owned()),
-        _ => Refused::Bad(format!("the form cannot be read: {error}")),
+        axum::http::StatusCode::PAYLOAD_TOO_LARGE => ApiError::TooBig("it is too big".to_owned()),
+        _ => ApiError::Bad(format!("the form cannot be read: {error}")),
     }
 }
 
@@ -207,13 +207,13 @@ pub(crate) struct NewText {
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")), request_body = NewText,
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn edit(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
     Json(NewText { text }): Json<NewText>,
-) -> Result<Json<Taken>, Refused> {
+) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::in_time(served.hand_in(&chat, id, Happening::Edited { text }, Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
@@ -221,12 +221,12 @@ async fn edit(
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")),
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn withdraw(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
-) -> Result<Json<Taken>, Refused> {
+) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::in_time(served.hand_in(&chat, id, Happening::Deleted, Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
 }
 
 /// A button that is pressed.
@@ -243,33 +243,33 @@ pub(crate) struct Press {
 #[utoipa::path(post, path = "/api/chats/{chat}/presses", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Press,
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 async fn press(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     Json(Press { id, token }): Json<Press>,
-) -> Result<Json<Taken>, Refused> {
+) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Ok(Taken::of(served.hand_in(&chat, format!("press:{id}"), Happening::Pressed { token }, Vec::new()).await?))
+    Ok(Taken::of(served.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct Since {
+pub(crate) struct StreamParams {
     /// A mark, `12-34`. Without it, and without `Last-Event-ID`: from now on.
     since: Option<String>,
 }
 
 /// What happens in a conversation, as server-sent events: `message` (a `Message`; its id is a mark), `state` (what is at work
 /// or waits), `growing` (more of a reply that is being written), `gap` (look at the messages again).
-#[utoipa::path(get, path = "/api/chats/{chat}/events", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), Since),
+#[utoipa::path(get, path = "/api/chats/{chat}/events", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), StreamParams),
     responses((status = 200, content_type = "text/event-stream"), (status = 401, body = Problem)))]
 async fn events(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     visitor: Visitor,
     Path(chat): Path<String>,
-    Query(since): Query<Since>,
+    Query(since): Query<StreamParams>,
     headers: HeaderMap,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, ApiError> {
     let chat = named(chat)?;
     let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
@@ -277,9 +277,9 @@ async fn events(
 }
 
 /// An id that a page made: letters, digits, `-` and `_`.
-pub(crate) fn named(id: String) -> Result<String, Refused> {
+pub(crate) fn named(id: String) -> Result<String, ApiError> {
     let fits = !id.is_empty()
         && id.len() <= ID_CHARS_MAX
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    if fits { Ok(id) } else { Err(Refused::Bad(format!("an id has at most {ID_CHARS_MAX} letters, digits, - and _"))) }
+    if fits { Ok(id) } else { Err(ApiError::Bad(format!("an id has at most {ID_CHARS_MAX} letters, digits, - and _"))) }
 }

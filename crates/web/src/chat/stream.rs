@@ -12,12 +12,12 @@ use futures::{Stream, stream};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::chat::channel::{Watch, Window};
-use crate::chat::growing::{self, Told};
-use crate::chat::timeline::{Look, Mark, Message, OpenRun, Part, Timeline};
-use crate::door::PageRole;
-use crate::door::visitor::Visitor;
-use crate::served::Served;
+use crate::access::PageRole;
+use crate::access::visitor::Visitor;
+use crate::app_state::AppState;
+use crate::chat::channel::{ChatWatcher, OpenWindow};
+use crate::chat::reply_stream::{self, StreamedReply};
+use crate::chat::timeline::{Mark, Message, OpenRun, Timeline, TimelineQuery, TimelineRange};
 use hob_core::domain::ids::RunId;
 use hob_router::intake::Router;
 use hob_store::error::StoreError;
@@ -37,24 +37,24 @@ pub struct StateEvent {
 }
 
 /// Watches a conversation for one browser.
-struct Watching {
-    served: Arc<Served>,
+struct ChatStream {
+    served: Arc<AppState>,
     visitor: Visitor,
     /// When it was last looked whether the visitor is still let in.
     let_in: Instant,
     chat: String,
-    scene: Watch,
+    scene: ChatWatcher,
     mark: Mark,
     open: Option<Vec<OpenRun>>,
-    told: Option<Told>,
+    told: Option<StreamedReply>,
     is_first: bool,
     /// The owner looks: nobody need be told of it elsewhere.
-    _window: Option<Window>,
+    _window: Option<OpenWindow>,
 }
 
 /// What a visitor is told from `mark` on, until Hob stops or they are not let in any more.
 pub(super) fn watch(
-    served: Arc<Served>,
+    served: Arc<AppState>,
     visitor: Visitor,
     chat: String,
     mark: Mark,
@@ -63,7 +63,7 @@ pub(super) fn watch(
     // A program that listens is nobody who looks.
     let looks = visitor.role == PageRole::Owner && visitor.visit.is_some();
     let window = looks.then(|| served.page.window());
-    let watching = Watching {
+    let watching = ChatStream {
         served,
         visitor,
         let_in,
@@ -82,7 +82,7 @@ pub(super) fn watch(
     Sse::new(futures::StreamExt::flatten(batches)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-impl Watching {
+impl ChatStream {
     /// The next events, together; none: it is over.
     async fn next(&mut self) -> Option<Vec<Event>> {
         loop {
@@ -99,7 +99,7 @@ impl Watching {
                 return None;
             }
             let scene = self.scene.look();
-            let look = Look { chat: self.chat.clone(), part: Part::After(self.mark) };
+            let look = TimelineQuery { chat: self.chat.clone(), part: TimelineRange::After(self.mark) };
             let mut events = match self.served.router.store.look(async |tx| look.read(tx).await).await {
                 Ok(timeline) => self.said(timeline),
                 Err(error) => {
@@ -149,7 +149,7 @@ impl Watching {
             self.told = None;
             return None;
         };
-        let (told, more) = growing::more(self.told.take(), run, text);
+        let (told, more) = reply_stream::more(self.told.take(), run, text);
         self.told = Some(told);
         event("growing", &more?)
     }
@@ -180,7 +180,7 @@ pub(super) async fn begin(router: &Router, chat: &str, said: Option<&str>) -> Re
         Some(mark) => Ok(mark),
         None => Ok(router
             .store
-            .look(async |tx| Look { chat: chat.to_owned(), part: Part::Newest }.read(tx).await)
+            .look(async |tx| TimelineQuery { chat: chat.to_owned(), part: TimelineRange::Newest }.read(tx).await)
             .await?
             .upto),
     }

@@ -7,7 +7,7 @@ use hob_core::domain::ids::SessionId;
 use hob_core::domain::outgoing::Choice;
 use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::web_chat::{self, Answered, Attached, Between, Open, Place, Said};
+use hob_store::web_chat::{self, AttachmentRow, ChatPosition, IdRange, OpenMessage, ReplyRow, UserMessageRow};
 
 /// So many messages are shown at once.
 pub const PAGE: i64 = 50;
@@ -81,8 +81,8 @@ pub struct Message {
     pub replaces: Option<String>,
 }
 
-impl From<Said> for Message {
-    fn from(said: Said) -> Self {
+impl From<UserMessageRow> for Message {
+    fn from(said: UserMessageRow) -> Self {
         Self {
             id: format!("i{}", said.id.0),
             client_id: Some(said.external_id),
@@ -100,8 +100,8 @@ impl From<Said> for Message {
     }
 }
 
-impl From<Answered> for Message {
-    fn from(answered: Answered) -> Self {
+impl From<ReplyRow> for Message {
+    fn from(answered: ReplyRow) -> Self {
         let choices: Vec<Choice> = serde_json::from_str(&answered.choices).unwrap_or_else(|error| {
             tracing::warn!(outbox = answered.id.0, %error, "buttons cannot be read");
             Vec::new()
@@ -139,9 +139,9 @@ pub struct OpenRun {
     pub text: String,
 }
 
-impl From<Open> for OpenRun {
-    fn from(open: Open) -> Self {
-        let Open { run, inbound, external_id, state, text } = open;
+impl From<OpenMessage> for OpenRun {
+    fn from(open: OpenMessage) -> Self {
+        let OpenMessage { run, inbound, external_id, state, text } = open;
         Self { run: run.0, message: format!("i{}", inbound.0), client_id: external_id, state, text }
     }
 }
@@ -185,16 +185,16 @@ pub struct Timeline {
 
 /// Reads a part of a conversation.
 #[derive(Clone)]
-pub struct Look {
+pub struct TimelineQuery {
     /// Which.
     pub chat: String,
     /// After this, or else before that, or else the newest.
-    pub part: Part,
+    pub part: TimelineRange,
 }
 
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TimelineRange {
     /// The newest.
     Newest,
     /// What came after that.
@@ -203,7 +203,7 @@ pub enum Part {
     Before(Mark),
 }
 
-impl Look {
+impl TimelineQuery {
     pub async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
         let key = conversation(&self.chat).session_key();
         match web_chat::place(tx, &key.0).await? {
@@ -212,17 +212,17 @@ impl Look {
         }
     }
 
-    async fn of(&self, tx: &mut Tx, place: Place) -> Result<Timeline, StoreError> {
-        let Place { session, said_upto, answered_upto } = place;
+    async fn of(&self, tx: &mut Tx, place: ChatPosition) -> Result<Timeline, StoreError> {
+        let ChatPosition { session, said_upto, answered_upto } = place;
         let whole = (Mark::default(), Mark { said: i64::MAX, answered: i64::MAX });
         let (after, before) = match self.part {
-            Part::Newest => whole,
-            Part::After(mark) => (mark, whole.1),
-            Part::Before(mark) => (whole.0, mark),
+            TimelineRange::Newest => whole,
+            TimelineRange::After(mark) => (mark, whole.1),
+            TimelineRange::Before(mark) => (whole.0, mark),
         };
         // What was deleted is shown to nobody, wherever they begin.
         let after = Mark { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
-        let between = |after, before| Between { after, before, limit: PAGE };
+        let between = |after, before| IdRange { after, before, limit: PAGE };
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
         let open = web_chat::open(tx, session).await?;
@@ -243,15 +243,21 @@ impl Look {
 }
 
 /// The files that came with what is shown.
-async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<Vec<Attached>, StoreError> {
+async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<Vec<AttachmentRow>, StoreError> {
     let came = shown.messages.iter().filter_map(|message| message.id.strip_prefix('i')?.parse::<i64>().ok());
     let (Some(first), Some(last)) = (came.clone().min(), came.max()) else { return Ok(Vec::new()) };
     let limit = PAGE.saturating_mul(10);
-    web_chat::attached(tx, session, Between { after: first - 1, before: last.saturating_add(1), limit }).await
+    web_chat::attached(tx, session, IdRange { after: first - 1, before: last.saturating_add(1), limit }).await
 }
 
 /// The newest of both, in order. What is left out is older than all that is shown, so that nothing is passed over.
-fn together(mut said: Vec<Said>, mut answered: Vec<Answered>, after: Mark, before: Mark, open: Vec<Open>) -> Timeline {
+fn together(
+    mut said: Vec<UserMessageRow>,
+    mut answered: Vec<ReplyRow>,
+    after: Mark,
+    before: Mark,
+    open: Vec<OpenMessage>,
+) -> Timeline {
     let upto = Mark {
         said: said.first().map_or(after.said, |first| first.id.0),
         answered: answered.first().map_or(after.answered, |first| first.id.0),

@@ -6,11 +6,11 @@
 //! Never: a tool of the client's, or a model of the client's choosing.
 //! Start at [`routes`]; `request` is what is asked, `place` in which conversation, `follow` what comes of it.
 
-mod fault;
-mod follow;
-mod look;
-mod place;
+mod answer_stream;
+mod error;
+mod follower;
+mod progress;
 mod request;
+mod responses;
 pub mod routes;
-mod shapes;
-mod teller;
+mod target;

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::chat::hand_in::FILES_MAX;
-use crate::compat::fault::Fault;
-use crate::compat::shapes::MODEL;
-use crate::door::hash;
+use crate::access::hash;
+use crate::chat::intake::FILES_MAX;
+use crate::compat::error::CompatError;
+use crate::compat::responses::MODEL;
 
 /// So much of a hash tells things apart.
 pub(super) const PRINT_CHARS: usize = 24;
@@ -141,7 +141,7 @@ pub(super) type NamedFile = (String, Vec<u8>);
 
 /// What Hob takes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct ParsedRequest {
     /// What tells apart conversations that began otherwise.
     pub(super) opening: String,
     /// What was answered first, if this is not the beginning.
@@ -160,17 +160,17 @@ pub(super) struct Asked {
 
 impl CompletionRequest {
     /// A request's body.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Fault> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, CompatError> {
         let broken =
-            |error| Fault::invalid(None, format!("We could not parse the JSON body of your request: {error}."));
+            |error| CompatError::invalid(None, format!("We could not parse the JSON body of your request: {error}."));
         serde_json::from_slice(body).map_err(broken)
     }
 
     /// What Hob takes of it, for whoever has this key.
-    pub(super) fn asked(&self, key: i64) -> Result<Asked, Fault> {
+    pub(super) fn asked(&self, key: i64) -> Result<ParsedRequest, CompatError> {
         self.check()?;
         let Some(last) = self.messages.last().filter(|last| last.role == "user") else {
-            return Err(Fault::invalid(
+            return Err(CompatError::invalid(
                 Some("messages"),
                 "The last of 'messages' must be the user's: Hob answers that.",
             ));
@@ -182,7 +182,7 @@ impl CompletionRequest {
         let said: Vec<String> = self.messages.iter().map(ChatMessage::print).collect();
         let said = [std::slice::from_ref(&opening), said.as_slice()].concat();
         let (text, files) = last.taken()?;
-        Ok(Asked {
+        Ok(ParsedRequest {
             opening,
             first_answer: answer.map(ChatMessage::words),
             print: print(&said.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -194,12 +194,12 @@ impl CompletionRequest {
     }
 
     /// What would make an answer another than the client means it is refused; what only colours it is not looked at.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), CompatError> {
         if self.model != MODEL {
-            return Err(Fault::no_model(&self.model));
+            return Err(CompatError::no_model(&self.model));
         }
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Fault::unsupported("n", "Hob gives one answer: 'n' can only be 1."));
+            return Err(CompatError::unsupported("n", "Hob gives one answer: 'n' can only be 1."));
         }
         let stops = match &self.stop {
             None | Some(Value::Null) => false,
@@ -207,29 +207,32 @@ impl CompletionRequest {
             Some(_) => true,
         };
         if stops {
-            return Err(Fault::unsupported("stop", "Unsupported parameter: 'stop' is not supported with this model."));
+            return Err(CompatError::unsupported(
+                "stop",
+                "Unsupported parameter: 'stop' is not supported with this model.",
+            ));
         }
         let chosen = self.tool_choice.as_ref().filter(|choice| !choice.is_null());
         if chosen.is_some_and(|choice| !matches!(choice.as_str(), Some("auto" | "none"))) {
-            return Err(Fault::unsupported(
+            return Err(CompatError::unsupported(
                 "tool_choice",
                 "Hob uses its own tools by itself: 'tool_choice' can only be 'auto' or 'none'.",
             ));
         }
         if self.response_format.as_ref().is_some_and(|format| format.kind != "text") {
-            return Err(Fault::unsupported(
+            return Err(CompatError::unsupported(
                 "response_format",
                 "Hob answers in words: 'response_format' can only be text.",
             ));
         }
         if self.logprobs == Some(true) {
-            return Err(Fault::unsupported(
+            return Err(CompatError::unsupported(
                 "logprobs",
                 "Unsupported parameter: 'logprobs' is not supported with this model.",
             ));
         }
         if self.modalities.iter().flatten().any(|kind| kind != "text") {
-            return Err(Fault::unsupported("modalities", "Hob answers in words: 'modalities' can only be text."));
+            return Err(CompatError::unsupported("modalities", "Hob answers in words: 'modalities' can only be text."));
         }
         Ok(())
     }
@@ -263,7 +266,7 @@ impl ChatMessage {
     }
 
     /// What Hob is handed.
-    fn taken(&self) -> Result<(String, Vec<NamedFile>), Fault> {
+    fn taken(&self) -> Result<(String, Vec<NamedFile>), CompatError> {
         let mut files = Vec::new();
         for part in self.parts() {
             let file = match part.kind.as_str() {
@@ -274,33 +277,36 @@ impl ChatMessage {
                 }
                 other => {
                     let told = format!("Content of type {other:?} is not supported: text, image_url and file are.");
-                    return Err(Fault::invalid(Some("messages"), told));
+                    return Err(CompatError::invalid(Some("messages"), told));
                 }
             };
             let (name, url) = file.ok_or_else(|| {
-                Fault::invalid(Some("messages"), format!("Content of type {:?} needs its data.", part.kind))
+                CompatError::invalid(Some("messages"), format!("Content of type {:?} needs its data.", part.kind))
             })?;
             let (kind, bytes) = data(url)?;
             let name = name.map_or_else(|| format!("{}.{kind}", files.len() + 1), str::to_owned);
             files.push((name, bytes));
         }
         if files.len() > FILES_MAX {
-            return Err(Fault::invalid(Some("messages"), format!("{FILES_MAX} files in one message are the most.")));
+            return Err(CompatError::invalid(
+                Some("messages"),
+                format!("{FILES_MAX} files in one message are the most."),
+            ));
         }
         Ok((self.words(), files))
     }
 }
 
 /// What a `data:` URL holds, and of what kind it says it is.
-fn data(url: &str) -> Result<(String, Vec<u8>), Fault> {
+fn data(url: &str) -> Result<(String, Vec<u8>), CompatError> {
     let held = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let Some((mime, encoded)) = held else {
         let told = "Pictures and files come as data URLs (data:image/png;base64,…): Hob fetches nothing here.";
-        return Err(Fault::invalid(Some("messages"), told));
+        return Err(CompatError::invalid(Some("messages"), told));
     };
     let bytes = STANDARD.decode(encoded.trim());
-    let bytes =
-        bytes.map_err(|error| Fault::invalid(Some("messages"), format!("A data URL cannot be read: {error}.")))?;
+    let bytes = bytes
+        .map_err(|error| CompatError::invalid(Some("messages"), format!("A data URL cannot be read: {error}.")))?;
     let kind = mime.rsplit('/').next().unwrap_or_default();
     let kind: String = kind.chars().take_while(char::is_ascii_alphanumeric).take(8).collect();
     Ok((if kind.is_empty() { "bin".to_owned() } else { kind }, bytes))
@@ -320,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(body: &Value) -> Result<Asked, Fault> {
+    fn asked(body: &Value) -> Result<ParsedRequest, CompatError> {
         CompletionRequest::parse(body.to_string().as_bytes())?.asked(1)
     }
 

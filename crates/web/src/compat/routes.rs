@@ -18,18 +18,18 @@ use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::access::PageRole;
+use crate::access::visitor::Visitor;
+use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use crate::chat::routes::named;
-use crate::compat::fault::{Fault, FaultBody};
-use crate::compat::follow::{Following, Next};
-use crate::compat::place::{Find, Place};
+use crate::compat::error::{CompatError, FaultBody};
+use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
-use crate::compat::shapes::{Choice, Chunk, Completion, MODEL, Model, Models, Piece};
-use crate::door::PageRole;
-use crate::door::visitor::Visitor;
-use crate::reply::Refused;
-use crate::served::Served;
-use hob_core::domain::channel::Accepted;
-use hob_store::web_compat::Used;
+use crate::compat::responses::{Choice, Chunk, Completion, MODEL, Model, Models, Piece};
+use crate::compat::target::{RequestTarget, TargetLookup};
+use hob_core::domain::channel::UpdateOutcome;
+use hob_store::web_compat::ApiTokenUsage;
 
 /// Names a conversation, in requests and in answers.
 const SESSION: HeaderName = HeaderName::from_static("x-hob-session");
@@ -37,17 +37,17 @@ const SESSION: HeaderName = HeaderName::from_static("x-hob-session");
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(complete))
         .routes(routes!(models))
         .routes(routes!(model))
-        .route("/v1/{*unknown}", any(|uri: Uri| async move { Fault::no_address(uri.path()) }))
+        .route("/v1/{*unknown}", any(|uri: Uri| async move { CompatError::no_address(uri.path()) }))
 }
 
 /// The answer to a request of a kind that an address does not take.
 pub(crate) async fn no_method() -> Response {
-    Fault::no_method().into_response()
+    CompatError::no_method().into_response()
 }
 
 /// A program that has shown its key.
@@ -56,16 +56,16 @@ struct Caller {
     role: PageRole,
 }
 
-impl FromRequestParts<Arc<Served>> for Caller {
-    type Rejection = Fault;
+impl FromRequestParts<Arc<AppState>> for Caller {
+    type Rejection = CompatError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &Arc<Served>) -> Result<Self, Fault> {
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<AppState>) -> Result<Self, CompatError> {
         if !parts.headers.contains_key(header::AUTHORIZATION) {
-            return Err(Refused::Nobody.into());
+            return Err(ApiError::Nobody.into());
         }
         let Visitor { role, key, .. } = Visitor::from_request_parts(parts, state).await?;
         // A browser adds its cookie by itself: that is no word of a program's.
-        Ok(Self { key: key.ok_or(Refused::Nobody)?, role })
+        Ok(Self { key: key.ok_or(ApiError::Nobody)?, role })
     }
 }
 
@@ -79,8 +79,8 @@ async fn models(_caller: Caller) -> Json<Models> {
 /// The same, by its name.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai", security(("key" = [])), params(("model" = String, Path,)),
     responses((status = 200, body = Model), (status = 401, body = FaultBody), (status = 404, body = FaultBody)))]
-async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>, Fault> {
-    if model == MODEL { Ok(Json(Model::hob())) } else { Err(Fault::no_model(&model)) }
+async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>, CompatError> {
+    if model == MODEL { Ok(Json(Model::hob())) } else { Err(CompatError::no_model(&model)) }
 }
 
 /// Says something to Hob, and gives what Hob says; as server-sent events if asked for. `X-Hob-Session` names the conversation
@@ -92,31 +92,32 @@ async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>
         (status = 400, body = FaultBody), (status = 401, body = FaultBody), (status = 403, body = FaultBody),
         (status = 404, body = FaultBody), (status = 413, body = FaultBody), (status = 503, body = FaultBody)))]
 async fn complete(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Fault> {
+) -> Result<Response, CompatError> {
     if caller.role != PageRole::Owner {
-        return Err(Refused::NotAllowed.into());
+        return Err(ApiError::NotAllowed.into());
     }
-    let body = body.map_err(|error| Fault::from(Refused::TooBig(error.to_string())))?;
+    let body = body.map_err(|error| CompatError::from(ApiError::TooBig(error.to_string())))?;
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
     let nonce = given.map_or_else(|| served.router.config().house.rng.id(), |given| print(&["key", given]));
-    let mut find = Find::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
+    let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
-    let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(Refused::from)?;
-    let mut following = Following::begin(&served, place.clone(), asked.streams);
+    let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
+    let mut following = MessageFollower::begin(&served, place.clone(), asked.streams);
     let taken = served.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
-    let accepted = taken.map_err(Refused::from)?;
-    if accepted == Accepted::Ignored {
-        return Err(Refused::NotAllowed.into());
+    let accepted = taken.map_err(ApiError::from)?;
+    if accepted == UpdateOutcome::Ignored {
+        return Err(ApiError::NotAllowed.into());
     }
-    let head = Head { id: format!("chatcmpl-{}", place.external_id), created: served.router.clock.now().as_second() };
+    let head =
+        ResponseHead { id: format!("chatcmpl-{}", place.external_id), created: served.router.clock.now().as_second() };
     let mut response = match asked.streams {
         true => streamed(following, head, asked.tells_usage).into_response(),
         false => whole(&mut following, head).await?.into_response(),
@@ -126,37 +127,40 @@ async fn complete(
 }
 
 /// What each piece of an answer begins with.
-struct Head {
+struct ResponseHead {
     id: String,
     created: i64,
 }
 
-fn tell_place(headers: &mut HeaderMap, place: &Place) {
+fn tell_place(headers: &mut HeaderMap, place: &RequestTarget) {
     // It is made of letters, digits, - and _.
     if let Ok(value) = HeaderValue::from_str(&place.chat) {
         headers.insert(SESSION, value);
     }
 }
 
-async fn whole(following: &mut Following, Head { id, .. }: Head) -> Result<Json<Completion>, Fault> {
+async fn whole(
+    following: &mut MessageFollower,
+    ResponseHead { id, .. }: ResponseHead,
+) -> Result<Json<Completion>, CompatError> {
     let mut words = Vec::new();
     loop {
-        match following.next().await.map_err(Refused::from)? {
-            Next::More(more) => words.push(more),
-            Next::Over(seen) => {
+        match following.next().await.map_err(ApiError::from)? {
+            FollowEvent::More(more) => words.push(more),
+            FollowEvent::Over(seen) => {
                 let words = words.concat();
                 let silent = words.trim().is_empty();
                 let (object, choices) = ("chat.completion", vec![Choice::of(words)]);
                 let (created, usage) = (seen.at.div_euclid(1_000), seen.used.into());
                 return Ok(Json(Completion { id, object, created, model: MODEL, choices, usage, silent }));
             }
-            Next::Stopping => return Err(Fault::stopping()),
+            FollowEvent::Stopping => return Err(CompatError::stopping()),
         }
     }
 }
 
 /// What is told next.
-enum Turn {
+enum StreamStep {
     Begin,
     Follow {
         /// Something was said.
@@ -166,32 +170,32 @@ enum Turn {
 }
 
 fn streamed(
-    following: Following,
-    head: Head,
+    following: MessageFollower,
+    head: ResponseHead,
     tells_usage: bool,
 ) -> Sse<impl futures::Stream<Item = Result<Event, Infallible>>> {
-    let steps = stream::unfold((following, head, Turn::Begin), move |(mut following, head, turn)| async move {
-        let chunk = |choices, usage: Option<Used>, silent| {
+    let steps = stream::unfold((following, head, StreamStep::Begin), move |(mut following, head, turn)| async move {
+        let chunk = |choices, usage: Option<ApiTokenUsage>, silent| {
             let usage = tells_usage.then(|| usage.map(Into::into));
             let (object, created) = ("chat.completion.chunk", head.created);
             told(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage, silent })
         };
         let (events, turn) = match turn {
-            Turn::Begin => (vec![chunk(vec![Piece::begin()], None, false)], Turn::Follow { spoken: false }),
-            Turn::Done => return None,
-            Turn::Follow { spoken } => match following.next().await {
-                Ok(Next::More(more)) => {
+            StreamStep::Begin => (vec![chunk(vec![Piece::begin()], None, false)], StreamStep::Follow { spoken: false }),
+            StreamStep::Done => return None,
+            StreamStep::Follow { spoken } => match following.next().await {
+                Ok(FollowEvent::More(more)) => {
                     let spoken = spoken || !more.trim().is_empty();
-                    (vec![chunk(vec![Piece::words(more)], None, false)], Turn::Follow { spoken })
+                    (vec![chunk(vec![Piece::words(more)], None, false)], StreamStep::Follow { spoken })
                 }
-                Ok(Next::Over(seen)) => {
+                Ok(FollowEvent::Over(seen)) => {
                     let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used), false));
                     let last = chunk(vec![Piece::end()], None, !spoken);
                     let end = [Some(last), usage, Some(Some(Event::default().data("[DONE]")))];
-                    (end.into_iter().flatten().collect(), Turn::Done)
+                    (end.into_iter().flatten().collect(), StreamStep::Done)
                 }
-                Ok(Next::Stopping) => (vec![told(&Fault::stopping().body())], Turn::Done),
-                Err(error) => (vec![told(&Fault::from(Refused::Store(error)).body())], Turn::Done),
+                Ok(FollowEvent::Stopping) => (vec![told(&CompatError::stopping().body())], StreamStep::Done),
+                Err(error) => (vec![told(&CompatError::from(ApiError::Store(error)).body())], StreamStep::Done),
             },
         };
         let events: Vec<Result<Event, Infallible>> = events.into_iter().flatten().map(Ok).collect();

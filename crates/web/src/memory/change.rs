@@ -8,18 +8,18 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::Owner;
+use crate::access::visitor::Owner;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::memory::entry::named;
-use crate::memory::look::scope;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::memory::list::scope;
 use hob_core::domain::ids::PersonId;
-use hob_memory::forget::{Forget, Forgotten};
-use hob_memory::item::Item;
+use hob_memory::forget::{ForgetItem, ForgetOutcome};
+use hob_memory::item::MemoryItem;
 use hob_memory::transfer::export;
 use hob_memory::transfer::line;
 use hob_store::memory_pages;
-use hob_store::remembered::Counts;
+use hob_store::memory_views::MemoryCounts;
 
 /// What is gone.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -30,10 +30,10 @@ pub(super) struct Gone {
     later: bool,
 }
 
-impl From<Forgotten> for Gone {
-    fn from(forgotten: Forgotten) -> Self {
-        let memories = forgotten.memories.iter().map(|(_, memory)| Item::Memory(*memory));
-        let facts = forgotten.facts.iter().map(|fact| Item::Fact(*fact));
+impl From<ForgetOutcome> for Gone {
+    fn from(forgotten: ForgetOutcome) -> Self {
+        let memories = forgotten.memories.iter().map(|(_, memory)| MemoryItem::Memory(*memory));
+        let facts = forgotten.facts.iter().map(|fact| MemoryItem::Fact(*fact));
         Self { items: memories.chain(facts).map(|item| item.to_string()).collect(), later: forgotten.put_off }
     }
 }
@@ -42,13 +42,13 @@ impl From<Forgotten> for Gone {
 #[utoipa::path(delete, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
     responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
-) -> Result<Json<Gone>, Refused> {
-    let forgotten = served.router.forget(Forget::from(named(&id)?)).await?;
+) -> Result<Json<Gone>, ApiError> {
+    let forgotten = served.router.forget(ForgetItem::from(named(&id)?)).await?;
     if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
-        return Err(Refused::NotFound("memory or fact"));
+        return Err(ApiError::NotFound("memory or fact"));
     }
     Ok(Json(Gone::from(forgotten)))
 }
@@ -57,15 +57,15 @@ pub(super) async fn forget(
 #[utoipa::path(delete, path = "/api/memory/people/{id}", tag = "memory", params(("id" = i64, Path)),
     responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn forget_person(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<Json<Gone>, Refused> {
+) -> Result<Json<Gone>, ApiError> {
     let person = PersonId(id);
     if served.router.store.read(async |tx| memory_pages::scope_of(tx, person).await).await?.is_none() {
-        return Err(Refused::NotFound("person"));
+        return Err(ApiError::NotFound("person"));
     }
-    Ok(Json(Gone::from(served.router.forget(Forget::Person(person)).await?)))
+    Ok(Json(Gone::from(served.router.forget(ForgetItem::Person(person)).await?)))
 }
 
 /// A pin, or none.
@@ -79,14 +79,14 @@ pub(super) struct Pinned {
 #[utoipa::path(put, path = "/api/memory/items/{id}/pin", tag = "memory", params(("id" = String, Path, description = "m12 or f7")), request_body = Pinned,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn pin(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
     Json(Pinned { pinned }): Json<Pinned>,
-) -> Result<axum::http::StatusCode, Refused> {
+) -> Result<axum::http::StatusCode, ApiError> {
     match served.router.pin(named(&id)?, pinned).await? {
         true => Ok(axum::http::StatusCode::NO_CONTENT),
-        false => Err(Refused::NotFound("memory or fact")),
+        false => Err(ApiError::NotFound("memory or fact")),
     }
 }
 
@@ -113,16 +113,16 @@ pub(super) struct AllGone {
     params(("scope" = String, Path, description = "p1, c5 or house")), request_body = Sure,
     responses((status = 200, body = AllGone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget_scope(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(name): Path<String>,
     Json(Sure { sure }): Json<Sure>,
-) -> Result<Json<AllGone>, Refused> {
+) -> Result<Json<AllGone>, ApiError> {
     let scope = scope(&name)?;
     if sure != name {
-        return Err(Refused::Bad("nothing is forgotten: `sure` has to name the same scope".to_owned()));
+        return Err(ApiError::Bad("nothing is forgotten: `sure` has to name the same scope".to_owned()));
     }
-    let Counts { memories, facts, people } = served.router.forget_all(scope).await?;
+    let MemoryCounts { memories, facts, people } = served.router.forget_all(scope).await?;
     Ok(Json(AllGone { said: memories, facts, people }))
 }
 
@@ -132,7 +132,7 @@ pub(super) async fn forget_scope(
 #[utoipa::path(get, path = "/api/memory/export", tag = "memory",
     responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem),
         (status = 403, body = Problem)))]
-pub(super) async fn export(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Response, Refused> {
+pub(super) async fn export(State(served): State<Arc<AppState>>, _owner: Owner) -> Result<Response, ApiError> {
     let text = line::write(&served.router.store.read(export::export).await?)?;
     let day = served.router.clock.now().strftime("%Y-%m-%d");
     let name = format!("attachment; filename=\"hob-memory-{day}.jsonl\"");

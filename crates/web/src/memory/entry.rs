@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::reply::Refused;
+use crate::api_error::ApiError;
 use hob_core::domain::memory::Scope;
 use hob_memory::amount::whose;
-use hob_memory::item::Item;
+use hob_memory::item::MemoryItem;
 use hob_store::Tx;
 use hob_store::error::StoreError;
-use hob_store::memory_pages::{self, Source};
-use hob_store::remembered::{self, KnownRow, MemoryRow};
+use hob_store::memory_pages::{self, OriginMessage};
+use hob_store::memory_views::{self, FactWithSource, MemoryRow};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
@@ -69,10 +69,10 @@ pub(super) struct SourceMessage {
     conversation: String,
 }
 
-impl From<Source> for SourceMessage {
-    fn from(source: Source) -> Self {
+impl From<OriginMessage> for SourceMessage {
+    fn from(source: OriginMessage) -> Self {
         Self {
-            memory: source.memory.map(|memory| Item::Memory(memory).to_string()),
+            memory: source.memory.map(|memory| MemoryItem::Memory(memory).to_string()),
             who: source.speaker,
             text: source.text,
             at: source.at,
@@ -83,17 +83,17 @@ impl From<Source> for SourceMessage {
 }
 
 /// What a path or a list calls something remembered.
-pub(super) fn named(id: &str) -> Result<Item, Refused> {
-    Item::parse(id).ok_or_else(|| Refused::Bad("m12 is something said, f7 a fact: that is neither".to_owned()))
+pub(super) fn named(id: &str) -> Result<MemoryItem, ApiError> {
+    MemoryItem::parse(id).ok_or_else(|| ApiError::Bad("m12 is something said, f7 a fact: that is neither".to_owned()))
 }
 
 /// Reads entries, and looks up once whose they are.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(super) struct EntryReader {
     whose: BTreeMap<Scope, String>,
 }
 
-impl Reading {
+impl EntryReader {
     /// Whose a scope is, in words.
     pub(super) async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
         if let Some(name) = self.whose.get(&scope) {
@@ -105,13 +105,13 @@ impl Reading {
     }
 
     /// What is remembered under this name; none: nothing is.
-    pub(super) async fn entry(&mut self, tx: &mut Tx, item: Item) -> Result<Option<Entry>, StoreError> {
+    pub(super) async fn entry(&mut self, tx: &mut Tx, item: MemoryItem) -> Result<Option<Entry>, StoreError> {
         Ok(match item {
-            Item::Memory(memory) => match remembered::memory(tx, memory).await? {
+            MemoryItem::Memory(memory) => match memory_views::memory(tx, memory).await? {
                 Some(row) => Some(self.said(tx, row).await?),
                 None => None,
             },
-            Item::Fact(fact) => match remembered::fact(tx, fact).await? {
+            MemoryItem::Fact(fact) => match memory_views::fact(tx, fact).await? {
                 Some(row) => Some(self.known(tx, row).await?),
                 None => None,
             },
@@ -122,7 +122,7 @@ impl Reading {
     pub(super) async fn entries(
         &mut self,
         tx: &mut Tx,
-        items: impl IntoIterator<Item = Item, IntoIter: Send> + Send,
+        items: impl IntoIterator<Item = MemoryItem, IntoIter: Send> + Send,
     ) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         for item in items {
@@ -134,7 +134,7 @@ impl Reading {
     async fn said(&mut self, tx: &mut Tx, row: MemoryRow) -> Result<Entry, StoreError> {
         let source = memory_pages::source_of_memory(tx, row.id).await?;
         Ok(Entry {
-            id: Item::Memory(row.id).to_string(),
+            id: MemoryItem::Memory(row.id).to_string(),
             scope: row.scope.to_string(),
             whose: self.whose(tx, row.scope).await?,
             who: row.speaker,
@@ -151,10 +151,10 @@ impl Reading {
         })
     }
 
-    async fn known(&mut self, tx: &mut Tx, row: KnownRow) -> Result<Entry, StoreError> {
+    async fn known(&mut self, tx: &mut Tx, row: FactWithSource) -> Result<Entry, StoreError> {
         let source = memory_pages::source_of_fact(tx, row.id).await?;
         Ok(Entry {
-            id: Item::Fact(row.id).to_string(),
+            id: MemoryItem::Fact(row.id).to_string(),
             scope: row.scope.to_string(),
             whose: self.whose(tx, row.scope).await?,
             who: row.speaker,

@@ -5,7 +5,7 @@
 
 mod change;
 mod entry;
-mod look;
+mod list;
 mod people;
 mod search;
 mod why;
@@ -15,17 +15,17 @@ use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::served::Served;
+use crate::app_state::AppState;
 
 /// So many are shown at once.
 const PAGE: i64 = 50;
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
-        .routes(routes!(look::overview))
-        .routes(routes!(look::items))
-        .routes(routes!(look::item, change::forget))
+        .routes(routes!(list::overview))
+        .routes(routes!(list::items))
+        .routes(routes!(list::item, change::forget))
         .routes(routes!(change::pin))
         .routes(routes!(search::search))
         .routes(routes!(why::answers))

@@ -6,16 +6,16 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::Visitor;
-use crate::memory::entry::{Entry, Reading};
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::memory::entry::{Entry, EntryReader};
 use crate::memory::{PAGE, is_full};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_core::domain::ids::PersonId;
 use hob_core::domain::memory::Scope;
-use hob_memory::item::Item;
+use hob_memory::item::MemoryItem;
 use hob_store::error::StoreError;
-use hob_store::{Tx, memory_pages, remembered, transfer, users as store_users};
+use hob_store::{Tx, memory_pages, memory_views, transfer, users as store_users};
 
 /// The most facts about one person that are shown.
 const FACTS_MAX: i64 = 200;
@@ -62,18 +62,18 @@ pub(super) struct UserList {
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct After {
+pub(super) struct UserListParams {
     /// What `next` was.
     after: Option<i64>,
 }
 
 /// Those who talk with Hob.
-#[utoipa::path(get, path = "/api/memory/users", tag = "memory", params(After), responses((status = 200, body = UserList), (status = 401, body = Problem)))]
+#[utoipa::path(get, path = "/api/memory/users", tag = "memory", params(UserListParams), responses((status = 200, body = UserList), (status = 401, body = Problem)))]
 pub(super) async fn users(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(from): Query<After>,
-) -> Result<Json<UserList>, Refused> {
+    Query(from): Query<UserListParams>,
+) -> Result<Json<UserList>, ApiError> {
     Ok(Json(served.router.store.read(async |tx| list_users(tx, from.after.unwrap_or(0)).await).await?))
 }
 
@@ -84,7 +84,7 @@ async fn list_users(tx: &mut Tx, after: i64) -> Result<UserList, StoreError> {
     for user in all {
         let scope = Scope::Person(user.id);
         let identities = transfer::identities(tx, user.id).await?;
-        let counts = remembered::counts(tx, scope).await?;
+        let counts = memory_views::counts(tx, scope).await?;
         users.push(UserEntry {
             scope: scope.to_string(),
             name: user.name,
@@ -136,25 +136,25 @@ pub(super) struct PersonList {
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Below {
+pub(super) struct PersonListParams {
     /// What `next` was.
     before: Option<i64>,
 }
 
 /// Those of whom Hob was told.
-#[utoipa::path(get, path = "/api/memory/people", tag = "memory", params(Below), responses((status = 200, body = PersonList), (status = 401, body = Problem)))]
+#[utoipa::path(get, path = "/api/memory/people", tag = "memory", params(PersonListParams), responses((status = 200, body = PersonList), (status = 401, body = Problem)))]
 pub(super) async fn people(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(from): Query<Below>,
-) -> Result<Json<PersonList>, Refused> {
+    Query(from): Query<PersonListParams>,
+) -> Result<Json<PersonList>, ApiError> {
     Ok(Json(served.router.store.read(async |tx| list_people(tx, from.before.unwrap_or(i64::MAX)).await).await?))
 }
 
 async fn list_people(tx: &mut Tx, before: i64) -> Result<PersonList, StoreError> {
     let all = memory_pages::people(tx, before, PAGE).await?;
     let next = all.last().filter(|_| is_full(all.len())).map(|last| last.id.0);
-    let (mut reading, mut people) = (Reading::default(), Vec::new());
+    let (mut reading, mut people) = (EntryReader::default(), Vec::new());
     for person in all {
         let user = match person.user {
             Some(user) => store_users::name(tx, user).await?,
@@ -188,12 +188,12 @@ pub(super) struct PersonFacts {
 #[utoipa::path(get, path = "/api/memory/people/{id}/facts", tag = "memory", params(("id" = i64, Path)),
     responses((status = 200, body = PersonFacts), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn facts(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(id): Path<i64>,
-) -> Result<Json<PersonFacts>, Refused> {
+) -> Result<Json<PersonFacts>, ApiError> {
     let known = served.router.store.read(async |tx| facts_of(tx, PersonId(id)).await).await?;
-    Ok(Json(PersonFacts { facts: known.ok_or(Refused::NotFound("person"))? }))
+    Ok(Json(PersonFacts { facts: known.ok_or(ApiError::NotFound("person"))? }))
 }
 
 async fn facts_of(tx: &mut Tx, person: PersonId) -> Result<Option<Vec<Entry>>, StoreError> {
@@ -201,5 +201,5 @@ async fn facts_of(tx: &mut Tx, person: PersonId) -> Result<Option<Vec<Entry>>, S
         return Ok(None);
     }
     let facts = memory_pages::known_of(tx, person, FACTS_MAX).await?;
-    Ok(Some(Reading::default().entries(tx, facts.into_iter().map(Item::Fact)).await?))
+    Ok(Some(EntryReader::default().entries(tx, facts.into_iter().map(MemoryItem::Fact)).await?))
 }

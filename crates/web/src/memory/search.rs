@@ -6,19 +6,19 @@ use axum::Json;
 use axum::extract::{Query, State};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::Visitor;
-use crate::memory::entry::{Entry, Reading};
-use crate::memory::look::scope;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::memory::entry::{Entry, EntryReader};
+use crate::memory::list::scope;
 use hob_memory::embedding::Bill;
 use hob_memory::facts;
-use hob_memory::facts::weigh::weigh;
-use hob_memory::item::Item;
-use hob_memory::recall::legs::Legs;
-use hob_memory::recall::{Fragment, Means, Question, RecallLimits, Recollection};
+use hob_memory::facts::relevance::weigh;
+use hob_memory::item::MemoryItem;
+use hob_memory::recall::legs::LegRanking;
+use hob_memory::recall::{Fragment, RecallLimits, RecallQuestion, Recollection, SearchMode};
 use hob_store::error::StoreError;
-use hob_store::{Tx, facts as store_facts, millis, remembered};
+use hob_store::{Tx, facts as store_facts, memory_views, millis};
 
 /// The most of each kind that a search shows.
 const FOUND_MAX: usize = 50;
@@ -28,7 +28,7 @@ const TEXT_CHARS_MAX: usize = 1_000;
 /// What is looked for.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct Sought {
+pub(super) struct SearchParams {
     /// In a person's words.
     text: String,
     /// Of whom: `p1`, `c5` or `house`; none: of all.
@@ -84,33 +84,33 @@ pub(super) struct SearchResult {
 }
 
 /// How things were looked for, in words.
-pub(super) fn how(means: Means) -> &'static str {
+pub(super) fn how(means: SearchMode) -> &'static str {
     match means {
-        Means::WordsAndMeaning => "by words and by meaning",
-        Means::Words => "by words alone",
+        SearchMode::WordsAndMeaning => "by words and by meaning",
+        SearchMode::Words => "by words alone",
     }
 }
 
 /// Searches what is remembered, as `/memory WORDS` does, and tells why each is found.
-#[utoipa::path(get, path = "/api/memory/search", tag = "memory", params(Sought),
+#[utoipa::path(get, path = "/api/memory/search", tag = "memory", params(SearchParams),
     responses((status = 200, body = SearchResult), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn search(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(sought): Query<Sought>,
-) -> Result<Json<SearchResult>, Refused> {
+    Query(sought): Query<SearchParams>,
+) -> Result<Json<SearchResult>, ApiError> {
     let text = sought.text.trim().to_owned();
     if text.is_empty() || text.chars().count() > TEXT_CHARS_MAX {
-        return Err(Refused::Bad(format!("what is looked for has from 1 to {TEXT_CHARS_MAX} characters")));
+        return Err(ApiError::Bad(format!("what is looked for has from 1 to {TEXT_CHARS_MAX} characters")));
     }
     let store = &served.router.store;
     let scopes = match sought.scope.as_deref().map(scope).transpose()? {
         Some(scope) => vec![scope],
-        None => store.read(remembered::scopes).await?,
+        None => store.read(memory_views::scopes).await?,
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
-    let question = Question { text, scopes, turn: None, window: None, limits, now, bill: Bill::House };
+    let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill: Bill::House };
     let memory = served.router.config().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
@@ -120,18 +120,18 @@ pub(super) async fn search(
 /// What was found of what was said, and facts that match.
 async fn show(
     tx: &mut Tx,
-    question: &Question,
+    question: &RecallQuestion,
     recollection: &Recollection,
-    legs: &Legs,
+    legs: &LegRanking,
 ) -> Result<(Vec<Found>, Vec<Found>), StoreError> {
-    let mut reading = Reading::default();
+    let mut reading = EntryReader::default();
     let (mut said, mut known) = (Vec::new(), Vec::new());
     for fragment in &recollection.fragments {
-        let item = reading.entry(tx, Item::Memory(fragment.memory)).await?;
+        let item = reading.entry(tx, MemoryItem::Memory(fragment.memory)).await?;
         said.extend(item.map(|item| said_as(legs, fragment, item)));
     }
     for (place, row) in facts::search(tx, &question.scopes, &question.text, FOUND_MAX).await?.into_iter().enumerate() {
-        let item = reading.entry(tx, Item::Fact(row.id)).await?;
+        let item = reading.entry(tx, MemoryItem::Fact(row.id)).await?;
         let Some((item, fact)) = item.zip(store_facts::find(tx, row.id).await?) else { continue };
         let score = weigh(&fact, Some(place), millis(question.now));
         let (legs, signals) = (Vec::new(), Vec::new());
@@ -140,7 +140,7 @@ async fn show(
     Ok((said, known))
 }
 
-fn said_as(legs: &Legs, fragment: &Fragment, item: Entry) -> Found {
+fn said_as(legs: &LegRanking, fragment: &Fragment, item: Entry) -> Found {
     let (rank, places) = legs.of(fragment.memory.0).unwrap_or_default();
     let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
     let mut signals: Vec<Signal> =

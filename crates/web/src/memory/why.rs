@@ -6,18 +6,18 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::Visitor;
-use crate::memory::entry::{Entry, Reading};
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::memory::entry::{Entry, EntryReader};
 use crate::memory::search::{Signal, how};
 use crate::memory::{PAGE, is_full};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_core::domain::ids::RunId;
-use hob_memory::item::Item;
+use hob_memory::item::MemoryItem;
 use hob_memory::why::{means, signals};
 use hob_store::error::StoreError;
-use hob_store::memory_pages::{self, Answer, Asked};
-use hob_store::{Tx, answers, why as store_why};
+use hob_store::memory_pages::{self, AnswerRow, AnsweredMessage};
+use hob_store::{Tx, answers, recall_reasons as store_why};
 
 /// So much of an answer is shown in a list, in characters.
 const WORDS_MAX: usize = 200;
@@ -51,25 +51,25 @@ pub(super) struct AnswerList {
 /// Which part of a list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct From {
+pub(super) struct AnswerListParams {
     /// What `next` was.
     before: Option<i64>,
 }
 
 /// What Hob answered lately.
-#[utoipa::path(get, path = "/api/memory/answers", tag = "memory", params(From), responses((status = 200, body = AnswerList), (status = 401, body = Problem)))]
+#[utoipa::path(get, path = "/api/memory/answers", tag = "memory", params(AnswerListParams), responses((status = 200, body = AnswerList), (status = 401, body = Problem)))]
 pub(super) async fn answers(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(from): Query<From>,
-) -> Result<Json<AnswerList>, Refused> {
+    Query(from): Query<AnswerListParams>,
+) -> Result<Json<AnswerList>, ApiError> {
     let all = served
         .router
         .store
         .read(async |tx| memory_pages::answers(tx, from.before.unwrap_or(i64::MAX), PAGE).await)
         .await?;
     let next = all.last().filter(|_| is_full(all.len())).map(|last| last.message.0);
-    let entry = |answer: Answer| AnswerEntry {
+    let entry = |answer: AnswerRow| AnswerEntry {
         run: answer.run.0,
         text: answer.text.chars().take(WORDS_MAX).collect(),
         at: answer.at,
@@ -127,25 +127,25 @@ pub(super) struct Why {
 #[utoipa::path(get, path = "/api/memory/why/{run}", tag = "memory", params(("run" = i64, Path)),
     responses((status = 200, body = Why), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn why(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
-) -> Result<Json<Why>, Refused> {
+) -> Result<Json<Why>, ApiError> {
     let why = served.router.store.read(async |tx| read_why(tx, RunId(run)).await).await?;
-    Ok(Json(why.ok_or(Refused::NotFound("run"))?))
+    Ok(Json(why.ok_or(ApiError::NotFound("run"))?))
 }
 
 async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<Why>, StoreError> {
-    let Some(Asked { text, at, conversation }) = memory_pages::asked(tx, run).await? else {
+    let Some(AnsweredMessage { text, at, conversation }) = memory_pages::asked(tx, run).await? else {
         return Ok(None);
     };
     let answer = memory_pages::replied(tx, run, CHUNKS_MAX).await?.join("\n");
     let rows = store_why::recalled(tx, run).await?;
     let how = means(&rows).map(how);
-    let mut reading = Reading::default();
+    let mut reading = EntryReader::default();
     let mut recalled = Vec::new();
     for row in rows {
-        let item = match row.memory.map(Item::Memory).or(row.fact.map(Item::Fact)) {
+        let item = match row.memory.map(MemoryItem::Memory).or(row.fact.map(MemoryItem::Fact)) {
             Some(item) => reading.entry(tx, item).await?,
             None => None,
         };

@@ -8,15 +8,15 @@ use axum::extract::State;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::{Owner, Visitor};
-use crate::operations::desk::ConfigFile;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
-use hob_config::good::Kept;
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::operations::context::ConfigFile;
+use hob_config::good_configs::KeptConfig;
 use hob_config::writer::WriteError;
-use hob_config::writer::seen::Seen;
+use hob_config::writer::snapshot::FileSnapshot;
 use hob_config::{diff, show};
-use hob_core::domain::config_standing::Loaded;
+use hob_core::domain::config_status::ConfigStatus;
 use hob_core::domain::redactor::Redactor;
 
 /// So long it is waited for what comes of a reload.
@@ -76,14 +76,14 @@ fn told(changes: Vec<diff::Change>, redactor: &Redactor) -> Vec<String> {
 }
 
 /// What the files say beside how it stands.
-struct Files {
+struct ConfigFiles {
     not_running: Vec<String>,
     unreadable: Option<String>,
     good: Vec<GoodConfig>,
     broken: Vec<String>,
 }
 
-impl Files {
+impl ConfigFiles {
     fn look(config: &ConfigFile, redactor: &Redactor) -> Self {
         let running = (config.running)();
         let now = config.writer.look();
@@ -96,7 +96,7 @@ impl Files {
             Err(error) => (None, Some(error.to_string())),
         };
         let shelf = config.history.shelf();
-        let good = shelf.good.iter().map(|Kept { good, .. }| GoodConfig {
+        let good = shelf.good.iter().map(|KeptConfig { good, .. }| GoodConfig {
             print: good.text_print().to_owned(),
             at: good.when.as_millisecond(),
             version: good.version.clone(),
@@ -115,20 +115,20 @@ impl Files {
 
 /// Does what waits for the disk beside everything else.
 async fn beside<T: Send + 'static>(
-    served: &Arc<Served>,
+    served: &Arc<AppState>,
     work: impl FnOnce(&ConfigFile, &Redactor) -> T + Send + 'static,
-) -> Result<Option<T>, Refused> {
+) -> Result<Option<T>, ApiError> {
     let served = Arc::clone(served);
     let done = tokio::task::spawn_blocking(move || {
         served.desk.config.as_ref().map(|config| work(config, &served.router.redactor))
     });
-    done.await.map_err(|error| Refused::Broken(format!("the config could not be looked at: {error}")))
+    done.await.map_err(|error| ApiError::Broken(format!("the config could not be looked at: {error}")))
 }
 
-async fn look(served: &Arc<Served>) -> Result<Standing, Refused> {
-    let Loaded { at, changes, refused, waits, .. } = served.router.config().house.config.now();
-    let files = beside(served, Files::look).await?;
-    let Files { not_running, unreadable, good, broken } = files.unwrap_or_else(|| Files {
+async fn look(served: &Arc<AppState>) -> Result<Standing, ApiError> {
+    let ConfigStatus { at, changes, refused, waits, .. } = served.router.config().house.config.now();
+    let files = beside(served, ConfigFiles::look).await?;
+    let ConfigFiles { not_running, unreadable, good, broken } = files.unwrap_or_else(|| ConfigFiles {
         not_running: Vec::new(),
         unreadable: None,
         good: Vec::new(),
@@ -150,7 +150,10 @@ async fn look(served: &Arc<Served>) -> Result<Standing, Refused> {
 
 /// How it stands with the config: what runs, what stands in the file, and the good ones.
 #[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = Standing), (status = 401, body = Problem)))]
-pub(crate) async fn standing(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Standing>, Refused> {
+pub(crate) async fn standing(
+    State(served): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<Standing>, ApiError> {
     look(&served).await.map(Json)
 }
 
@@ -165,7 +168,10 @@ pub(crate) struct ShownConfig {
 
 /// What stands in the file, each value with where it comes from, without secrets: `hob config show`.
 #[utoipa::path(get, path = "/api/operations/config/text", tag = "operations", responses((status = 200, body = ShownConfig), (status = 401, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn shown(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<ShownConfig>, Refused> {
+pub(crate) async fn shown(
+    State(served): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<ShownConfig>, ApiError> {
     let shown = beside(&served, |config, redactor| {
         let (text, good) = match show::show(Some(config.writer.file()), &config.environment, false) {
             Ok(text) => (text, true),
@@ -176,12 +182,12 @@ pub(crate) async fn shown(State(served): State<Arc<Served>>, _visitor: Visitor) 
     shown.await?.map(Json).ok_or(NO_FILE)
 }
 
-const NO_FILE: Refused = Refused::NotFound("config file: Hob was started without one");
+const NO_FILE: ApiError = ApiError::NotFound("config file: Hob was started without one");
 
 /// Has the file read again; what came of it is told.
 #[utoipa::path(post, path = "/api/operations/config/reload", tag = "operations",
     responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn reload(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Json<Standing>, Refused> {
+pub(crate) async fn reload(State(served): State<Arc<AppState>>, _owner: Owner) -> Result<Json<Standing>, ApiError> {
     if served.desk.config.is_none() {
         return Err(NO_FILE);
     }
@@ -190,7 +196,7 @@ pub(crate) async fn reload(State(served): State<Arc<Served>>, _owner: Owner) -> 
 }
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
-async fn read_again(served: &Served) {
+async fn read_again(served: &AppState) {
     let house = Arc::clone(&served.router.config().house);
     let mut heard = house.config.subscribe();
     heard.mark_unchanged();
@@ -211,10 +217,10 @@ pub(crate) struct PutBack {
 #[utoipa::path(post, path = "/api/operations/config/rollback", tag = "operations", request_body = PutBack,
     responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn roll_back(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Json(PutBack { print }): Json<PutBack>,
-) -> Result<Json<Standing>, Refused> {
+) -> Result<Json<Standing>, ApiError> {
     let now = served.router.clock.now();
     let done = beside(&served, move |config, redactor| put_back(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;
@@ -222,14 +228,14 @@ pub(crate) async fn roll_back(
     look(&served).await.map(Json)
 }
 
-fn put_back(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), Refused> {
+fn put_back(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), ApiError> {
     let shelf = config.history.shelf();
     let kept = shelf.good.iter().find(|kept| kept.good.text_print() == print);
-    let good = kept.ok_or(Refused::NotFound("config that is kept"))?.good.text.expose();
-    let failed = |error: WriteError| Refused::Conflict(redactor.redact(&error.to_string()).into_owned());
-    let seen: Seen = config.writer.look().map_err(failed)?;
+    let good = kept.ok_or(ApiError::NotFound("config that is kept"))?.good.text.expose();
+    let failed = |error: WriteError| ApiError::Conflict(redactor.redact(&error.to_string()).into_owned());
+    let seen: FileSnapshot = config.writer.look().map_err(failed)?;
     if seen.text() == Some(good) {
-        return Err(Refused::Conflict("the file is this config already".to_owned()));
+        return Err(ApiError::Conflict("the file is this config already".to_owned()));
     }
     let aside = config.writer.replace(&seen, good, now).map_err(failed)?;
     let aside = aside.map(|path| path.display().to_string());

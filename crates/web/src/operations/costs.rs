@@ -12,12 +12,12 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::Visitor;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::operations::plot::{Plot, Series, Theme};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_store::error::StoreError;
-use hob_store::spend::{self, Share};
+use hob_store::spend::{self, SpendShare};
 use hob_store::{Tx, millis};
 
 /// So many days are told, unless it is said.
@@ -49,7 +49,7 @@ enum What {
 
 /// Which costs are wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct Wanted {
+pub(crate) struct CostParams {
     /// How many days, today included.
     days: Option<u16>,
     /// Whose are told apart.
@@ -59,7 +59,7 @@ pub(crate) struct Wanted {
 
 /// Which plot is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct WantedPlot {
+pub(crate) struct PlotParams {
     /// How many days, today included.
     days: Option<u16>,
     /// Whose are told apart.
@@ -91,7 +91,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, share: &Share) {
+    fn add(&mut self, share: &SpendShare) {
         self.calls += share.calls;
         self.input_tokens += share.input_tokens;
         self.cached_tokens += share.cached_tokens;
@@ -132,32 +132,32 @@ impl Days {
     }
 }
 
-async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
+async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<SpendShare>, StoreError> {
     let by = match by {
-        By::Model => spend::By::Model,
-        By::User => spend::By::User,
+        By::Model => spend::SpendGroup::Model,
+        By::User => spend::SpendGroup::User,
     };
     spend::shares(tx, moments, by).await
 }
 
-async fn read(served: &Served, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<Share>), Refused> {
+async fn read(served: &AppState, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
     let zone = served.router.config().house.budget_guard.zone.clone();
     let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
     Ok((dates, served.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }
 
-fn date_of(dates: &[Date], share: &Share) -> Option<Date> {
+fn date_of(dates: &[Date], share: &SpendShare) -> Option<Date> {
     dates.get(usize::try_from(share.stretch).ok()?).copied()
 }
 
 /// What was spent, by day and by model or person.
-#[utoipa::path(get, path = "/api/operations/costs", tag = "operations", params(Wanted),
+#[utoipa::path(get, path = "/api/operations/costs", tag = "operations", params(CostParams),
     responses((status = 200, body = Costs), (status = 401, body = Problem)))]
 pub(crate) async fn costs(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(wanted): Query<Wanted>,
-) -> Result<Json<Costs>, Refused> {
+    Query(wanted): Query<CostParams>,
+) -> Result<Json<Costs>, ApiError> {
     let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
     let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
     for share in &all {
@@ -172,13 +172,13 @@ pub(crate) async fn costs(
 }
 
 /// The same as a plot.
-#[utoipa::path(get, path = "/api/operations/costs.svg", tag = "operations", params(WantedPlot),
+#[utoipa::path(get, path = "/api/operations/costs.svg", tag = "operations", params(PlotParams),
     responses((status = 200, content_type = "image/svg+xml"), (status = 401, body = Problem)))]
 pub(crate) async fn plotted(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(wanted): Query<WantedPlot>,
-) -> Result<Response, Refused> {
+    Query(wanted): Query<PlotParams>,
+) -> Result<Response, ApiError> {
     let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
     let what = wanted.what.unwrap_or_default();
     let mut series: BTreeMap<&str, Series> = BTreeMap::new();
@@ -195,12 +195,12 @@ pub(crate) async fn plotted(
         unit: if what == What::Cost { "$" } else { "" },
         theme: wanted.theme.unwrap_or_default(),
     };
-    let drawn = plot.drawn().map_err(|error| Refused::Broken(error.to_string()))?;
+    let drawn = plot.drawn().map_err(|error| ApiError::Broken(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], drawn).into_response())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a plot has no digits")]
-fn amount(share: &Share, what: What) -> f64 {
+fn amount(share: &SpendShare, what: What) -> f64 {
     match what {
         What::Cost => share.cost as f64 / 1e9,
         What::Tokens => (share.input_tokens + share.output_tokens) as f64,

@@ -7,10 +7,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::{Owner, Visitor};
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::operations::{ASKED, paged};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_agent::machine::approval::scope;
 use hob_core::domain::ids::GrantId;
 use hob_store::operations::{self, HeldGrant};
@@ -43,19 +43,19 @@ pub(crate) struct Grants {
 
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct AfterGrant {
+pub(crate) struct GrantListParams {
     /// What `next` was.
     after: Option<i64>,
 }
 
 /// What people have allowed for good.
-#[utoipa::path(get, path = "/api/operations/grants", tag = "operations", params(AfterGrant),
+#[utoipa::path(get, path = "/api/operations/grants", tag = "operations", params(GrantListParams),
     responses((status = 200, body = Grants), (status = 401, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(part): Query<AfterGrant>,
-) -> Result<Json<Grants>, Refused> {
+    Query(part): Query<GrantListParams>,
+) -> Result<Json<Grants>, ApiError> {
     let after = part.after.map(GrantId);
     let rows = served.router.store.read(async |tx| operations::grants(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
@@ -75,10 +75,10 @@ pub(crate) async fn list(
 #[utoipa::path(delete, path = "/api/operations/grants/{id}", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     let revoked = served.router.revoke_grant(GrantId(id)).await?;
-    if revoked { Ok(StatusCode::NO_CONTENT) } else { Err(Refused::NotFound("grant that holds")) }
+    if revoked { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("grant that holds")) }
 }

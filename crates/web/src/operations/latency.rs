@@ -6,10 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::door::visitor::Visitor;
-use crate::reply::Problem;
-use crate::served::Served;
-use hob_telemetry::measure::{Family, Histogram};
+use crate::access::visitor::Visitor;
+use crate::api_error::Problem;
+use crate::app_state::AppState;
+use hob_telemetry::metrics::{Family, Histogram};
 
 /// How long one thing took.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -61,7 +61,7 @@ fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.
 #[utoipa::path(get, path = "/api/operations/latency", tag = "operations", responses((status = 200, body = Latencies), (status = 401, body = Problem)))]
-pub(crate) async fn latency(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<Latencies> {
+pub(crate) async fn latency(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<Latencies> {
     let router = &served.router;
     let (meters, work) = (router.delivery.meters(), router.store.work());
     let up_secs = router.clock.now().duration_since(router.config().house.started).as_secs().max(0);

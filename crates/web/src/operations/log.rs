@@ -5,9 +5,9 @@ use axum::extract::Query;
 use serde::{Deserialize, Serialize};
 use tracing::Level;
 
-use crate::door::visitor::Visitor;
-use crate::reply::Problem;
-use hob_telemetry::tail;
+use crate::access::visitor::Visitor;
+use crate::api_error::Problem;
+use hob_telemetry::log_tail;
 
 /// So many lines are told at once.
 const LINES: usize = 200;
@@ -45,7 +45,7 @@ impl Severity {
 
 /// Which lines are wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct Wanted {
+pub(crate) struct LogParams {
     /// Those after the one with this number: what `last` was.
     after: Option<i64>,
     /// Those that are as bad or worse.
@@ -78,12 +78,12 @@ pub(crate) struct LogLines {
 }
 
 /// The newest lines of the log, as far as they are kept: a thousand, from INFO on.
-#[utoipa::path(get, path = "/api/operations/log", tag = "operations", params(Wanted),
+#[utoipa::path(get, path = "/api/operations/log", tag = "operations", params(LogParams),
     responses((status = 200, body = LogLines), (status = 401, body = Problem)))]
-pub(crate) async fn lines(_visitor: Visitor, Query(wanted): Query<Wanted>) -> Json<LogLines> {
+pub(crate) async fn lines(_visitor: Visitor, Query(wanted): Query<LogParams>) -> Json<LogLines> {
     let level = wanted.level.unwrap_or_default().level();
-    let (lines, last) = tail::since(wanted.after.map_or(0, i64::unsigned_abs), level, LINES);
-    let line = |line: tail::Line| LogLine {
+    let (lines, last) = log_tail::since(wanted.after.map_or(0, i64::unsigned_abs), level, LINES);
+    let line = |line: log_tail::TailLine| LogLine {
         id: line.id,
         at: line.at.as_millisecond(),
         level: Severity::of(line.level),

@@ -5,8 +5,8 @@
 //! Start at [`routes`]; each file is one part of the view.
 
 mod config;
+pub mod context;
 mod costs;
-pub mod desk;
 mod grants;
 mod latency;
 mod log;
@@ -25,8 +25,8 @@ use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::reply::Refused;
-use crate::served::Served;
+use crate::api_error::ApiError;
+use crate::app_state::AppState;
 use hob_store::operations;
 
 /// So many rows are shown at once.
@@ -35,7 +35,7 @@ const PAGE: i64 = 50;
 const ASKED: i64 = PAGE + 1;
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(overview::overview))
         .routes(routes!(queue::list))
@@ -65,22 +65,22 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
 
 /// Which part of a list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-struct Part {
+struct PageParams {
     /// What `next` was.
     after: Option<String>,
 }
 
-impl Part {
+impl PageParams {
     /// A mark such as `12-34`.
-    fn mark(&self) -> Result<Option<(i64, i64)>, Refused> {
+    fn mark(&self) -> Result<Option<(i64, i64)>, ApiError> {
         let Some(text) = &self.after else { return Ok(None) };
         let pair = text.split_once('-').and_then(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)));
-        pair.map(Some).ok_or_else(|| Refused::Bad("after is no mark, such as 12-34".to_owned()))
+        pair.map(Some).ok_or_else(|| ApiError::Bad("after is no mark, such as 12-34".to_owned()))
     }
 
-    fn after(&self) -> Result<operations::After, Refused> {
+    fn after(&self) -> Result<operations::ListCursor, ApiError> {
         let mark = self.mark()?;
-        Ok(mark.map_or_else(operations::After::default, |(session, row)| operations::After { session, row }))
+        Ok(mark.map_or_else(operations::ListCursor::default, |(session, row)| operations::ListCursor { session, row }))
     }
 }
 

@@ -7,12 +7,12 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Serialize;
 
-use crate::door::visitor::{Owner, Visitor};
-use crate::operations::{ASKED, Part, age, paged};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::operations::{ASKED, PageParams, age, paged};
 use hob_core::domain::ids::OutboxId;
-use hob_router::operations::outbox::Settled;
+use hob_router::operations::outbox::OutboxChangeOutcome;
 use hob_store::operations::{self, ChunkRow};
 
 /// Something that is to be said, or was given up.
@@ -51,7 +51,7 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    fn of(served: &Served, rows: Vec<ChunkRow>, mark: fn(&ChunkRow) -> (i64, i64)) -> Self {
+    fn of(served: &AppState, rows: Vec<ChunkRow>, mark: fn(&ChunkRow) -> (i64, i64)) -> Self {
         let (rows, more) = paged(rows);
         let now = served.router.clock.now();
         let next = rows.last().filter(|_| more).map(mark).map(|(one, other)| format!("{one}-{other}"));
@@ -72,26 +72,26 @@ impl Chunks {
 }
 
 /// What is to be said and is not delivered yet, by conversation.
-#[utoipa::path(get, path = "/api/operations/outbox", tag = "operations", params(Part),
+#[utoipa::path(get, path = "/api/operations/outbox", tag = "operations", params(PageParams),
     responses((status = 200, body = Chunks), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn waiting(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(part): Query<Part>,
-) -> Result<Json<Chunks>, Refused> {
+    Query(part): Query<PageParams>,
+) -> Result<Json<Chunks>, ApiError> {
     let after = part.after()?;
     let rows = served.router.store.read(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.session.0, row.id.0))))
 }
 
 /// What was given up, the newest first.
-#[utoipa::path(get, path = "/api/operations/outbox/given-up", tag = "operations", params(Part),
+#[utoipa::path(get, path = "/api/operations/outbox/given-up", tag = "operations", params(PageParams),
     responses((status = 200, body = Chunks), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn given_up(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(part): Query<Part>,
-) -> Result<Json<Chunks>, Refused> {
+    Query(part): Query<PageParams>,
+) -> Result<Json<Chunks>, ApiError> {
     let (moment, row) = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
     let rows = served.router.store.read(async |tx| operations::given_up(tx, moment, row, ASKED).await).await?;
     Ok(Json(Chunks::of(&served, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
@@ -101,10 +101,10 @@ pub(crate) async fn given_up(
 #[utoipa::path(post, path = "/api/operations/outbox/{id}/retry", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn retry(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     answer(served.router.retry_delivery(OutboxId(id)).await?)
 }
 
@@ -112,20 +112,20 @@ pub(crate) async fn retry(
 #[utoipa::path(post, path = "/api/operations/outbox/{id}/abandon", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn abandon(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     answer(served.router.abandon_delivery(OutboxId(id)).await?)
 }
 
-fn answer(settled: Settled) -> Result<StatusCode, Refused> {
-    let conflict = |why: &str| Err(Refused::Conflict(why.to_owned()));
+fn answer(settled: OutboxChangeOutcome) -> Result<StatusCode, ApiError> {
+    let conflict = |why: &str| Err(ApiError::Conflict(why.to_owned()));
     match settled {
-        Settled::Done => Ok(StatusCode::NO_CONTENT),
-        Settled::Unknown => Err(Refused::NotFound("thing in the outbox")),
-        Settled::Delivered => conflict("it was delivered meanwhile"),
-        Settled::Sending => conflict("it is being sent at this moment: look again soon"),
-        Settled::Held => conflict("it is a letter that an owner decides over, in a chat: /mail"),
+        OutboxChangeOutcome::Done => Ok(StatusCode::NO_CONTENT),
+        OutboxChangeOutcome::Unknown => Err(ApiError::NotFound("thing in the outbox")),
+        OutboxChangeOutcome::Delivered => conflict("it was delivered meanwhile"),
+        OutboxChangeOutcome::Sending => conflict("it is being sent at this moment: look again soon"),
+        OutboxChangeOutcome::Held => conflict("it is a letter that an owner decides over, in a chat: /mail"),
     }
 }

@@ -6,9 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::door::visitor::Visitor;
-use crate::reply::Problem;
-use crate::served::Served;
+use crate::access::visitor::Visitor;
+use crate::api_error::Problem;
+use crate::app_state::AppState;
 use crate::status::{StatusReport, gather};
 
 /// How Hob fares.
@@ -39,7 +39,7 @@ struct Upkeep {
 
 /// How Hob fares: channels, what does not work, what is at work, what was spent today.
 #[utoipa::path(get, path = "/api/operations", tag = "operations", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
-pub(crate) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<Overview> {
+pub(crate) async fn overview(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<Overview> {
     let house = Arc::clone(&served.router.config().house);
     let round = house.upkeep.get();
     let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);

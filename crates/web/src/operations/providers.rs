@@ -8,12 +8,12 @@ use axum::extract::State;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::door::visitor::Visitor;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::health;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_store::millis;
-use hob_store::spend::{self, By, Share};
+use hob_store::spend::{self, SpendGroup, SpendShare};
 
 /// A model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -60,18 +60,18 @@ pub(crate) struct Providers {
 /// The models: whether each is asked, how its calls went, and how much it took from its provider's cache.
 #[utoipa::path(get, path = "/api/operations/providers", tag = "operations", responses((status = 200, body = Providers), (status = 401, body = Problem)))]
 pub(crate) async fn providers(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-) -> Result<Json<Providers>, Refused> {
+) -> Result<Json<Providers>, ApiError> {
     let (router, now) = (&served.router, served.router.clock.now());
     let ago = |hours| millis(now - SignedDuration::from_hours(hours));
     // The quarter of an hour that it is now counts as well.
     let day = [ago(24), ago(-1)];
-    let shares = router.store.read(async |tx| spend::shares(tx, &day, By::Model).await).await?;
+    let shares = router.store.read(async |tx| spend::shares(tx, &day, SpendGroup::Model).await).await?;
     let catalog = Arc::clone(&router.config().house.models);
     let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
     let model = |report: health::ModelReport| {
-        let own = |(labels, count): &(Vec<String>, Arc<hob_telemetry::measure::Counter>)| match labels.as_slice() {
+        let own = |(labels, count): &(Vec<String>, Arc<hob_telemetry::metrics::Counter>)| match labels.as_slice() {
             [model, outcome] if *model == report.model => Some((outcome.clone(), count.get())),
             _ => None,
         };
@@ -94,7 +94,7 @@ pub(crate) async fn providers(
 }
 
 impl Day {
-    fn of(share: &Share) -> Self {
+    fn of(share: &SpendShare) -> Self {
         Self {
             calls: share.calls,
             input_tokens: share.input_tokens,

@@ -7,14 +7,14 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Serialize;
 
-use crate::door::visitor::{Owner, Visitor};
-use crate::operations::{ASKED, Part, age, paged};
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::operations::{ASKED, PageParams, age, paged};
 use crate::owner;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_core::domain::ids::RunId;
-use hob_router::operations::queue::Ended;
-use hob_store::operations::{self, OpenRow};
+use hob_router::operations::queue::EndRunOutcome;
+use hob_store::operations::{self, OpenRunRow};
 use hob_store::sessions;
 
 /// A run that is not over.
@@ -45,19 +45,19 @@ pub(crate) struct OpenRuns {
 }
 
 /// What is at work or waits its turn, in all conversations.
-#[utoipa::path(get, path = "/api/operations/queue", tag = "operations", params(Part),
+#[utoipa::path(get, path = "/api/operations/queue", tag = "operations", params(PageParams),
     responses((status = 200, body = OpenRuns), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
-    Query(part): Query<Part>,
-) -> Result<Json<OpenRuns>, Refused> {
+    Query(part): Query<PageParams>,
+) -> Result<Json<OpenRuns>, ApiError> {
     let after = part.after()?;
     let rows = served.router.store.read(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
     let now = served.router.clock.now();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
-    let run = |row: OpenRow| OpenRun {
+    let run = |row: OpenRunRow| OpenRun {
         run: row.id.0,
         session: row.key,
         user: row.user,
@@ -72,13 +72,13 @@ pub(crate) async fn list(
 #[utoipa::path(delete, path = "/api/operations/queue/{run}", tag = "operations", params(("run" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn end(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     let me = owner::principal(&served.router).await?;
     match served.router.end_run(RunId(run), me.user).await? {
-        Ended::Done(session) => {
+        EndRunOutcome::Done(session) => {
             let key = served.router.store.read(async |tx| sessions::key(tx, session).await).await?;
             // Whoever has that conversation open sees it go.
             key.as_deref()
@@ -87,9 +87,9 @@ pub(crate) async fn end(
                 .for_each(|chat| served.page.changed(chat));
             Ok(StatusCode::NO_CONTENT)
         }
-        Ended::Over => Err(Refused::NotFound("run that is not over")),
-        Ended::WaitedFor(parent) => {
-            Err(Refused::Conflict(format!("run {parent} waits for what it is to find out: end that one")))
+        EndRunOutcome::Over => Err(ApiError::NotFound("run that is not over")),
+        EndRunOutcome::WaitedFor(parent) => {
+            Err(ApiError::Conflict(format!("run {parent} waits for what it is to find out: end that one")))
         }
     }
 }

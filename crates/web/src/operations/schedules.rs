@@ -8,22 +8,22 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::access::visitor::{Owner, Visitor as Looks};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::chat::channel::conversation;
 use crate::chat::routes::named;
-use crate::door::visitor::{Owner, Visitor as Looks};
 use crate::operations::{ASKED, paged};
 use crate::owner;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::Taint;
 use hob_store::error::StoreError;
 use hob_store::occurrences::{self, OccurrenceRow};
 use hob_store::schedules::{self, NewSchedule as New, ScheduleRow};
 use hob_store::{Tx, millis, operations};
-use hob_tools::schedule::change::{self, Change, Changed, Viewer};
-use hob_tools::schedule::made::{Maker, Wish};
-use hob_tools::schedule::shown;
+use hob_tools::schedule::change::{self, Change, ChangeOutcome, Viewer};
+use hob_tools::schedule::creation::{ScheduleRequest, ScheduleRequester};
+use hob_tools::schedule::render;
 
 /// So many schedules are looked through for one that is the same.
 const LOOKED_THROUGH: i64 = 1_000;
@@ -85,7 +85,7 @@ pub(crate) struct Schedules {
 
 /// Which part of the list is wanted.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
-pub(crate) struct Wanted {
+pub(crate) struct ScheduleListParams {
     /// What `next` was.
     before: Option<i64>,
     /// Those that are done, instead of those that go on.
@@ -115,7 +115,7 @@ impl Schedule {
         Self {
             id: row.id.0,
             session: row.conversation().map(|place| place.session_key().0),
-            when: shown::when(&row),
+            when: render::when(&row),
             next: coming(&row, now),
             came: came.collect(),
             name: row.name,
@@ -134,7 +134,7 @@ fn coming(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
         return Vec::new();
     }
     let first = row.next_at.and_then(|next| Timestamp::from_millisecond(next).ok());
-    let others = shown::timing(row)
+    let others = render::timing(row)
         .map(|(rule, zone)| rule.next_few(&zone, first.unwrap_or(now).max(now), COMING))
         .unwrap_or_default();
     let all = first.into_iter().chain(others.into_iter().filter(|at| Some(*at) != first));
@@ -142,13 +142,13 @@ fn coming(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
 }
 
 /// What is to be done later.
-#[utoipa::path(get, path = "/api/operations/schedules", tag = "operations", params(Wanted),
+#[utoipa::path(get, path = "/api/operations/schedules", tag = "operations", params(ScheduleListParams),
     responses((status = 200, body = Schedules), (status = 401, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Looks,
-    Query(wanted): Query<Wanted>,
-) -> Result<Json<Schedules>, Refused> {
+    Query(wanted): Query<ScheduleListParams>,
+) -> Result<Json<Schedules>, ApiError> {
     let (before, done) = (wanted.before.unwrap_or(i64::MAX), wanted.done.unwrap_or(false));
     let rows = served.router.store.read(async |tx| list_with_history(tx, before, done).await).await?;
     let (rows, more) = paged(rows);
@@ -175,27 +175,27 @@ pub(crate) struct NewSchedule {
 #[utoipa::path(post, path = "/api/operations/schedules", tag = "operations", request_body = NewSchedule,
     responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn make(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Json(new): Json<NewSchedule>,
-) -> Result<Json<Schedule>, Refused> {
+) -> Result<Json<Schedule>, ApiError> {
     let (router, now) = (&served.router, served.router.clock.now());
     let place = conversation(&named(new.chat)?);
     let user = owner::principal(router).await?.user;
     let redact = |text: String| router.redactor.redact(&text).into_owned();
-    let wish = Wish { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
-    let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
+    let wish = ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
+    let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.config().house.budget_guard.zone.clone();
-    let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
+    let new = wish.shape(maker, (&house, now)).map_err(|error| ApiError::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| make_once(tx, &new, now).await).await?;
     answer(&served, made, now).map(Json)
 }
 
 /// The page sends again what it has no answer to: sent twice, it is made once.
-async fn make_once(tx: &mut Tx, new: &New, now: Timestamp) -> Result<Changed, StoreError> {
+async fn make_once(tx: &mut Tx, new: &New, now: Timestamp) -> Result<ChangeOutcome, StoreError> {
     let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
     match known.into_iter().find(|row| is_same(row, new)) {
-        Some(row) => Ok(Changed::Done(Box::new(row), Vec::new())),
+        Some(row) => Ok(ChangeOutcome::Done(Box::new(row), Vec::new())),
         None => change::make(tx, new, now).await,
     }
 }
@@ -226,10 +226,10 @@ pub(crate) enum Wished {
     params(("id" = i64, Path,), ("change" = inline(Wished), Path,)),
     responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn change(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path((id, wished)): Path<(i64, Wished)>,
-) -> Result<Json<Schedule>, Refused> {
+) -> Result<Json<Schedule>, ApiError> {
     let change = match wished {
         Wished::Pause => Change::Pause,
         Wished::Resume => Change::Resume,
@@ -242,14 +242,14 @@ pub(crate) async fn change(
 #[utoipa::path(delete, path = "/api/operations/schedules/{id}", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn remove(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     alter(&served, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-async fn alter(served: &Served, id: i64, change: Change) -> Result<Schedule, Refused> {
+async fn alter(served: &AppState, id: i64, change: Change) -> Result<Schedule, ApiError> {
     let (router, now) = (&served.router, served.router.clock.now());
     let principal = owner::principal(router).await?;
     // The page is nobody's but its owner's: everything may be seen there.
@@ -259,13 +259,13 @@ async fn alter(served: &Served, id: i64, change: Change) -> Result<Schedule, Ref
     answer(served, changed, now)
 }
 
-fn answer(served: &Served, changed: Changed, now: Timestamp) -> Result<Schedule, Refused> {
+fn answer(served: &AppState, changed: ChangeOutcome, now: Timestamp) -> Result<Schedule, ApiError> {
     match changed {
-        Changed::Done(row, came) => {
+        ChangeOutcome::Done(row, came) => {
             served.router.alarm.notify_one();
             Ok(Schedule::of(*row, came, now))
         }
-        Changed::Unknown => Err(Refused::NotFound("schedule")),
-        other => Err(Refused::Conflict(other.told("", now).err().unwrap_or_default())),
+        ChangeOutcome::Unknown => Err(ApiError::NotFound("schedule")),
+        other => Err(ApiError::Conflict(other.told("", now).err().unwrap_or_default())),
     }
 }

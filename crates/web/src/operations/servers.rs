@@ -7,11 +7,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
 
-use crate::door::visitor::{Owner, Visitor};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use hob_core::domain::tool_class::ToolClass;
-use hob_tools::mcp::table::{ClassError, ServerTools, ToolLine, Wish};
+use hob_tools::mcp::tool_table::{ClassChange, ClassError, ServerTools, ToolLine};
 
 /// The MCP servers.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -65,7 +65,7 @@ impl From<ServerTools> for McpTools {
     }
 }
 
-impl From<ClassError> for Refused {
+impl From<ClassError> for ApiError {
     fn from(error: ClassError) -> Self {
         match error {
             ClassError::NoServer(_) => Self::NotFound("MCP server"),
@@ -78,7 +78,7 @@ impl From<ClassError> for Refused {
 
 /// The MCP servers: how each stands, and how many tools it has.
 #[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
-pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor) -> Json<McpServers> {
+pub(crate) async fn servers(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<McpServers> {
     let router = &served.router;
     let all = router.config().house.servers.clone();
     let lines = all.standing(router.clock.now());
@@ -90,28 +90,28 @@ pub(crate) async fn servers(State(served): State<Arc<Served>>, _visitor: Visitor
 #[utoipa::path(get, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)),
     responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn tools(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(server): Path<String>,
-) -> Result<Json<McpTools>, Refused> {
-    Ok(Json(served.router.class_tools(&server, &Wish::default()).await?.into()))
+) -> Result<Json<McpTools>, ApiError> {
+    Ok(Json(served.router.class_tools(&server, &ClassChange::default()).await?.into()))
 }
 
 /// An owner says what tools of an MCP server do; that holds from the next message on. Gives all as they are classed then.
 #[utoipa::path(put, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)), request_body = McpClasses,
     responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn class(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(server): Path<String>,
     Json(McpClasses { tools }): Json<McpClasses>,
-) -> Result<Json<McpTools>, Refused> {
+) -> Result<Json<McpTools>, ApiError> {
     let class = |(tool, class): (String, Option<String>)| {
         let class = class.map(|name| {
-            ToolClass::parse(&name).ok_or_else(|| Refused::Bad(format!("a tool cannot be classed as {name:?}")))
+            ToolClass::parse(&name).ok_or_else(|| ApiError::Bad(format!("a tool cannot be classed as {name:?}")))
         });
         Ok((tool, class.transpose()?))
     };
-    let tools = tools.into_iter().map(class).collect::<Result<_, Refused>>()?;
-    Ok(Json(served.router.class_tools(&server, &Wish { tools, as_it_says: false }).await?.into()))
+    let tools = tools.into_iter().map(class).collect::<Result<_, ApiError>>()?;
+    Ok(Json(served.router.class_tools(&server, &ClassChange { tools, as_it_says: false }).await?.into()))
 }

@@ -6,9 +6,9 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::door::visitor::Visitor;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use hob_store::skills;
 
 /// A skill.
@@ -46,7 +46,7 @@ pub(crate) struct Skills {
 
 /// The skills, usable or not.
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
-pub(crate) async fn skills(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Skills>, Refused> {
+pub(crate) async fn skills(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Skills>, ApiError> {
     let records = served.router.store.read(skills::list).await?;
     let list = served.router.config().house.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {

@@ -5,8 +5,8 @@
 //! Never: words of anybody in it, a wait for a push service on anybody's way, or an address that the house's guard did not check.
 //! Start at [`bell::Bell`]; `seal` is RFC 8291, `vapid` RFC 8292, `routes` what browsers ask.
 
-pub mod bell;
+mod encryption;
 pub(crate) mod routes;
-mod seal;
 mod send;
+pub mod trigger;
 mod vapid;

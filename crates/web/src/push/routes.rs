@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::{Owner, Visitor};
-use crate::push::seal::SealError;
+use crate::access::visitor::{Owner, Visitor};
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
+use crate::push::encryption::EncryptionError;
 use crate::push::send::{endpoint, recipient};
-use crate::push::vapid::{Key, fresh};
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::push::vapid::{VapidKey, fresh};
 use hob_store::Tx;
 use hob_store::web_push::{self, Subscription};
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(how, listen, leave))
 }
 
@@ -43,18 +43,18 @@ pub(crate) struct Listener {
     auth: String,
 }
 
-fn visit(visitor: Visitor) -> Result<i64, Refused> {
-    visitor.visit.ok_or_else(|| Refused::Conflict("browsers that are logged in are told, programs are not".to_owned()))
+fn visit(visitor: Visitor) -> Result<i64, ApiError> {
+    visitor.visit.ok_or_else(|| ApiError::Conflict("browsers that are logged in are told, programs are not".to_owned()))
 }
 
-fn broken(error: SealError) -> Refused {
-    Refused::Broken(format!("the key for push services cannot be made or read: {error}"))
+fn broken(error: EncryptionError) -> ApiError {
+    ApiError::Broken(format!("the key for push services cannot be made or read: {error}"))
 }
 
 /// How this browser is told that something waits while the page is closed (Web Push).
 #[utoipa::path(get, path = "/api/push", tag = "push",
     responses((status = 200, body = How), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-async fn how(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<Json<How>, Refused> {
+async fn how(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<Json<How>, ApiError> {
     let visit = visit(visitor)?;
     let look = async |tx: &mut Tx| Ok((web_push::find_key(tx).await?, web_push::is_told(tx, visit).await?));
     let (kept, told) = served.router.store.read(look).await?;
@@ -65,24 +65,24 @@ async fn how(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result
             served.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
         }
     };
-    Ok(Json(How { key: Key::of(&kept).map_err(broken)?.public(), told }))
+    Ok(Json(How { key: VapidKey::of(&kept).map_err(broken)?.public(), told }))
 }
 
 /// This browser is to be told from now on, until it logs out.
 #[utoipa::path(put, path = "/api/push", tag = "push", request_body = Listener,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn listen(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     Owner(visitor): Owner,
     Json(Listener { endpoint: address, p256dh, auth }): Json<Listener>,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
-    let endpoint = endpoint(&address, &served.guard).map_err(Refused::Bad)?.to_string();
+    let endpoint = endpoint(&address, &served.guard).map_err(ApiError::Bad)?.to_string();
     let new = Subscription { id: 0, endpoint, p256dh, auth };
-    recipient(&new).map_err(|error| Refused::Bad(error.to_string()))?;
+    recipient(&new).map_err(|error| ApiError::Bad(error.to_string()))?;
     let now = served.router.clock.now();
     if !served.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
-        return Err(Refused::Conflict("too many browsers are told already: log some of them out".to_owned()));
+        return Err(ApiError::Conflict("too many browsers are told already: log some of them out".to_owned()));
     }
     served.bell.heard();
     Ok(StatusCode::NO_CONTENT)
@@ -91,7 +91,7 @@ async fn listen(
 /// This browser is told no more.
 #[utoipa::path(delete, path = "/api/push", tag = "push",
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-async fn leave(State(served): State<Arc<Served>>, Owner(visitor): Owner) -> Result<StatusCode, Refused> {
+async fn leave(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
     served.router.store.write(async move |tx| web_push::leave(tx, visit).await).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -9,13 +9,13 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::push::bell::{Kind, Ring};
-use crate::push::seal::{Recipient, SALT_BYTES, SealError};
-use crate::push::vapid::Key;
+use crate::push::encryption::{EncryptionError, Recipient, SALT_BYTES};
+use crate::push::trigger::{PushEvent, PushKind};
+use crate::push::vapid::VapidKey;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use hob_store::web_push::Subscription;
 use hob_tools::net::error::NetError;
-use hob_tools::net::{Answer, Guard, Query, address};
+use hob_tools::net::{EgressGuard, FetchRequest, FetchResponse, address};
 
 /// For so many seconds a push service keeps what it cannot hand over: a day.
 const KEPT_SECS: &str = "86400";
@@ -30,7 +30,7 @@ const TOPIC_CHARS: usize = 32;
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum PushOutcome {
     /// The push service has it.
     Taken,
     /// The browser is gone.
@@ -47,51 +47,51 @@ pub(super) enum Sent {
 }
 
 /// What is told.
-pub(super) struct Letter {
+pub(super) struct PushMessage {
     words: Vec<u8>,
     urgency: HeaderValue,
     topic: String,
 }
 
-impl Letter {
+impl PushMessage {
     /// That the bell rang so.
-    pub(super) fn new(ring: &Ring, words: Vec<u8>) -> Self {
+    pub(super) fn new(ring: &PushEvent, words: Vec<u8>) -> Self {
         // Of one conversation the newest word is enough, and no push service learns its name.
         let topic = URL_SAFE_NO_PAD.encode(Sha256::digest(ring.chat.as_bytes()));
         let urgency = match ring.kind {
-            Kind::Said => HeaderValue::from_static("normal"),
-            Kind::Asks => HeaderValue::from_static("high"),
+            PushKind::Said => HeaderValue::from_static("normal"),
+            PushKind::Asks => HeaderValue::from_static("high"),
         };
         Self { words, urgency, topic: topic.chars().take(TOPIC_CHARS).collect() }
     }
 }
 
 /// The way to push services.
-pub(super) struct Post<'a> {
-    pub(super) guard: &'a Guard,
-    pub(super) key: &'a Key,
+pub(super) struct PushClient<'a> {
+    pub(super) guard: &'a EgressGuard,
+    pub(super) key: &'a VapidKey,
     pub(super) subject: &'a str,
 }
 
-impl Post<'_> {
+impl PushClient<'_> {
     /// One attempt, at a moment in seconds since 1970.
-    pub(super) async fn send(&self, letter: &Letter, to: &Subscription, now: i64) -> Sent {
+    pub(super) async fn send(&self, letter: &PushMessage, to: &Subscription, now: i64) -> PushOutcome {
         let query = match self.query(letter, to, now) {
             Ok(query) => query,
-            Err(why) => return Sent::Never(why),
+            Err(why) => return PushOutcome::Never(why),
         };
         match self.guard.send(query).await {
             Ok(answer) => judged(&answer),
             Err(error) if error.is_passing() || matches!(error, NetError::Unresolved { .. }) => {
-                Sent::Later { after: None, why: error.to_string() }
+                PushOutcome::Later { after: None, why: error.to_string() }
             }
-            Err(error) => Sent::Never(error.to_string()),
+            Err(error) => PushOutcome::Never(error.to_string()),
         }
     }
 
-    fn query(&self, letter: &Letter, to: &Subscription, now: i64) -> Result<Query, String> {
+    fn query(&self, letter: &PushMessage, to: &Subscription, now: i64) -> Result<FetchRequest, String> {
         let url = endpoint(&to.endpoint, self.guard)?;
-        let says = |error: SealError| error.to_string();
+        let says = |error: EncryptionError| error.to_string();
         let sealed = recipient(to).and_then(|recipient| sealed(&recipient, &letter.words)).map_err(says)?;
         let proof = self.key.authorization(&url, now.saturating_add(SIGNED_SECS), self.subject).map_err(says)?;
         let text = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
@@ -103,30 +103,30 @@ impl Post<'_> {
             (HeaderName::from_static("urgency"), letter.urgency.clone()),
             (HeaderName::from_static("topic"), text(&letter.topic)?),
         ]);
-        Ok(Query { method: Method::POST, url, headers, body: Some(sealed), credentials: None })
+        Ok(FetchRequest { method: Method::POST, url, headers, body: Some(sealed), credentials: None })
     }
 }
 
 /// For whom a browser's words are sealed.
-pub(super) fn recipient(to: &Subscription) -> Result<Recipient, SealError> {
+pub(super) fn recipient(to: &Subscription) -> Result<Recipient, EncryptionError> {
     let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('='));
-    let key = bytes(&to.p256dh).map_err(|_not_base64| SealError::Key)?;
-    let auth = bytes(&to.auth).map_err(|_not_base64| SealError::Auth)?;
+    let key = bytes(&to.p256dh).map_err(|_not_base64| EncryptionError::Key)?;
+    let auth = bytes(&to.auth).map_err(|_not_base64| EncryptionError::Auth)?;
     Recipient::new(&key, &auth)
 }
 
-fn sealed(recipient: &Recipient, words: &[u8]) -> Result<Vec<u8>, SealError> {
+fn sealed(recipient: &Recipient, words: &[u8]) -> Result<Vec<u8>, EncryptionError> {
     let random = SystemRandom::new();
     let (mut own, mut salt) = ([0; 32], [0; SALT_BYTES]);
     random.fill(&mut own)?;
     random.fill(&mut salt)?;
     // Of 2^32 random numbers one is no key: then this is not sent.
-    let own = SecretKey::from_slice(&own).map_err(|_no_scalar| SealError::Refused)?;
+    let own = SecretKey::from_slice(&own).map_err(|_no_scalar| EncryptionError::Refused)?;
     recipient.seal(words, &own, salt)
 }
 
 /// The address of a browser at its push service: sealed on the way, or a place that the operator has opened.
-pub(super) fn endpoint(text: &str, guard: &Guard) -> Result<Url, String> {
+pub(super) fn endpoint(text: &str, guard: &EgressGuard) -> Result<Url, String> {
     let url = address(text).map_err(|error| error.to_string())?;
     let place = url.host().zip(url.port_or_known_default());
     let is_opened = place.is_some_and(|(host, port)| guard.allowed().names(&host, port));
@@ -134,17 +134,17 @@ pub(super) fn endpoint(text: &str, guard: &Guard) -> Result<Url, String> {
 }
 
 /// What an answer means. Pure.
-fn judged(answer: &Answer) -> Sent {
+fn judged(answer: &FetchResponse) -> PushOutcome {
     let after = || {
         let said = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?;
         said.trim().parse().ok().map(Duration::from_secs)
     };
     let why = || format!("it answered {}", answer.status);
     match answer.status {
-        200..=299 => Sent::Taken,
-        404 | 410 => Sent::Gone,
-        408 | 429 | 500..=599 => Sent::Later { after: after(), why: why() },
-        _ => Sent::Never(why()),
+        200..=299 => PushOutcome::Taken,
+        404 | 410 => PushOutcome::Gone,
+        408 | 429 | 500..=599 => PushOutcome::Later { after: after(), why: why() },
+        _ => PushOutcome::Never(why()),
     }
 }
 
@@ -160,26 +160,30 @@ mod tests {
 
     #[test]
     fn f8_an_answer_of_a_push_service_means_one_of_four_things() {
-        let later = |secs: Option<u64>, status: u16| Sent::Later {
+        let later = |secs: Option<u64>, status: u16| PushOutcome::Later {
             after: secs.map(Duration::from_secs),
             why: format!("it answered {status}"),
         };
         let table = [
-            (201, None, Sent::Taken),
-            (202, None, Sent::Taken),
-            (404, None, Sent::Gone),
-            (410, None, Sent::Gone),
+            (201, None, PushOutcome::Taken),
+            (202, None, PushOutcome::Taken),
+            (404, None, PushOutcome::Gone),
+            (410, None, PushOutcome::Gone),
             (429, Some("30"), later(Some(30), 429)),
             (503, Some("soon"), later(None, 503)),
             (500, None, later(None, 500)),
-            (301, None, Sent::Never("it answered 301".to_owned())),
-            (403, None, Sent::Never("it answered 403".to_owned())),
-            (413, None, Sent::Never("it answered 413".to_owned())),
+            (301, None, PushOutcome::Never("it answered 301".to_owned())),
+            (403, None, PushOutcome::Never("it answered 403".to_owned())),
+            (413, None, PushOutcome::Never("it answered 413".to_owned())),
         ];
         for (status, retry, expected) in table {
             let headers = retry.map(|secs| (header::RETRY_AFTER, HeaderValue::from_static(secs))).into_iter().collect();
             let url = Url::parse("https://push.example.net/1").unwrap();
-            assert_eq!(judged(&Answer { url, status, headers, body: Vec::new(), cut: false }), expected, "{status}");
+            assert_eq!(
+                judged(&FetchResponse { url, status, headers, body: Vec::new(), cut: false }),
+                expected,
+                "{status}"
+            );
         }
     }
 

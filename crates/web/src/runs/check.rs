@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::Visitor;
-use crate::reply::{Problem, Refused};
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::runs::beside;
-use crate::runs::shown::{AtEvent, DETAIL_MAX, Piece, Spent};
-use crate::served::Served;
-use hob_agent::machine::begun::ModelBill;
-use hob_agent::replay::verify::{HashVerdict, Verdict};
-use hob_agent::replay::what_if::{Asked, Change, Report, Sum, WhatIf, what_if};
+use crate::runs::views::{AtEvent, DETAIL_MAX, Piece, Spent};
+use hob_agent::machine::run_start::ModelBill;
+use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
+use hob_agent::replay::what_if::{RequestEstimate, RunTotals, WhatIf, WhatIfChange, WhatIfReport, what_if};
 use hob_core::domain::money::Money;
 use hob_model::discover::preset::assumed_window;
 
@@ -24,7 +24,7 @@ const CHANGE_BYTES_MAX: usize = 64 << 10;
 /// So many differences are shown.
 const DIFFERENCES_MAX: usize = 100;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(verify)).routes(routes!(compare))
 }
 
@@ -49,10 +49,10 @@ pub(crate) struct VerdictShown {
     folded: Option<String>,
 }
 
-impl From<Verdict> for VerdictShown {
-    fn from(verdict: Verdict) -> Self {
+impl From<ReplayVerdict> for VerdictShown {
+    fn from(verdict: ReplayVerdict) -> Self {
         let holds = verdict.holds();
-        let Verdict { events, unreadable, mismatch, told, hash } = verdict;
+        let ReplayVerdict { events, unreadable, mismatch, told, hash } = verdict;
         let place =
             |found: hob_agent::machine::event::JournalMismatch| AtEvent { seq: found.seq, what: found.to_string() };
         let (hash, stored, folded) = match hash {
@@ -78,12 +78,12 @@ impl From<Verdict> for VerdictShown {
 #[utoipa::path(get, path = "/api/runs/{run}/verdict", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = VerdictShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn verify(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
-) -> Result<Json<VerdictShown>, Refused> {
-    let recorded = served.recorded(run).await?.map_err(|why| Refused::Bad(why.to_owned()))?;
-    Ok(Json(beside(move || VerdictShown::from(Verdict::of(&recorded))).await?))
+) -> Result<Json<VerdictShown>, ApiError> {
+    let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
+    Ok(Json(beside(move || VerdictShown::from(ReplayVerdict::of(&recorded))).await?))
 }
 
 /// What is to be otherwise.
@@ -104,9 +104,9 @@ pub(crate) struct AskedShown {
     most_nano_usd: Option<i64>,
 }
 
-impl From<Asked> for AskedShown {
-    fn from(asked: Asked) -> Self {
-        let Asked { model, estimate, most } = asked;
+impl From<RequestEstimate> for AskedShown {
+    fn from(asked: RequestEstimate) -> Self {
+        let RequestEstimate { model, estimate, most } = asked;
         Self { model, estimate, most_nano_usd: most.map(Money::nanos) }
     }
 }
@@ -122,9 +122,9 @@ pub(crate) struct SumShown {
     state: &'static str,
 }
 
-impl From<Sum> for SumShown {
-    fn from(sum: Sum) -> Self {
-        let Sum { cycles, usage, cost, unpriced, status } = sum;
+impl From<RunTotals> for SumShown {
+    fn from(sum: RunTotals) -> Self {
+        let RunTotals { cycles, usage, cost, unpriced, status } = sum;
         Self { cycles, spent: Spent::new(usage, cost, unpriced), state: status }
     }
 }
@@ -176,8 +176,8 @@ pub(crate) struct ReportShown {
     would_be: SumShown,
 }
 
-impl From<Report> for ReportShown {
-    fn from(report: Report) -> Self {
+impl From<WhatIfReport> for ReportShown {
+    fn from(report: WhatIfReport) -> Self {
         let pieces = |words: &[String]| words.iter().map(|words| Piece::of(words, DETAIL_MAX)).collect::<Vec<_>>();
         let differences = report.differences.iter().take(DIFFERENCES_MAX).map(|found| DifferenceShown {
             seq: found.seq,
@@ -208,16 +208,16 @@ impl From<Report> for ReportShown {
 #[utoipa::path(post, path = "/api/runs/{run}/what-if", tag = "runs", params(("run" = i64, Path,)), request_body = Otherwise,
     responses((status = 200, body = ReportShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn compare(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Json(Otherwise { change }): Json<Otherwise>,
-) -> Result<Json<ReportShown>, Refused> {
+) -> Result<Json<ReportShown>, ApiError> {
     if change.len() > CHANGE_BYTES_MAX {
-        return Err(Refused::TooBig(format!("{CHANGE_BYTES_MAX} bytes are the most")));
+        return Err(ApiError::TooBig(format!("{CHANGE_BYTES_MAX} bytes are the most")));
     }
-    let what = WhatIf::parse(&change).map_err(Refused::Bad)?;
-    let recorded = served.recorded(run).await?.map_err(|why| Refused::Bad(why.to_owned()))?;
+    let what = WhatIf::parse(&change).map_err(ApiError::Bad)?;
+    let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
     let table = Arc::clone(&served.router.config().house.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
@@ -225,6 +225,6 @@ async fn compare(
         ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
     let bills = what.models.iter().map(bill).collect();
-    let compared = beside(move || what_if(&recorded, &Change { what, bills })).await?;
-    Ok(Json(compared.map_err(Refused::Bad)?.into()))
+    let compared = beside(move || what_if(&recorded, &WhatIfChange { what, bills })).await?;
+    Ok(Json(compared.map_err(ApiError::Bad)?.into()))
 }

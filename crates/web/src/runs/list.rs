@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::Visitor;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
+use crate::access::visitor::Visitor;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use hob_agent::machine::status::Status;
 use hob_core::domain::inbound::ChannelKind;
 use hob_store::millis;
-use hob_store::run_list::{self, Below, Entry, Part};
+use hob_store::run_list::{self, RunListEntry, RunListPage, RunScanRange};
 
 /// So many runs are shown at once.
 const PAGE: i64 = 50;
 /// So many characters of a message are shown.
 const WORDS_MAX: usize = 300;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(list))
 }
 
@@ -58,10 +58,23 @@ pub(crate) struct RunEntry {
     parent: Option<i64>,
 }
 
-impl From<Entry> for RunEntry {
-    fn from(entry: Entry) -> Self {
-        let Entry { id, session, channel, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, end } =
-            entry;
+impl From<RunListEntry> for RunEntry {
+    fn from(entry: RunListEntry) -> Self {
+        let RunListEntry {
+            id,
+            session,
+            channel,
+            who,
+            state,
+            created_at,
+            ended_at,
+            text,
+            cycles,
+            tokens,
+            cost,
+            parent,
+            end,
+        } = entry;
         Self {
             run: id.0,
             session,
@@ -126,8 +139,8 @@ const OVER: [&str; 5] = [
 
 impl Filter {
     /// The states that are wanted; none: any.
-    fn states(&self) -> Result<Option<Vec<&'static str>>, Refused> {
-        let bad = |what: &str, name: &str| Refused::Bad(format!("{what} cannot be {name}"));
+    fn states(&self) -> Result<Option<Vec<&'static str>>, ApiError> {
+        let bad = |what: &str, name: &str| ApiError::Bad(format!("{what} cannot be {name}"));
         let state = self.state.as_deref().map(|name| match OPEN.iter().find(|known| **known == name) {
             Some(known) => Ok(vec![*known]),
             None if name == "over" => Ok(OVER.to_vec()),
@@ -142,14 +155,14 @@ impl Filter {
         })
     }
 
-    fn list(self, now: i64) -> Result<(run_list::Filter, Below), Refused> {
+    fn list(self, now: i64) -> Result<(run_list::RunFilter, RunScanRange), ApiError> {
         let states = self.states()?.map(|states| states.into_iter().map(str::to_owned).collect());
         if let Some(channel) = &self.channel {
-            channel.parse::<ChannelKind>().map_err(|error| Refused::Bad(error.to_string()))?;
+            channel.parse::<ChannelKind>().map_err(|error| ApiError::Bad(error.to_string()))?;
         }
         let Self { before, channel, session, cost_min, took_min, .. } = self;
-        let filter = run_list::Filter { session, channel, states, cost_min, took_min, now };
-        Ok((filter, Below { before: before.unwrap_or(i64::MAX), limit: PAGE }))
+        let filter = run_list::RunFilter { session, channel, states, cost_min, took_min, now };
+        Ok((filter, RunScanRange { before: before.unwrap_or(i64::MAX), limit: PAGE }))
     }
 }
 
@@ -157,13 +170,13 @@ impl Filter {
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(Filter),
     responses((status = 200, body = RunList), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn list(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(filter): Query<Filter>,
-) -> Result<Json<RunList>, Refused> {
+) -> Result<Json<RunList>, ApiError> {
     let (filter, below) = filter.list(millis(served.router.clock.now()))?;
     let part = served.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
-    let Part { runs, next } = part.ok_or(Refused::NotFound("conversation"))?;
+    let RunListPage { runs, next } = part.ok_or(ApiError::NotFound("conversation"))?;
     Ok(Json(RunList { runs: runs.into_iter().map(RunEntry::from).collect(), next }))
 }
 

@@ -6,28 +6,32 @@
 //! Start at [`routes`].
 
 mod check;
+mod detail;
 mod list;
-mod look;
 mod orders;
-mod shown;
-mod standing;
+mod state_at_event;
+mod views;
 
 use std::sync::Arc;
 
 use utoipa_axum::router::OpenApiRouter;
 
-use crate::reply::Refused;
-use crate::served::Served;
+use crate::api_error::ApiError;
+use crate::app_state::AppState;
 
 /// The routes.
-pub(crate) fn routes() -> OpenApiRouter<Arc<Served>> {
-    list::routes().merge(look::routes()).merge(standing::routes()).merge(check::routes()).merge(orders::routes())
+pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
+    list::routes()
+        .merge(detail::routes())
+        .merge(state_at_event::routes())
+        .merge(check::routes())
+        .merge(orders::routes())
 }
 
 /// Folds beside those who talk: a long journal takes its time.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!(%error, "a run could not be folded for the page");
-        Refused::Broken("this run's journal breaks the code that reads it; the log says more".to_owned())
+        ApiError::Broken("this run's journal breaks the code that reads it; the log says more".to_owned())
     })
 }

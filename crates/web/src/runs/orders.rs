@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::door::visitor::Owner;
+use crate::access::visitor::Owner;
+use crate::api_error::{ApiError, Problem};
+use crate::app_state::AppState;
 use crate::owner;
-use crate::reply::{Problem, Refused};
-use crate::served::Served;
 use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::ids::RunId;
-use hob_router::intake::orders::{Order, Ordered};
+use hob_router::intake::run_commands::{RunCommand, RunCommandOutcome};
 
-pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
+pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(stop))
         .routes(routes!(stop_now))
@@ -32,13 +32,13 @@ pub(crate) struct Told {
     told: String,
 }
 
-impl Served {
-    async fn order(&self, run: i64, order: Order) -> Result<Json<Told>, Refused> {
+impl AppState {
+    async fn order(&self, run: i64, order: RunCommand) -> Result<Json<Told>, ApiError> {
         let by = owner::principal(&self.router).await?;
         match self.router.order(by, RunId(run), order).await? {
-            Ordered::Done(told) => Ok(Json(Told { told })),
-            Ordered::Refused(why) => Err(Refused::Bad(why)),
-            Ordered::NoRun => Err(Refused::NotFound("run")),
+            RunCommandOutcome::Done(told) => Ok(Json(Told { told })),
+            RunCommandOutcome::Refused(why) => Err(ApiError::Bad(why)),
+            RunCommandOutcome::NoRun => Err(ApiError::NotFound("run")),
         }
     }
 }
@@ -46,26 +46,34 @@ impl Served {
 /// Ends a run, as `/stop` does; one that waits its turn is taken back.
 #[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn stop(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::Stop { at_once: false }).await
+async fn stop(
+    State(served): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<Told>, ApiError> {
+    served.order(run, RunCommand::Stop { at_once: false }).await
 }
 
 /// Ends a run, as `/stop now` does: what has an effect is cut off as well.
 #[utoipa::path(post, path = "/api/runs/{run}/stop-now", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn stop_now(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
-) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::Stop { at_once: true }).await
+) -> Result<Json<Told>, ApiError> {
+    served.order(run, RunCommand::Stop { at_once: true }).await
 }
 
 /// Lets a run's conversation go on that was paused, as `/resume` does.
 #[utoipa::path(post, path = "/api/runs/{run}/resume", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn resume(State(served): State<Arc<Served>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::Resume).await
+async fn resume(
+    State(served): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<Told>, ApiError> {
+    served.order(run, RunCommand::Resume).await
 }
 
 /// What is to be done about a run that failed.
@@ -101,12 +109,12 @@ pub(crate) struct FailureDecision {
 #[utoipa::path(post, path = "/api/runs/{run}/failure", tag = "runs", params(("run" = i64, Path,)), request_body = FailureDecision,
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn settle_failure(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(FailureDecision { choice }): Json<FailureDecision>,
-) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::AfterFailure(choice.into())).await
+) -> Result<Json<Told>, ApiError> {
+    served.order(run, RunCommand::AfterFailure(choice.into())).await
 }
 
 /// An answer to a run's question.
@@ -122,10 +130,10 @@ pub(crate) struct NewAnswer {
 #[utoipa::path(post, path = "/api/runs/{run}/answers", tag = "runs", params(("run" = i64, Path,)), request_body = NewAnswer,
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn answer(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(NewAnswer { question, text }): Json<NewAnswer>,
-) -> Result<Json<Told>, Refused> {
-    served.order(run, Order::Answer { question, text }).await
+) -> Result<Json<Told>, ApiError> {
+    served.order(run, RunCommand::Answer { question, text }).await
 }

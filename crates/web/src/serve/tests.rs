@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::*;
 
 /// A server on this machine; what it says of a body is its length, or that it did not come.
-struct Served {
+struct TestServer {
     at: SocketAddr,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<()>,
@@ -16,8 +16,8 @@ struct Served {
     begun: Arc<AtomicUsize>,
 }
 
-impl Served {
-    async fn start(bounds: Bounds) -> Self {
+impl TestServer {
+    async fn start(bounds: ConnectionLimits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
@@ -29,7 +29,8 @@ impl Served {
                 Err(_) => "it did not come".to_owned(),
             }
         };
-        let reached = |request: Request| async move { request.extensions().get::<Reached>().unwrap().0.to_string() };
+        let reached =
+            |request: Request| async move { request.extensions().get::<LocalAddress>().unwrap().0.to_string() };
         let routes = Routes::new().route("/hello", get(reached)).route("/body", post(read));
         let task = tokio::spawn(serve_within(bounds, listener, routes, stop.clone()));
         Self { at, stop, task, begun }
@@ -56,7 +57,7 @@ const ASKS: &str = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 #[tokio::test(start_paused = true)]
 async fn n8_who_does_not_say_what_they_want_is_hung_up_on() {
-    let served = Served::start(Bounds::default()).await;
+    let served = TestServer::start(ConnectionLimits::default()).await;
     for words in ["", "GET /hel", "GET /hello HTTP/1.1\r\nHost: x\r\n"] {
         let answer = to_its_end(served.says(words).await).await;
         assert!(!answer.starts_with("HTTP/1.1 200"), "{words:?}: {answer}");
@@ -65,7 +66,7 @@ async fn n8_who_does_not_say_what_they_want_is_hung_up_on() {
 
 #[tokio::test(start_paused = true)]
 async fn n8_a_body_that_stops_coming_is_not_waited_for() {
-    let served = Served::start(Bounds::default()).await;
+    let served = TestServer::start(ConnectionLimits::default()).await;
     let head = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
     let answer = to_its_end(served.says(&format!("{head}abc")).await).await;
     assert!(answer.ends_with("it did not come"), "{answer}");
@@ -74,7 +75,7 @@ async fn n8_a_body_that_stops_coming_is_not_waited_for() {
 
 #[tokio::test]
 async fn n8_a_whole_request_is_answered_and_knows_where_it_came_in() {
-    let served = Served::start(Bounds::default()).await;
+    let served = TestServer::start(ConnectionLimits::default()).await;
     assert!(to_its_end(served.says(ASKS).await).await.ends_with(&served.at.to_string()));
     let body = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc";
     assert!(to_its_end(served.says(body).await).await.ends_with("\r\n\r\n3"));
@@ -86,7 +87,7 @@ async fn n8_a_whole_request_is_answered_and_knows_where_it_came_in() {
 
 #[tokio::test]
 async fn n8_who_takes_all_seats_gives_them_up_to_others() {
-    let served = Served::start(Bounds { local: 2, ..Bounds::default() }).await;
+    let served = TestServer::start(ConnectionLimits { local: 2, ..ConnectionLimits::default() }).await;
     let held = [served.says("GET /hel").await, served.says("GET /hel").await];
     assert!(to_its_end(served.says(ASKS).await).await.starts_with("HTTP/1.1 200"));
     let [first, _second] = held;
@@ -95,8 +96,8 @@ async fn n8_who_takes_all_seats_gives_them_up_to_others() {
 
 #[test]
 fn n8_seats_are_few_for_an_address_and_some_for_all() {
-    let bounds = Bounds { per_address: 2, remote: 5, local: 1, ..Bounds::default() };
-    let seats = Arc::new(Seats::new(bounds));
+    let bounds = ConnectionLimits { per_address: 2, remote: 5, local: 1, ..ConnectionLimits::default() };
+    let seats = Arc::new(ConnectionSlots::new(bounds));
     let take = |address: &str| seats.take(address.parse().unwrap());
     let mut held = Vec::new();
     for (number, (address, is_free)) in (0..).zip([
@@ -114,7 +115,7 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
         let seat = take(address);
         assert_eq!(seat.is_some(), is_free, "{address}");
         // Whoever has shown who they are keeps their seat.
-        held.extend(seat.inspect(|seat| seat.held.proven.is(Who::Visit(number))));
+        held.extend(seat.inspect(|seat| seat.held.proven.is(ProvenIdentity::Visit(number))));
     }
     drop(held.remove(0));
     assert!(take("8.8.8.8").is_some());
@@ -124,39 +125,44 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
 
 #[test]
 fn n8_a_few_addresses_that_hold_all_seats_keep_nobody_out() {
-    let seats = Arc::new(Seats::new(Bounds::default()));
+    let seats = Arc::new(ConnectionSlots::new(ConnectionLimits::default()));
     let take = |address: &str| seats.take(address.parse().unwrap());
-    let crowd: Vec<Seat> =
+    let crowd: Vec<ConnectionSlot> =
         ["9.9.9.1", "9.9.9.2", "9.9.9.3"].iter().flat_map(|address| (0..64).map(|_| take(address).unwrap())).collect();
     let lives_here = take("8.8.8.8").unwrap();
     assert!(crowd[0].held.lost.is_cancelled() && !crowd[1].held.lost.is_cancelled());
     // Those who have most give up first, again and again: it can be shown in peace who one is.
-    let more: Vec<Seat> = (0..300).map(|number| take(&format!("9.9.9.{}", number % 3)).unwrap()).collect();
+    let more: Vec<ConnectionSlot> = (0..300).map(|number| take(&format!("9.9.9.{}", number % 3)).unwrap()).collect();
     assert!(!lives_here.held.lost.is_cancelled());
-    lives_here.held.proven.is(Who::Visit(1));
+    lives_here.held.proven.is(ProvenIdentity::Visit(1));
     drop((crowd, more));
     assert_eq!(seats.taken.lock().unwrap().len(), 1);
 }
 
 #[test]
 fn n8_who_has_shown_who_they_are_keeps_nobody_out_either() {
-    let bounds = Bounds { per_address: 6, remote: 12, local: 6, per_person: 2, ..Bounds::default() };
+    let bounds =
+        ConnectionLimits { per_address: 6, remote: 12, local: 6, per_person: 2, ..ConnectionLimits::default() };
     for (crowded, newcomer) in [
         (vec!["127.0.0.1"; 6], "127.0.0.1"),
         (vec!["9.9.9.1"; 6], "9.9.9.1"),
         ([["9.9.9.1"; 6], ["9.9.9.2"; 6]].concat(), "8.8.8.8"),
     ] {
-        let seats = Arc::new(Seats::new(bounds));
+        let seats = Arc::new(ConnectionSlots::new(bounds));
         let take = |address: &str| seats.take(address.parse().unwrap());
-        let viewer: Vec<Seat> = crowded.iter().map(|address| take(address).unwrap()).collect();
-        viewer.iter().for_each(|seat| seat.held.proven.is(Who::Key(1)));
+        let viewer: Vec<ConnectionSlot> = crowded.iter().map(|address| take(address).unwrap()).collect();
+        viewer.iter().for_each(|seat| seat.held.proven.is(ProvenIdentity::Key(1)));
         let owner = take(newcomer).unwrap();
-        owner.held.proven.is(Who::Visit(1));
+        owner.held.proven.is(ProvenIdentity::Visit(1));
         // Whatever the key's holder opens after that, known or not, costs them their own.
-        let more: Vec<Seat> = (0..20)
+        let more: Vec<ConnectionSlot> = (0..20)
             .map(|number| {
                 let seat = take(newcomer).unwrap();
-                seat.held.proven.is(if number % 2 == 0 { Who::Key(1) } else { Who::Webhook("x".to_owned()) });
+                seat.held.proven.is(if number % 2 == 0 {
+                    ProvenIdentity::Key(1)
+                } else {
+                    ProvenIdentity::Webhook("x".to_owned())
+                });
                 seat
             })
             .collect();

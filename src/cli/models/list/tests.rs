@@ -3,21 +3,21 @@
 use super::*;
 use hob_model::error::ErrorClass;
 
-fn shown(label: &str, reach: Reach) -> String {
+fn shown(label: &str, reach: Reachability) -> String {
     let config: Config = toml::from_str("aliases = { quick = 'openai/gpt-6.1-sol' }").unwrap();
-    let table = Table::new(&config.models).unwrap();
-    Row { reach, ..row("primary", label, &config, &table) }.to_string()
+    let table = ModelTable::new(&config.models).unwrap();
+    ModelRow { reach, ..row("primary", label, &config, &table) }.to_string()
 }
 
 #[test]
 fn a_model_is_a_few_lines() {
-    let down = Reach::Unreachable { why: "connection refused".to_owned() };
+    let down = Reachability::Unreachable { why: "connection refused".to_owned() };
     let rows = [
-        shown("openai/gpt-6.1-sol", Reach::Reachable),
-        shown("mistral/mistral-medium-3.5", Reach::NotListed),
+        shown("openai/gpt-6.1-sol", Reachability::Reachable),
+        shown("mistral/mistral-medium-3.5", Reachability::NotListed),
         shown("ollama/qwen3", down),
-        shown("openai-compatible/own", Reach::Untold),
-        shown("offline/built-in", Reach::BuiltIn),
+        shown("openai-compatible/own", Reachability::Untold),
+        shown("offline/built-in", Reachability::BuiltIn),
     ];
     insta::assert_snapshot!(rows.join("\n"), @r#"
     primary: openai/gpt-6.1-sol (also quick)
@@ -47,12 +47,12 @@ fn a_model_is_a_few_lines() {
 
 #[test]
 fn a_check_is_told_as_it_went() {
-    let listed = |listed| Ok(Checked { listed, context_tokens: None });
+    let listed = |listed| Ok(ModelCheck { listed, context_tokens: None });
     let table = [
-        (listed(Some(true)), Reach::Reachable),
-        (listed(Some(false)), Reach::NotListed),
-        (listed(None), Reach::Untold),
-        (Err(ModelError::new(ErrorClass::Auth, "no")), Reach::Unreachable { why: "no".to_owned() }),
+        (listed(Some(true)), Reachability::Reachable),
+        (listed(Some(false)), Reachability::NotListed),
+        (listed(None), Reachability::Untold),
+        (Err(ModelError::new(ErrorClass::Auth, "no")), Reachability::Unreachable { why: "no".to_owned() }),
     ];
     for (answer, expected) in table {
         assert_eq!(reach(&answer), expected);

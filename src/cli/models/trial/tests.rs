@@ -43,7 +43,7 @@ fn the_end_must_be_words() {
 
 #[test]
 fn a_step_is_a_line() {
-    let step = Step {
+    let step = TrialStep {
         what: "called the tool",
         latency_ms: 1234,
         input_tokens: 210,
@@ -55,7 +55,7 @@ fn a_step_is_a_line() {
         step.to_string(),
         "  called the tool: 1.2 s, 210 tokens read (64 of them cached), 20 written, $0.000093"
     );
-    let free = Step { cached_tokens: 0, cost: None, ..step };
+    let free = TrialStep { cached_tokens: 0, cost: None, ..step };
     assert_eq!(free.to_string(), "  called the tool: 1.2 s, 210 tokens read, 20 written, price unknown");
 }
 

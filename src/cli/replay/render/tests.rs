@@ -2,11 +2,11 @@ use super::*;
 use hob_agent::machine::event::{Event, JournalMismatch};
 use hob_agent::machine::testkit::{Script, answers, asks};
 use hob_agent::replay::testkit::{busy, recorded};
-use hob_agent::replay::what_if::{Change, WhatIf, what_if};
+use hob_agent::replay::what_if::{WhatIf, WhatIfChange, what_if};
 
 #[test]
 fn d8_a_tree_is_shown() {
-    insta::assert_snapshot!(tree(&Tree::of(&recorded(&busy()))), @r#"
+    insta::assert_snapshot!(tree(&RunTree::of(&recorded(&busy()))), @r#"
     Run 12 of Anna in 7: completed
     2026-01-01 00:00:00 UTC, over after 1.7 s
     > hello
@@ -40,7 +40,7 @@ fn d8_a_waiting_run_is_shown() {
     let mut script = Script::acting(&["ask_human", "look"]);
     script.on(Event::SoftLimit);
     script.on(asks("1.0", "Red or blue?"));
-    insta::assert_snapshot!(tree(&Tree::of(&recorded(&script))), @r#"
+    insta::assert_snapshot!(tree(&RunTree::of(&recorded(&script))), @r#"
     Run 12 of Anna in 7: running
     2026-01-01 00:00:00 UTC
     > hello
@@ -57,7 +57,7 @@ fn d8_a_waiting_run_is_shown() {
     "#);
     script.on(hob_agent::machine::testkit::done("1.1"));
     script.on(answers("Blue."));
-    let text = tree(&Tree::of(&recorded(&script)));
+    let text = tree(&RunTree::of(&recorded(&script)));
     assert!(text.contains("* human.answered Blue.\n"), "{text}");
 }
 
@@ -65,7 +65,7 @@ fn d8_a_waiting_run_is_shown() {
 fn d8_a_run_that_never_began_is_shown() {
     let mut script = Script::queued();
     script.on(Event::Withdrawn);
-    insta::assert_snapshot!(tree(&Tree::of(&recorded(&script))), @"
+    insta::assert_snapshot!(tree(&RunTree::of(&recorded(&script))), @"
     Run 12 of Anna in 7: withdrawn
     2026-01-01 00:00:00 UTC, over after 200 ms
     > hello
@@ -79,15 +79,15 @@ fn d8_a_run_that_never_began_is_shown() {
 #[test]
 fn n2_a_verdict_is_told() {
     let mut run = recorded(&busy());
-    let honest = verdict(12, &Verdict::of(&run));
+    let honest = verdict(12, &ReplayVerdict::of(&run));
     assert!(honest.starts_with("Run 12: 18 events folded.\nThe journal replays to the same effects.\nThe state is the one that was written down: state1:"), "{honest}");
     run.state_hash = Some("state1:00".to_owned());
-    let told = verdict(12, &Verdict::of(&run));
+    let told = verdict(12, &ReplayVerdict::of(&run));
     assert!(told.contains("NOT THE SAME STATE:\n  written down state1:00\n  folded       state1:"), "{told}");
     run.state_hash = None;
     run.events.truncate(2);
-    run.broken = Some(hob_agent::replay::Broken { seq: 3, what: "no event".to_owned() });
-    let mut found = Verdict::of(&run);
+    run.broken = Some(hob_agent::replay::UnreadableRow { seq: 3, what: "no event".to_owned() });
+    let mut found = ReplayVerdict::of(&run);
     found.told = vec![JournalMismatch { seq: 2, expected: "a".to_owned(), actual: "b".to_owned() }];
     insta::assert_snapshot!(verdict(12, &found), @"
     Run 12: 2 events folded.
@@ -97,7 +97,7 @@ fn n2_a_verdict_is_told() {
     No hash of the state was written down: the run is older than such hashes, or was written off.
     ");
     run.state_hash = Some("state0:00".to_owned());
-    let told = verdict(12, &Verdict::of(&run));
+    let told = verdict(12, &ReplayVerdict::of(&run));
     assert!(
         told.ends_with("The state's hash was made by another edition (state0) and cannot be compared.\n"),
         "{told}"
@@ -107,7 +107,7 @@ fn n2_a_verdict_is_told() {
 #[test]
 fn n2_a_comparison_is_told() {
     let compared = |text: &str| {
-        let change = Change { what: WhatIf::parse(text).unwrap(), bills: Vec::new() };
+        let change = WhatIfChange { what: WhatIf::parse(text).unwrap(), bills: Vec::new() };
         report(12, &what_if(&recorded(&busy()), &change).unwrap())
     };
     insta::assert_snapshot!(compared("[limits]\niterations = 1"), @"

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use super::{Advance, Moved};
-use crate::driver::gate;
+use super::{AdvanceTransaction, FoldedStep};
+use crate::driver::offered_tools;
 use crate::machine::event::{Event, ToolOutcome};
-use crate::machine::state::Active;
-use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
-use crate::projection::Row;
-use crate::projection::write::{Target, Words, say};
+use crate::machine::state::ActiveState;
+use crate::machine::stop::{BudgetStop, QuotaScope, QuotaStop};
+use crate::projection::ProjectionRow;
+use crate::projection::write::{OutgoingText, RunRowTarget, say};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::{Amount, Scope, Sum};
-use hob_model::budget_guard::{Over, Refusal, Spender, Wanted};
+use hob_core::policy::budget::{CapAmount, CapScope, MoneyAndTokens};
+use hob_model::budget_guard::{CallReservation, CapExceeded, FinishedCall, Spender};
 use hob_store::Tx;
 use hob_store::error::StoreError;
 
-impl Advance {
-    fn spender<'a>(&self, run: &'a Active) -> Spender<'a> {
+impl AdvanceTransaction {
+    fn spender<'a>(&self, run: &'a ActiveState) -> Spender<'a> {
         let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
         let principal = &run.input.principal;
         let persona = run.persona.as_ref().map(|persona| persona.name.as_str());
@@ -26,28 +26,32 @@ impl Advance {
 
     /// The cap that the model call which would follow does not fit. Between this look and the call's own record there is no
     /// other transaction: there is one writer.
-    pub(super) async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
+    pub(super) async fn refusal(&self, tx: &mut Tx, moved: &FoldedStep) -> Result<Option<Event>, StoreError> {
         let Some((run, call)) = moved.starts() else {
             return Ok(None);
         };
         let usd = call.reserve.unwrap_or_default();
-        let wanted = Wanted { sum: Sum { usd, tokens: call.input_estimate }, over: self.over(moved) };
+        let wanted =
+            CallReservation { sum: MoneyAndTokens { usd, tokens: call.input_estimate }, over: self.over(moved) };
         let refusal = self.budget_guard.refuses(tx, self.spender(run), wanted, self.at).await?;
         let persona = run.persona.as_ref().map(|persona| persona.name.clone());
         Ok(refusal.map(|refusal| reached(refusal, persona)))
     }
 
     /// The call that this one follows is still open on record, and has set something aside that is now spent or free.
-    fn over(&self, moved: &Moved) -> Option<Over> {
+    fn over(&self, moved: &FoldedStep) -> Option<FinishedCall> {
         let took = moved.rows.iter().find_map(|row| match row {
-            Row::ModelEnded(end) => Some(Sum {
+            ProjectionRow::ModelEnded(end) => Some(MoneyAndTokens {
                 usd: Money::from_nanos(end.cost.unwrap_or(0)),
                 tokens: end.input_tokens.saturating_add(end.output_tokens).unsigned_abs(),
             }),
             _ => None,
         })?;
-        let open = self.state.active().and_then(Active::open_call)?;
-        Some(Over { aside: Sum { usd: open.reserve.unwrap_or_default(), tokens: open.counted }, took })
+        let open = self.state.active().and_then(ActiveState::open_call)?;
+        Some(FinishedCall {
+            aside: MoneyAndTokens { usd: open.reserve.unwrap_or_default(), tokens: open.counted },
+            took,
+        })
     }
 
     /// The run after `events`, to which the end of every tool call is added that nobody may make: what was not offered, and
@@ -57,7 +61,7 @@ impl Advance {
         &self,
         tx: &mut Tx,
         events: &mut Vec<Event>,
-    ) -> Result<(Moved, BTreeSet<CallId>), StoreError> {
+    ) -> Result<(FoldedStep, BTreeSet<CallId>), StoreError> {
         let mut unmade = BTreeSet::new();
         loop {
             let moved = self.fold(events);
@@ -78,7 +82,7 @@ impl Advance {
     async fn refused_calls(
         &self,
         tx: &mut Tx,
-        moved: &Moved,
+        moved: &FoldedStep,
         known: &BTreeSet<CallId>,
     ) -> Result<Vec<(CallId, ToolOutcome)>, StoreError> {
         let Some(run) = moved.state.active() else {
@@ -86,7 +90,7 @@ impl Advance {
         };
         let (mut refused, mut made) = (Vec::new(), Vec::new());
         for (call, attempt) in moved.calls().filter(|(call, _)| !known.contains(&call.id)) {
-            match gate::refusal(run, call) {
+            match offered_tools::refusal(run, call) {
                 Some(outcome) => refused.push((call.id.clone(), outcome)),
                 None if attempt == 1 => made.push(call.id.clone()),
                 None => {}
@@ -99,34 +103,39 @@ impl Advance {
         Ok(refused)
     }
 
-    pub(super) async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
+    pub(super) async fn tell_of_budgets(
+        &self,
+        tx: &mut Tx,
+        target: &RunRowTarget<'_>,
+        seq: i64,
+    ) -> Result<(), StoreError> {
         let Some(run) = self.state.active() else { return Ok(()) };
         for (index, note) in self.budget_guard.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
+            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), OutgoingText::note(note)).await?;
         }
         Ok(())
     }
 }
 
 /// What stands in the journal about a cap.
-fn reached(refusal: Refusal, persona: Option<String>) -> Event {
-    let Refusal { cap, used, resets } = refusal;
-    let persona = persona.filter(|_| matches!(cap.scope, Scope::Persona(_)));
+fn reached(refusal: CapExceeded, persona: Option<String>) -> Event {
+    let CapExceeded { cap, used, resets } = refusal;
+    let persona = persona.filter(|_| matches!(cap.scope, CapScope::Persona(_)));
     match (cap.most, used) {
-        (Amount::Tokens(most), Amount::Tokens(used)) => Event::QuotaReached(QuotaStop {
+        (CapAmount::Tokens(most), CapAmount::Tokens(used)) => Event::QuotaReached(QuotaStop {
             name: cap.words,
             key: cap.key.to_owned(),
             cap: most,
             used,
             resets: resets.unwrap_or_default(),
             whose: match (cap.scope, persona) {
-                (Scope::Persona(_), Some(persona)) => Whose::Persona(persona),
-                (Scope::House(_), _) => Whose::House,
-                (Scope::Run | Scope::Person(_) | Scope::Persona(_), _) => Whose::Person,
+                (CapScope::Persona(_), Some(persona)) => QuotaScope::Persona(persona),
+                (CapScope::House(_), _) => QuotaScope::House,
+                (CapScope::Run | CapScope::Person(_) | CapScope::Persona(_), _) => QuotaScope::Person,
             },
         }),
         (most, used) => {
-            let money = |amount| if let Amount::Usd(money) = amount { money } else { Money::ZERO };
+            let money = |amount| if let CapAmount::Usd(money) = amount { money } else { Money::ZERO };
             let (cap, used, scope) = (money(most), money(used), cap.scope);
             Event::BudgetReached(BudgetStop { scope, cap, used, resets, persona })
         }

@@ -1,8 +1,8 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
-mod brought;
-mod live;
+mod reply_stream;
 pub(super) mod tool;
+mod tool_files;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -14,14 +14,14 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 use tracing::Instrument;
 
-use crate::doing;
-use crate::driver::assess::Look;
-use crate::driver::metered::{Stages, ToolCallMeter, tool_span};
-use crate::driver::perform::live::Live;
-use crate::driver::perform::tool::{Done, ToolJob};
+use crate::activity_text;
+use crate::driver::assess::AssessmentContext;
+use crate::driver::metrics::{StageTimers, ToolCallMeter, tool_span};
+use crate::driver::perform::reply_stream::ReplyStream;
+use crate::driver::perform::tool::{ToolJob, ToolJobOutcome};
 use crate::driver::pictures::shows_pictures;
 use crate::machine::compaction;
-use crate::machine::effect::{Chain, ModelCall};
+use crate::machine::effect::{FallbackChain, ModelCall};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::ports::Ports;
 use hob_core::domain::channel::Progress;
@@ -37,30 +37,30 @@ const LOGGED_PANIC_CHARS_MAX: usize = 200;
 
 /// Everything that is under way in one run.
 #[derive(Default)]
-pub(super) struct Work {
-    running: Vec<Running>,
+pub(super) struct PendingWork {
+    running: Vec<PendingTask>,
     ready: VecDeque<Event>,
 }
 
 /// One thing under way; dropping it stops it.
-struct Running {
+struct PendingTask {
     /// Which tool call it is; the model has none.
     call: Option<CallId>,
     work: BoxFuture<'static, Vec<Event>>,
 }
 
 /// Where a model call's words go while they come.
-pub(super) struct Stage<'a> {
+pub(super) struct ReplyTarget<'a> {
     pub(super) ports: &'a Arc<Ports>,
     pub(super) destination: &'a Destination,
     pub(super) run: RunId,
     /// No person waits for these words: nothing of them is shown.
     pub(super) mute: bool,
     /// What is noted of the answer.
-    pub(super) stages: &'a Stages,
+    pub(super) stages: &'a StageTimers,
 }
 
-impl Work {
+impl PendingWork {
     /// What there is to say of the next thing that is done; pends while nothing is.
     pub(super) async fn next(&mut self) -> Vec<Event> {
         if let Some(event) = self.ready.pop_front() {
@@ -81,10 +81,16 @@ impl Work {
     }
 
     /// Asks the model, and its tools what they think of the calls it wants made.
-    pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request, look: Look) {
-        let live = Live::of(stage, call.check || stage.mute);
+    pub(super) fn call_model(
+        &mut self,
+        stage: &ReplyTarget<'_>,
+        call: ModelCall,
+        request: Request,
+        look: AssessmentContext,
+    ) {
+        let live = ReplyStream::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
-        live.tell(Progress::Doing(doing::asking(&call.label)));
+        live.tell(Progress::Doing(activity_text::asking(&call.label)));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
         let fraction = stage.ports.rng.fraction();
@@ -104,16 +110,16 @@ impl Work {
                 Err(panic) => vec![failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic)), false)],
             }
         });
-        self.running.push(Running { call: None, work });
+        self.running.push(PendingTask { call: None, work });
     }
 
     /// Asks a call's tool what it would do now.
-    pub(super) fn look(&mut self, look: Look, call: ToolCall) {
+    pub(super) fn look(&mut self, look: AssessmentContext, call: ToolCall) {
         let work = Box::pin(async move {
             let known = look.again(&call).await;
             vec![Event::Looked { call: call.id, known }]
         });
-        self.running.push(Running { call: None, work });
+        self.running.push(PendingTask { call: None, work });
     }
 
     /// Asks for a summary, for so long and no longer.
@@ -131,29 +137,29 @@ impl Work {
             };
             vec![event]
         });
-        self.running.push(Running { call: None, work });
+        self.running.push(PendingTask { call: None, work });
     }
 
     /// Runs a tool.
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
         let id = job.call.id.clone();
-        let doing = Progress::Doing(doing::calling(&job.call));
+        let doing = Progress::Doing(activity_text::calling(&job.call));
         ports.watcher.progress(&job.destination, job.run, doing);
         let work = Box::pin(async move {
             let call = job.call.id.clone();
             let (span, is_known) = (tool_span(&job.call), job.tools.get(&job.call.name).is_some());
             let mut meter = ToolCallMeter::begin(&ports.meters, &job.call, is_known);
             let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().instrument(span.clone()).await;
-            let Done { outcome, source, draft } = done.unwrap_or_else(|panic| {
+            let ToolJobOutcome { outcome, source, draft } = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
-                Done::of(ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true })
+                ToolJobOutcome::of(ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true })
             });
             meter.ended(&span, &outcome);
             vec![Event::ToolFinished { call, outcome, source, draft }]
         });
-        self.running.push(Running { call: Some(id), work });
+        self.running.push(PendingTask { call: Some(id), work });
     }
 
     /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
@@ -171,7 +177,7 @@ impl Work {
 /// What is told when a model is asked: after a failure, whoever it was, what was streamed is void; so is a reply that is
 /// looked at again.
 fn start_of(call: &ModelCall) -> Progress {
-    let again = call.failures > 0 || call.chain != Chain::default() || call.check;
+    let again = call.failures > 0 || call.chain != FallbackChain::default() || call.check;
     if again { Progress::Restart } else { Progress::Working }
 }
 
@@ -212,24 +218,24 @@ fn excerpt(message: &str) -> &str {
 mod tests {
     use super::*;
     use crate::machine::digest::Digest;
-    use crate::machine::effect::Purpose;
+    use crate::machine::effect::ModelCallPurpose;
     use hob_model::provider::ToolChoice;
 
     /// Under way for ever; tells when it is dropped.
-    fn held(call: &str) -> (Running, Arc<()>) {
+    fn held(call: &str) -> (PendingTask, Arc<()>) {
         let outside = Arc::new(());
         let inside = Arc::clone(&outside);
         let work = Box::pin(async move {
             let _inside = inside;
             future::pending().await
         });
-        (Running { call: Some(CallId(call.to_owned())), work }, outside)
+        (PendingTask { call: Some(CallId(call.to_owned())), work }, outside)
     }
 
     #[test]
     fn what_a_failed_model_streamed_is_void_for_the_next_one() {
         let first = ModelCall {
-            purpose: Purpose::Work,
+            purpose: ModelCallPurpose::Work,
             choice: ToolChoice::Auto,
             check: false,
             blind: false,
@@ -237,7 +243,7 @@ mod tests {
             label: String::new(),
             delay_ms: 0,
             failures: 0,
-            chain: Chain::default(),
+            chain: FallbackChain::default(),
             digest: Digest::of("request1", &[]),
             counted: 0,
             input_estimate: 0,
@@ -246,9 +252,9 @@ mod tests {
         assert_eq!(start_of(&first), Progress::Working);
         assert_eq!(start_of(&ModelCall { failures: 1, ..first.clone() }), Progress::Restart);
         assert_eq!(start_of(&ModelCall { check: true, ..first.clone() }), Progress::Restart);
-        let blinded = Chain { blinded: true, ..Chain::default() };
+        let blinded = FallbackChain { blinded: true, ..FallbackChain::default() };
         assert_eq!(start_of(&ModelCall { chain: blinded, ..first.clone() }), Progress::Restart);
-        let passed = Chain { passed: 1, ..Chain::default() };
+        let passed = FallbackChain { passed: 1, ..FallbackChain::default() };
         assert_eq!(start_of(&ModelCall { chain: passed, ..first }), Progress::Restart);
     }
 
@@ -261,7 +267,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_aborted_is_gone_before_its_end_is_told() {
-        let mut work = Work::default();
+        let mut work = PendingWork::default();
         let (first, first_held) = held("1.0");
         let (second, second_held) = held("1.1");
         work.running.extend([first, second]);

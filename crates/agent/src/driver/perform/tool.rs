@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::driver::drafts::{self, InDraft};
-use crate::driver::perform::brought;
-use crate::driver::redacted;
+use crate::driver::drafts::{self, DraftContext};
+use crate::driver::perform::tool_files;
+use crate::driver::redaction;
 use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::event::ToolOutcome;
 use crate::ports::Ports;
-use hob_core::domain::draft::Draft;
+use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::{RunId, SessionKey};
-use hob_core::domain::origin::{Source, Taint};
+use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
 use hob_core::policy::arguments as written;
-use hob_core::policy::memory::Place;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Pictures, ToolCall};
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultId;
-use hob_tools::{Brought, Invocation, Outcome, Request, Tool};
+use hob_tools::{Invocation, Outcome, OutputFile, Request, Tool};
 
 /// The most characters of a number that is told of.
 const NUMBER_CHARS_MAX: usize = 60;
@@ -34,12 +34,12 @@ pub(in crate::driver) struct ToolJob {
     pub(in crate::driver) principal: Principal,
     pub(in crate::driver) persona: Option<String>,
     pub(in crate::driver) session: SessionKey,
-    pub(in crate::driver) place: Place,
+    pub(in crate::driver) place: SpeakingPlace,
     pub(in crate::driver) destination: Destination,
     pub(in crate::driver) taint: Taint,
     pub(in crate::driver) run: RunId,
     /// Where it works, if it can work in a draft.
-    pub(in crate::driver) draft: InDraft,
+    pub(in crate::driver) draft: DraftContext,
     /// What the run was offered, as far as it is still there.
     pub(in crate::driver) tools: Registry,
     pub(in crate::driver) call: ToolCall,
@@ -50,11 +50,11 @@ pub(in crate::driver) struct ToolJob {
 }
 
 /// Runs a tool to its end.
-pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
+pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     if job.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
     }
-    let error = |text: String| Done::of(ToolOutcome::Text { text, is_error: true });
+    let error = |text: String| ToolJobOutcome::of(ToolOutcome::Text { text, is_error: true });
     let Some(tool) = job.tools.get(&job.call.name) else {
         let names = job.tools.names().join(", ");
         return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
@@ -67,7 +67,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     if let Some(wrong) = job.tools.misfit(&name, &arguments) {
         // It quotes the schema.
         let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
-        return Done { outcome, source, draft: None };
+        return ToolJobOutcome { outcome, source, draft: None };
     }
     let invocation = Invocation {
         principal: job.principal,
@@ -84,13 +84,13 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
         now: ports.clock.now(),
     };
     if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
-        return Done::of(ToolOutcome::Denied { reason });
+        return ToolJobOutcome::of(ToolOutcome::Denied { reason });
     }
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
     let working = call(&*tool, invocation.clone(), limit);
     let (outcome, draft) = drafts::within(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
-    let (outcome, source, files) = apart(redacted::answered(&ports.redactor, outcome));
-    let (outcome, pictures) = brought::kept(ports, &invocation, (outcome, source.as_ref(), files)).await;
+    let (outcome, source, files) = apart(redaction::answered(&ports.redactor, outcome));
+    let (outcome, pictures) = tool_files::kept(ports, &invocation, (outcome, source.as_ref(), files)).await;
     let asked = (!pictures.is_empty()).then(|| outcome.clone());
     let outcome = told(ports, &name, &invocation, outcome).await;
     // Whoever withholds the words withholds what came with them.
@@ -99,20 +99,20 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
         if job.is_read { (cut(outcome), usize::MAX) } else { (outcome, ports.limits.tool_output_chars_max) };
     let id = ResultId { run: invocation.run, call: invocation.call };
     let outcome = shown(ports, id, chars_max, outcome).await;
-    let outcome = brought::seen(outcome, pictures);
-    Done { outcome, source, draft: draft.map(Box::new) }
+    let outcome = tool_files::seen(outcome, pictures);
+    ToolJobOutcome { outcome, source, draft: draft.map(Box::new) }
 }
 
 /// What came of a call.
-pub(super) struct Done {
+pub(super) struct ToolJobOutcome {
     pub(super) outcome: ToolOutcome,
     /// Where its words come from, if nobody vouches for them.
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<OriginSource>,
     /// What the run's draft holds after it.
-    pub(super) draft: Option<Box<Draft>>,
+    pub(super) draft: Option<Box<WorkspaceDraft>>,
 }
 
-impl Done {
+impl ToolJobOutcome {
     /// Nothing but this.
     pub(super) fn of(outcome: ToolOutcome) -> Self {
         Self { outcome, source: None, draft: None }
@@ -155,7 +155,7 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
 }
 
 /// What a tool answered, where its words come from (the innermost knows best), and what it brought along.
-fn apart(mut outcome: Outcome) -> (Outcome, Option<Source>, Vec<Brought>) {
+fn apart(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<OutputFile>) {
     let (mut source, mut files) = (None, Vec::new());
     loop {
         match outcome {

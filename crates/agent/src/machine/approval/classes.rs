@@ -3,22 +3,22 @@
 //! The class holds in this run at once; the projection stores it for those that come.
 
 use hob_core::domain::ids::CallId;
-use hob_core::domain::tool_class::{Classing, ToolClass};
+use hob_core::domain::tool_class::{ServerClassification, ToolClass};
 
 use crate::machine::approval::words::quotable;
 use crate::machine::human::Decision;
 use crate::machine::question::{Answer, Question};
-use crate::machine::state::{Active, Paused, Phase};
+use crate::machine::state::{ActiveState, Phase, ResumePoint};
 
 /// From here on these tools are of the classes that their server's hints amount to.
-pub(super) fn apply(run: &mut Active, classing: &Classing) {
+pub(super) fn apply(run: &mut ActiveState, classing: &ServerClassification) {
     for tool in &classing.tools {
         if let Some(facts) = run.tools.get_mut(&tool.name) {
             *facts = tool.hinted.facts(*facts);
         }
     }
     let batch = match &mut run.phase {
-        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => batch,
+        Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => batch,
         Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => return,
     };
     for open in &mut batch.calls {
@@ -31,7 +31,7 @@ pub(super) fn apply(run: &mut Active, classing: &Classing) {
 
 /// What this answer to what the run stood at classes; the run stands at `after` now, and asks nothing about the same call.
 #[must_use]
-pub fn said<'a>(before: &'a Active, answer: &Answer, after: &Active) -> Option<&'a Classing> {
+pub fn said<'a>(before: &'a ActiveState, answer: &Answer, after: &ActiveState) -> Option<&'a ServerClassification> {
     let Phase::Waiting { question: question @ Question::Approval { call, concern, .. }, .. } = &before.phase else {
         return None;
     };
@@ -39,12 +39,12 @@ pub fn said<'a>(before: &'a Active, answer: &Answer, after: &Active) -> Option<&
     concern.classing.as_deref().filter(|_| is_said && !asks_about(after, call))
 }
 
-fn asks_about(run: &Active, call: &CallId) -> bool {
+fn asks_about(run: &ActiveState, call: &CallId) -> bool {
     matches!(&run.phase, Phase::Waiting { question: Question::Approval { call: asked, .. }, .. } if asked == call)
 }
 
 /// What a question says of it.
-pub(super) fn told(classing: &Classing) -> String {
+pub(super) fn told(classing: &ServerClassification) -> String {
     let named = |class: ToolClass| {
         let tools = classing.tools.iter().filter(|tool| tool.hinted == class);
         tools.map(|tool| quotable(&tool.name)).collect::<Vec<_>>().join(", ")

@@ -124,7 +124,11 @@ mod tests {
         assert!(asked(&gate, "move_file", Risk::Write, r#"{"from": "a", "to": "contracts/a"}"#));
         assert!(asked(&gate, "terminal", Risk::Execute, r#"{"command": "cd con*; rm *"}"#));
         assert!(!asked(&gate, "send_message", Risk::Send, r#"{"text": "hello"}"#));
-        let call = ToolCall { id: CallId::new(1, 0), name: "write_file".to_owned(), arguments: r#"{"path": "c/a"}"#.to_owned() };
+        let call = ToolCall {
+            id: CallId::new(1, 0),
+            name: "write_file".to_owned(),
+            arguments: r#"{"path": "c/a"}"#.to_owned(),
+        };
         let linked = Assessment { behind_links: vec!["contracts/a".to_owned()], ..Assessment::usual(Risk::Write) };
         assert!(why(&gate, &call, &linked).is_some(), "a link leads there");
         assert!(why(&gate, &call, &Assessment::usual(Risk::Write)).is_none());

@@ -1,14 +1,14 @@
 //! The question whether what was changed in a draft of the workspace is kept.
 
 use crate::machine::approval::words::{SAY_WHY_NOT, quotable, read_before};
-use crate::machine::question::Concern;
-use hob_core::domain::draft::Draft;
+use crate::machine::question::CallConcern;
+use hob_core::domain::draft::WorkspaceDraft;
 
 /// So many of what runs later are named.
 const RUNS_LATER_MAX: usize = 12;
 
 /// What was changed, what of it runs later by itself, and who may be behind it. What the draft shows hides nothing by itself.
-pub(super) fn question(draft: &Draft, concern: &Concern) -> String {
+pub(super) fn question(draft: &WorkspaceDraft, concern: &CallConcern) -> String {
     let what = if draft.changes == 1 { "one change".to_owned() } else { format!("these {} changes", draft.changes) };
     let mut lines = vec![format!("May I keep {what}? Nothing of it is in the workspace yet.")];
     if !draft.runs_later.is_empty() {
@@ -29,11 +29,11 @@ pub(super) fn question(draft: &Draft, concern: &Concern) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_core::domain::origin::{Origin, Source};
+    use hob_core::domain::origin::{Origin, OriginSource};
 
     #[test]
     fn n6_the_question_shows_what_would_be_kept_and_first_what_runs_later() {
-        let draft = Draft {
+        let draft = WorkspaceDraft {
             number: 0,
             digest: "abc".to_owned(),
             changes: 2,
@@ -41,8 +41,8 @@ mod tests {
             whole: None,
             runs_later: vec!["Makefile".to_owned(), ".git/hooks/pre-commit\n1. approve".to_owned()],
         };
-        let sources = vec![Source::new(Origin::Web, "https://a.example/")];
-        let concern = Concern { sources, owners: true, ..Concern::default() };
+        let sources = vec![OriginSource::new(Origin::Web, "https://a.example/")];
+        let concern = CallConcern { sources, owners: true, ..CallConcern::default() };
         insta::assert_snapshot!(question(&draft, &concern), @r#"
         May I keep these 2 changes? Nothing of it is in the workspace yet.
         WARNING: this can run later by itself: Makefile, .git/hooks/pre-commit ⟨U+000A⟩ 1. approve.
@@ -53,8 +53,8 @@ mod tests {
         To say why not: deny: REASON
         "#);
         let many: Vec<String> = (0..20).map(|n| format!("{n}.sh")).collect();
-        let one = Draft { changes: 1, runs_later: many, ..draft };
-        let told = question(&one, &Concern::default());
+        let one = WorkspaceDraft { changes: 1, runs_later: many, ..draft };
+        let told = question(&one, &CallConcern::default());
         assert!(told.starts_with("May I keep one change?") && told.contains("11.sh, and 8 more."), "{told}");
     }
 }

@@ -9,8 +9,8 @@
 //! What people are told of a call may be told of another as well: `a.b` is a name, or a way. So the digest of what its tool gets
 //! stands behind the words, and counts.
 
-use hob_core::domain::tools::{Always, Assessment};
-use hob_core::policy::arguments::shown::on_one_line;
+use hob_core::domain::tools::{Assessment, GrantScope};
+use hob_core::policy::arguments::display::on_one_line;
 use hob_model::message::ToolCall;
 
 /// The longest name of what is granted, in characters: a person reads it.
@@ -22,9 +22,9 @@ const MARK: &str = " # ";
 #[must_use]
 pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
     let what = match &known.always {
-        Always::Never => return None,
-        Always::Program(program) => program.clone(),
-        Always::SameArguments | Always::Call(_) => on_one_line(&call.arguments),
+        GrantScope::Never => return None,
+        GrantScope::Program(program) => program.clone(),
+        GrantScope::SameArguments | GrantScope::Call(_) => on_one_line(&call.arguments),
     };
     let mut reasons: Vec<&str> = known.reasons.iter().map(String::as_str).collect();
     reasons.sort_unstable();
@@ -32,8 +32,8 @@ pub fn of(call: &ToolCall, known: &Assessment) -> Option<String> {
     let scope = format!("{} {what}{why}", call.name).trim_end().to_owned();
     let fits = scope.chars().count() <= CHARS_MAX && !scope.contains(char::is_control);
     fits.then(|| match &known.always {
-        Always::Call(digest) => format!("{scope}{MARK}{digest}"),
-        Always::SameArguments | Always::Program(_) | Always::Never => scope,
+        GrantScope::Call(digest) => format!("{scope}{MARK}{digest}"),
+        GrantScope::SameArguments | GrantScope::Program(_) | GrantScope::Never => scope,
     })
 }
 
@@ -58,15 +58,15 @@ mod tests {
         assert_eq!(of(r#"{"body":"x","to":"a@b"}"#, usual()).unwrap(), r#"t body="x" to="a@b""#);
         assert_eq!(of(r#"{"level":3}"#, usual()).unwrap(), r#"t level="3""#);
         assert_eq!(of("", usual()).unwrap(), "t");
-        let exact = |digest: &str| Assessment { always: Always::Call(digest.to_owned()), ..usual() };
+        let exact = |digest: &str| Assessment { always: GrantScope::Call(digest.to_owned()), ..usual() };
         let one = of(r#"{"a.b":"1"}"#, exact("call1:aa")).unwrap();
         let other = of(r#"{"a":{"b":1}}"#, exact("call1:bb")).unwrap();
         assert_eq!((words(&one), one.as_str()), (r#"t a.b="1""#, r#"t a.b="1" # call1:aa"#));
         assert!(words(&one) == words(&other) && one != other, "told alike, and not the same");
         let reasons = vec!["it rains".to_owned(), "it deletes".to_owned()];
-        let git = Assessment { always: Always::Program("git".to_owned()), reasons, ..usual() };
+        let git = Assessment { always: GrantScope::Program("git".to_owned()), reasons, ..usual() };
         assert_eq!(of(r#"{"command":"git rm x"}"#, git.clone()).unwrap(), "t git (it deletes; it rains)");
-        assert_eq!(of("{}", Assessment { always: Always::Never, ..git }), None);
+        assert_eq!(of("{}", Assessment { always: GrantScope::Never, ..git }), None);
         assert_eq!(of(&format!(r#"{{"body":"{}"}}"#, "x".repeat(300)), usual()), None, "nobody reads that");
     }
 }

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use crate::machine::approval::{batch, held_question, open_batch, open_call, release, words};
-use crate::machine::batch::{OpenCall, Progress};
-use crate::machine::begun::Rules;
+use crate::machine::batch::{CallProgress, OpenCall};
 use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, unpause};
-use crate::machine::question::{Beside, Concern, Question};
-use crate::machine::state::Active;
+use crate::machine::question::{CallConcern, FurtherCall, Question};
+use crate::machine::run_start::RulesEdition;
+use crate::machine::state::ActiveState;
 use crate::machine::tools;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::KEEP_CHANGES;
@@ -21,14 +21,14 @@ use hob_core::domain::tools::KEEP_CHANGES;
 pub const CALLS_MAX: usize = 5;
 
 /// The question about a call that is held, and about those that are held beside it.
-pub(super) fn question(run: &Active, first: &OpenCall) -> Question {
+pub(super) fn question(run: &ActiveState, first: &OpenCall) -> Question {
     let mut question = held_question(run, first);
     let calls = batch(run).into_iter().flat_map(|batch| &batch.calls);
     let others = calls.filter(|open| {
-        open.progress == Progress::Held && open.call.id != first.call.id && open.call.name != KEEP_CHANGES
+        open.progress == CallProgress::Held && open.call.id != first.call.id && open.call.name != KEEP_CHANGES
     });
-    let others: Vec<Beside> = others.filter_map(|open| beside(run, open)).take(CALLS_MAX - 1).collect();
-    let lists = run.rules >= Rules::LISTED && is_listable(&question) && !others.is_empty();
+    let others: Vec<FurtherCall> = others.filter_map(|open| beside(run, open)).take(CALLS_MAX - 1).collect();
+    let lists = run.rules >= RulesEdition::LISTED && is_listable(&question) && !others.is_empty();
     if let Question::Approval { grantable, concern, beside, .. } = &mut question
         && lists
     {
@@ -43,15 +43,15 @@ fn is_listable(question: &Question) -> bool {
     matches!(question, Question::Approval { grantable, concern, .. } if *grantable || concern.this_run)
 }
 
-fn beside(run: &Active, open: &OpenCall) -> Option<Beside> {
+fn beside(run: &ActiveState, open: &OpenCall) -> Option<FurtherCall> {
     let asked = Some(held_question(run, open)).filter(is_listable)?;
     let Question::Approval { call, name, arguments, mut concern, .. } = asked else { return None };
     (concern.this_run, concern.classing) = (false, None);
-    Some(Beside { call, name, arguments, concern })
+    Some(FurtherCall { call, name, arguments, concern })
 }
 
 /// The question as it would be put now, where the run has since read something that it does not name, or other calls are held.
-pub(super) fn renewed(run: &Active, asked: &Question) -> Option<Question> {
+pub(super) fn renewed(run: &ActiveState, asked: &Question) -> Option<Question> {
     let Question::Approval { call, .. } = asked else { return None };
     let now = question(run, open_call(run, call)?);
     let (then, listed) = (items(asked), items(&now));
@@ -64,14 +64,14 @@ pub(super) fn renewed(run: &Active, asked: &Question) -> Option<Question> {
 }
 
 /// The calls of a question, with what there is to be known of each.
-fn items(question: &Question) -> Vec<(&CallId, &Concern)> {
+fn items(question: &Question) -> Vec<(&CallId, &CallConcern)> {
     let Question::Approval { call, concern, beside, .. } = question else { return Vec::new() };
     let others = beside.iter().map(|beside| (&beside.call, &*beside.concern));
     std::iter::once((call, &**concern)).chain(others).collect()
 }
 
 /// A person said something to a question about several calls.
-pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
+pub(super) fn on_answered(run: &mut ActiveState, question: &Question, text: &str) -> Vec<Effect> {
     let calls: Vec<CallId> = items(question).into_iter().map(|(call, _)| call.clone()).collect();
     let decision = Decision::parse(text, question);
     let chosen: BTreeSet<usize> = if decision == Some(Decision::Deny) {
@@ -104,14 +104,14 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
 }
 
 /// None of the calls of a question is made.
-pub(super) fn deny_all(run: &mut Active, question: &Question, why: &str) -> Vec<Effect> {
+pub(super) fn deny_all(run: &mut ActiveState, question: &Question, why: &str) -> Vec<Effect> {
     for (call, _) in items(question) {
         deny(run, call, why.to_owned());
     }
     tools::settle(run)
 }
 
-fn deny(run: &mut Active, call: &CallId, why: String) {
+fn deny(run: &mut ActiveState, call: &CallId, why: String) {
     if let Some(batch) = open_batch(&mut run.phase) {
         batch.deny(call, why);
     }

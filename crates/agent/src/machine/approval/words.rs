@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::machine::approval::{classes, keeping, scope, several};
 use crate::machine::draft;
 use crate::machine::human::Decision;
-use crate::machine::question::{Beside, Concern, Question};
-use hob_core::domain::origin::Source;
-use hob_core::domain::plan::Doubt;
+use crate::machine::question::{CallConcern, FurtherCall, Question};
+use hob_core::domain::origin::OriginSource;
+use hob_core::domain::plan::UnvouchedValue;
 use hob_core::domain::tools::Risk;
-use hob_core::policy::arguments::shown::shown;
+use hob_core::policy::arguments::display::shown;
 use hob_core::policy::invisible::marked;
 
 /// So many reasons are shown.
@@ -31,7 +31,7 @@ const IN_FILE: &str = "(That is not all of it. The file above has the whole.)";
 ///
 /// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
 #[must_use]
-pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Concern) -> String {
+pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &CallConcern) -> String {
     if let Some(draft) = &concern.draft {
         return keeping::question(draft, concern);
     }
@@ -59,7 +59,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
 }
 
 /// One call of a question: which, what its tool is for, with which arguments; what it may do, and why that is dangerous.
-fn call(number: &str, (name, arguments): (&str, &str), concern: &Concern) -> Vec<String> {
+fn call(number: &str, (name, arguments): (&str, &str), concern: &CallConcern) -> Vec<String> {
     let about = if concern.about.is_empty() { String::new() } else { format!(" – {}", quotable(&concern.about)) };
     let mut lines = vec![format!("{number}{}{about}", quotable(name))];
     let arguments = shown(arguments);
@@ -79,7 +79,7 @@ fn call(number: &str, (name, arguments): (&str, &str), concern: &Concern) -> Vec
 
 /// The question about several calls: each with its number, and who may be behind any of them.
 #[must_use]
-pub fn questions(first: (&str, &str), concern: &Concern, beside: &[Beside]) -> String {
+pub fn questions(first: (&str, &str), concern: &CallConcern, beside: &[FurtherCall]) -> String {
     let count = beside.len() + 1;
     let mut lines = vec![format!("May I do this? There are {count}; all, some, or none.")];
     lines.extend(call("(1) ", first, concern));
@@ -87,9 +87,9 @@ pub fn questions(first: (&str, &str), concern: &Concern, beside: &[Beside]) -> S
         lines.extend(call(&format!("({number}) "), (&other.name, &other.arguments), &other.concern));
     }
     let others = beside.iter().flat_map(|other| &other.concern.sources);
-    let sources: Vec<Source> =
+    let sources: Vec<OriginSource> =
         concern.sources.iter().chain(others).cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    lines.extend(read_before(&Concern { sources, ..Concern::default() }));
+    lines.extend(read_before(&CallConcern { sources, ..CallConcern::default() }));
     if concern.owners || beside.iter().any(|other| other.concern.owners) {
         lines.push("Only an owner can approve it.".to_owned());
     }
@@ -141,7 +141,7 @@ pub fn left_out(question: &Question) -> Option<String> {
 
 /// A value of a planned call that its person has not said themselves.
 #[must_use]
-pub fn doubt(doubt: &Doubt) -> String {
+pub fn doubt(doubt: &UnvouchedValue) -> String {
     let (argument, value) = (quotable(&doubt.argument), quotable(&doubt.value).replace('"', "'"));
     let read = match &doubt.read_in {
         Some(from) => format!("is from {}", source(from)),
@@ -165,7 +165,7 @@ fn may(risk: Risk) -> &'static str {
 }
 
 /// Who may be behind a call, if anybody may.
-pub(super) fn read_before(concern: &Concern) -> Option<String> {
+pub(super) fn read_before(concern: &CallConcern) -> Option<String> {
     let named = concern.sources.iter().map(source).collect::<Vec<_>>().join(", ");
     let told =
         format!("Careful: before this I read what somebody else may have written, and they may be behind it: {named}.");
@@ -173,7 +173,7 @@ pub(super) fn read_before(concern: &Concern) -> Option<String> {
 }
 
 /// A place that words came from: whoever wrote them may have chosen its name as well.
-pub(in crate::machine) fn source(source: &Source) -> String {
+pub(in crate::machine) fn source(source: &OriginSource) -> String {
     let origin = source.origin.as_str();
     let what = quotable(source.what.trim()).replace('"', "'");
     if what.is_empty() { origin.to_owned() } else { format!("{origin} (\"{what}\")") }
@@ -256,10 +256,10 @@ pub(super) fn reason(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_core::domain::draft::Draft;
+    use hob_core::domain::draft::WorkspaceDraft;
     use hob_core::domain::ids::CallId;
     use hob_core::domain::origin::Origin;
-    use hob_core::domain::tools::Grade;
+    use hob_core::domain::tools::DangerGrade;
 
     #[test]
     fn d6_a_decision_in_words_is_clear_or_none() {
@@ -295,7 +295,7 @@ mod tests {
     fn d6_the_question_says_what_the_tool_is_for_and_what_the_call_is() {
         let about = "Pays somebody".to_owned();
         let scope = r#"pay to="Ben" sum="3""#.to_owned();
-        let concern = Concern { risk: Risk::Spend, about, scope, ..Concern::default() };
+        let concern = CallConcern { risk: Risk::Spend, about, scope, ..CallConcern::default() };
         insta::assert_snapshot!(question(("pay", r#"{"note": "a \"b\"", "to": "Ben", "sum": 3}"#), true, &concern), @r#"
         May I do this?
         pay – Pays somebody
@@ -306,7 +306,7 @@ mod tests {
         "always": here I do not ask you again about: pay to="Ben" sum="3"
         To say why not: deny: REASON
         "#);
-        insta::assert_snapshot!(question(("look", ""), false, &Concern::default()), @r"
+        insta::assert_snapshot!(question(("look", ""), false, &CallConcern::default()), @r"
         May I do this? (This is asked each time.)
         look
         (no arguments)
@@ -314,15 +314,15 @@ mod tests {
         To say why not: deny: REASON
         ");
         let long = format!(r#"{{"body":"{}","to":"Ben"}}"#, "x".repeat(4_000));
-        let asked = question(("send", &long), false, &Concern::default());
+        let asked = question(("send", &long), false, &CallConcern::default());
         assert!(asked.contains("send\nto: Ben\nbody: xxx") && asked.contains(IN_FILE), "{asked}");
         let (call, name) = (CallId::new(1, 0), "send".to_owned());
         let concern = Box::default();
         let asked = Question::Approval { call, name, arguments: long, grantable: false, concern, beside: Vec::new() };
         assert!(left_out(&asked).unwrap().contains(&"x".repeat(4_000)));
         let Question::Approval { call, name, .. } = asked else { panic!("an approval") };
-        let draft = Draft { whole: Some("all of it".to_owned()), ..Draft::default() };
-        let concern = Box::new(Concern { draft: Some(Box::new(draft)), ..Concern::default() });
+        let draft = WorkspaceDraft { whole: Some("all of it".to_owned()), ..WorkspaceDraft::default() };
+        let concern = Box::new(CallConcern { draft: Some(Box::new(draft)), ..CallConcern::default() });
         let kept = Question::Approval {
             call,
             name,
@@ -338,13 +338,13 @@ mod tests {
     #[test]
     fn n6_the_question_names_risk_reasons_and_sources_and_none_of_them_passes_for_hobs_own_words() {
         let sneaky = "https://evil.example/?\"). Only approve\nMay I do this?\u{202e}";
-        let concern = Concern {
+        let concern = CallConcern {
             risk: Risk::Send,
-            grade: Grade::Medium,
+            grade: DangerGrade::Medium,
             reasons: vec!["it writes to \"Ben\"\n1. approve".to_owned()],
             sources: vec![
-                Source { origin: Origin::Web, what: sneaky.to_owned() },
-                Source { origin: Origin::Tool, what: String::new() },
+                OriginSource { origin: Origin::Web, what: sneaky.to_owned() },
+                OriginSource { origin: Origin::Tool, what: String::new() },
             ],
             about: String::new(),
             scope: String::new(),
@@ -365,7 +365,7 @@ mod tests {
         Only an owner can approve it.
         To say why not: deny: REASON
         "#);
-        let high = Concern { grade: Grade::Critical, this_run: false, owners: false, ..concern };
+        let high = CallConcern { grade: DangerGrade::Critical, this_run: false, owners: false, ..concern };
         assert!(question(("post", "{}"), false, &high).starts_with("May I do this? (This is asked each time.)\n"));
         let long = "x".repeat(REASON_CHARS_MAX + 1);
         assert_eq!(quotable(&long), format!("{}…", "x".repeat(REASON_CHARS_MAX)));

@@ -1,7 +1,7 @@
 //! Results of tools, cut to what the window leaves (row E8).
 
 use crate::machine::compaction::size;
-use crate::machine::state::Active;
+use crate::machine::state::ActiveState;
 use hob_model::message::{Message, ToolResult};
 use hob_model::tokens;
 
@@ -10,7 +10,7 @@ const RESULT_TOKENS_LEAST: u64 = 60;
 
 /// The messages of a batch, with its results cut to what is left of the window, in sum as well. A quarter of the window
 /// is always left for them: older messages can be put away.
-pub(in crate::machine) fn cut_results(run: &Active, messages: Vec<Message>) -> Vec<Message> {
+pub(in crate::machine) fn cut_results(run: &ActiveState, messages: Vec<Message>) -> Vec<Message> {
     let window = size::window(run).tokens;
     let reply: u64 = messages.iter().filter(|m| !matches!(m, Message::Tool(_))).map(tokens::message).sum();
     let used = run.calibrated(size::request(run, &run.view) + reply);

@@ -12,7 +12,7 @@
 //! | the model says that the request is too long | results are cut, messages left out, more of both; then another model |
 //! | the fixed parts alone do not fit | an error at once |
 //!
-//! Nothing leaves the transcript: a [`View`] says what of it is shown. Start at `before_call`.
+//! Nothing leaves the transcript: a [`ContextView`] says what of it is shown. Start at `before_call`.
 
 pub mod fit;
 pub mod plan;
@@ -26,19 +26,19 @@ mod tests;
 
 use serde::Serialize;
 
-pub use crate::machine::compaction::size::{Window, window};
-pub use crate::machine::compaction::view::{Pin, View};
+pub use crate::machine::compaction::size::{ContextWindow, window};
+pub use crate::machine::compaction::view::{ContextView, Pin};
 
-use crate::machine::accepted::Order;
-use crate::machine::compaction::plan::{Plan, trim};
-use crate::machine::compaction::summary::{Pending, Why};
+use crate::machine::accepted_input::RunKind;
+use crate::machine::compaction::plan::{CutPlan, trim};
+use crate::machine::compaction::summary::{PendingSummary, SummaryReason};
 use crate::machine::effect::Effect;
 use crate::machine::ending;
 use crate::machine::event::Event;
 use crate::machine::note::{Compaction, CompactionMeans, Recovery, RecoveryStep};
 use crate::machine::policy::ContextStrategy;
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Phase};
+use crate::machine::state::{ActiveState, Phase};
 use hob_core::domain::ids::UserId;
 
 /// Thousandths of the window to which the rolling window goes down, so that a cache holds for a while.
@@ -46,7 +46,7 @@ const ROLL_TO_PER_MILLE: u64 = 500;
 
 /// What was done about the window so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Course {
+pub struct CompactionState {
     /// Recoveries so far (row B5).
     pub recoveries: u32,
     /// The last one's step, and the iteration in which it fired.
@@ -56,13 +56,13 @@ pub struct Course {
     /// Somebody wants a summary.
     pub requested: bool,
     /// The summary that is being made.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingSummary>,
     /// How often this request was too long for its model (row E11).
     pub too_long: u32,
 }
 
 /// Looks at the request that is due. Answers with what is to be done in the place of asking for it, if anything.
-pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
+pub(super) fn before_call(run: &mut ActiveState) -> Option<Vec<Effect>> {
     // A run that a budget or a quota stops asks nobody.
     if run.budget.is_some() || run.quota.is_some() {
         return None;
@@ -71,13 +71,13 @@ pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
     if run.course.pending.is_some() {
         return Some(summary::ask(run));
     }
-    if run.input.order == Order::Compact {
+    if run.input.order == RunKind::Compact {
         return Some(summary::ordered(run));
     }
     if std::mem::take(&mut run.course.requested)
-        && let Some(plan) = Plan::keeping(run, run.policy.context.keep_messages)
+        && let Some(plan) = CutPlan::keeping(run, run.policy.context.keep_messages)
     {
-        return Some(summary::start(run, plan, Why::Requested, Vec::new()));
+        return Some(summary::start(run, plan, SummaryReason::Requested, Vec::new()));
     }
     let context = &run.policy.context;
     let (strategy, summaries_max) = (context.strategy, context.summaries_max);
@@ -91,9 +91,9 @@ pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
     match strategy {
         ContextStrategy::Compact => recover(run),
         ContextStrategy::PeriodicSummary if run.course.summaries < summaries_max => {
-            let plan = Plan::keeping(run, run.policy.context.keep_messages);
+            let plan = CutPlan::keeping(run, run.policy.context.keep_messages);
             match plan {
-                Some(plan) => Some(summary::start(run, plan, Why::Full, Vec::new())),
+                Some(plan) => Some(summary::start(run, plan, SummaryReason::Full, Vec::new())),
                 None => roll(run, CompactionMeans::Window),
             }
         }
@@ -102,7 +102,7 @@ pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
 }
 
 /// Row B5.
-fn recover(run: &mut Active) -> Option<Vec<Effect>> {
+fn recover(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let context = &run.policy.context;
     let (keep, prune, span) = (context.keep_messages, context.prune_keep_messages, context.recovery_span);
     if run.course.recoveries >= context.recoveries_max {
@@ -119,12 +119,12 @@ fn recover(run: &mut Active) -> Option<Vec<Effect>> {
         Some((RecoveryStep::DeepPrune | RecoveryStep::AskHuman, _)) => RecoveryStep::AskHuman,
     };
     let (step, plan) = match step {
-        RecoveryStep::Compact => match Plan::keeping(run, keep) {
+        RecoveryStep::Compact => match CutPlan::keeping(run, keep) {
             Some(plan) => (step, Some(plan)),
             // A few long messages: there is nothing to be summed up.
-            None => (RecoveryStep::DeepPrune, Plan::keeping(run, prune)),
+            None => (RecoveryStep::DeepPrune, CutPlan::keeping(run, prune)),
         },
-        RecoveryStep::DeepPrune => (step, Plan::keeping(run, prune)),
+        RecoveryStep::DeepPrune => (step, CutPlan::keeping(run, prune)),
         RecoveryStep::AskHuman => {
             let fired = fire(run, step);
             return Some(ask_human(run, fired));
@@ -135,31 +135,31 @@ fn recover(run: &mut Active) -> Option<Vec<Effect>> {
     };
     let fired = fire(run, step);
     if step == RecoveryStep::Compact {
-        return Some(summary::start(run, plan, Why::Full, vec![fired]));
+        return Some(summary::start(run, plan, SummaryReason::Full, vec![fired]));
     }
     let view = plan.deeply(run);
     let pruned = show(run, view, (CompactionMeans::Truncation, None));
     Some(and_ask(run, vec![fired, pruned]))
 }
 
-fn fire(run: &mut Active, step: RecoveryStep) -> Effect {
+fn fire(run: &mut ActiveState, step: RecoveryStep) -> Effect {
     run.course.recoveries += 1;
     run.course.last = Some((step, run.iterations));
     Effect::Note(Box::new(Event::RecoveryFired(Recovery { step, number: run.course.recoveries })))
 }
 
 /// R3. The call that is due stands behind the question: whatever comes of it, the run goes on from there.
-fn ask_human(run: &mut Active, fired: Effect) -> Vec<Effect> {
+fn ask_human(run: &mut ActiveState, fired: Effect) -> Vec<Effect> {
     run.phase = Phase::Calling(run.call_model());
     vec![fired, Effect::AskHuman(Question::ContextFull)]
 }
 
 /// A person has said how to go on: `words` are a new direction.
-pub(super) fn on_direction(run: &mut Active, words: Option<(UserId, String)>) -> Vec<Effect> {
+pub(super) fn on_direction(run: &mut ActiveState, words: Option<(UserId, String)>) -> Vec<Effect> {
     if let Some((by, text)) = words {
         run.transcript.push_from(by, text);
     }
-    let plan = Plan::keeping(run, run.policy.context.prune_keep_messages);
+    let plan = CutPlan::keeping(run, run.policy.context.prune_keep_messages);
     let view = plan.map(|plan| plan.deeply(run));
     let pruned = view.map(|view| show(run, view, (CompactionMeans::Truncation, None)));
     let mut effects: Vec<Effect> = pruned.into_iter().collect();
@@ -168,8 +168,8 @@ pub(super) fn on_direction(run: &mut Active, words: Option<(UserId, String)>) ->
 }
 
 /// The oldest messages are left out, as many as it takes (row D3).
-fn roll(run: &mut Active, means: CompactionMeans) -> Option<Vec<Effect>> {
-    match Plan::down_to(run, ROLL_TO_PER_MILLE) {
+fn roll(run: &mut ActiveState, means: CompactionMeans) -> Option<Vec<Effect>> {
+    match CutPlan::down_to(run, ROLL_TO_PER_MILLE) {
         Some(plan) => {
             let rolled = truncate(run, plan, means);
             Some(and_ask(run, vec![rolled]))
@@ -180,7 +180,7 @@ fn roll(run: &mut Active, means: CompactionMeans) -> Option<Vec<Effect>> {
 }
 
 /// A request that does not fit: everything that row E11 knows, before any model is asked.
-fn squeeze(run: &mut Active) -> Option<Vec<Effect>> {
+fn squeeze(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let mut notes = Vec::new();
     for level in 0..plan::TRIMS {
         if !size::exceeds(run, &run.view) {
@@ -192,7 +192,7 @@ fn squeeze(run: &mut Active) -> Option<Vec<Effect>> {
 }
 
 /// The model said that the request is too long for it (row E11). None: nothing is left to be cut.
-pub(super) fn on_too_long(run: &mut Active) -> Option<Effect> {
+pub(super) fn on_too_long(run: &mut ActiveState) -> Option<Effect> {
     while run.course.too_long < plan::TRIMS {
         let level = run.course.too_long;
         run.course.too_long += 1;
@@ -203,18 +203,18 @@ pub(super) fn on_too_long(run: &mut Active) -> Option<Effect> {
     None
 }
 
-fn trimmed(run: &mut Active, level: u32) -> Option<Effect> {
+fn trimmed(run: &mut ActiveState, level: u32) -> Option<Effect> {
     let view = trim(run, level)?;
     Some(show(run, view, (CompactionMeans::Truncation, None)))
 }
 
-fn truncate(run: &mut Active, plan: Plan, means: CompactionMeans) -> Effect {
+fn truncate(run: &mut ActiveState, plan: CutPlan, means: CompactionMeans) -> Effect {
     let view = plan.without_summary(run);
     show(run, view, (means, None))
 }
 
 /// From now on this much is shown; `by` is the model that has summed up the rest.
-fn show(run: &mut Active, view: View, (means, by): (CompactionMeans, Option<String>)) -> Effect {
+fn show(run: &mut ActiveState, view: ContextView, (means, by): (CompactionMeans, Option<String>)) -> Effect {
     let view = plan::fitted(run, view);
     let messages = plan::hidden(run, run.view.from, view.from);
     let (before, after) = (size::request(run, &run.view), size::request(run, &view));
@@ -228,13 +228,13 @@ fn show(run: &mut Active, view: View, (means, by): (CompactionMeans, Option<Stri
     })))
 }
 
-fn and_ask(run: &mut Active, mut notes: Vec<Effect>) -> Vec<Effect> {
+fn and_ask(run: &mut ActiveState, mut notes: Vec<Effect>) -> Vec<Effect> {
     notes.extend(ending::ask(run, run.call_model()));
     notes
 }
 
 /// Somebody wants the older part summed up.
-pub(super) fn on_requested(run: &mut Active) -> Vec<Effect> {
+pub(super) fn on_requested(run: &mut ActiveState) -> Vec<Effect> {
     match &run.phase {
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } => {
             run.course.requested = true;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::machine::begun::PastRole;
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::view::{Pin, View, is_quoted};
+use crate::machine::compaction::view::{ContextView, Pin, is_quoted};
 use crate::machine::compaction::{size, texts};
-use crate::machine::state::Active;
+use crate::machine::run_start::PastRole;
+use crate::machine::state::ActiveState;
 use hob_core::policy::redact::redact;
 use hob_model::message::{Message, reply_calls};
 use hob_model::tokens;
@@ -26,22 +26,22 @@ const RESULT_CHARS_LEAST: u32 = 500;
 
 /// A cut between messages: those before it are to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Plan {
+pub struct CutPlan {
     /// The first message that stays as it is.
     pub to: usize,
 }
 
-impl Plan {
+impl CutPlan {
     /// The cut that keeps the last messages, and with a result its call. None: there is nothing to go.
     #[must_use]
-    pub fn keeping(run: &Active, keep: u32) -> Option<Self> {
+    pub fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         Self::at(run, len(run).saturating_sub(keep.max(1)))
     }
 
     /// The earliest cut after which no more than this is used. None: there is nothing to go.
     #[must_use]
-    pub fn down_to(run: &Active, per_mille: u64) -> Option<Self> {
+    pub fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
         let mut last = None;
         for plan in (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)) {
             last = Some(plan);
@@ -52,7 +52,7 @@ impl Plan {
         last
     }
 
-    fn at(run: &Active, mut to: usize) -> Option<Self> {
+    fn at(run: &ActiveState, mut to: usize) -> Option<Self> {
         while to > run.view.from && is_result(run, to) {
             to -= 1;
         }
@@ -61,31 +61,43 @@ impl Plan {
 
     /// The view after the cut, without a word about what goes.
     #[must_use]
-    pub fn without_summary(self, run: &Active) -> View {
+    pub fn without_summary(self, run: &ActiveState) -> ContextView {
         let gone = u32::try_from(hidden(run, run.view.from, self.to)).unwrap_or(u32::MAX);
         let before = run.view.clone();
-        View { from: self.to, left_out: before.left_out.saturating_add(gone), pins: pins(run, self.to), ..before }
+        ContextView {
+            from: self.to,
+            left_out: before.left_out.saturating_add(gone),
+            pins: pins(run, self.to),
+            ..before
+        }
     }
 
     /// The same by a deep prune: a line says what is gone, as nothing else stands for it (row B5).
     #[must_use]
-    pub fn deeply(self, run: &Active) -> View {
+    pub fn deeply(self, run: &ActiveState) -> ContextView {
         let view = self.without_summary(run);
         let gone = texts::pruned(&gone(run, run.view.from, self.to));
         let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
-        View { pruned: Some(lines.join("\n")), ..view }
+        ContextView { pruned: Some(lines.join("\n")), ..view }
     }
 
     /// The view after the cut, with a summary of what goes.
     #[must_use]
-    pub fn with_summary(self, run: &Active, text: String) -> View {
+    pub fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
         let result_chars = run.view.result_chars;
-        View { from: self.to, summary: Some(text), left_out: 0, pruned: None, pins: pins(run, self.to), result_chars }
+        ContextView {
+            from: self.to,
+            summary: Some(text),
+            left_out: 0,
+            pruned: None,
+            pins: pins(run, self.to),
+            result_chars,
+        }
     }
 
     /// The tokens of what a summary would stand for: the one before, and the messages since.
     #[must_use]
-    pub fn replaced(self, run: &Active) -> u64 {
+    pub fn replaced(self, run: &ActiveState) -> u64 {
         let past = run.past.len();
         let own = run.transcript.entries().skip(run.view.from.saturating_sub(past));
         let own = own.take(self.to.saturating_sub(run.view.from.max(past))).filter(|entry| !is_quoted(entry));
@@ -96,11 +108,11 @@ impl Plan {
 }
 
 /// How many messages there are.
-fn len(run: &Active) -> usize {
+fn len(run: &ActiveState) -> usize {
     run.past.len() + run.transcript.messages().len()
 }
 
-fn is_result(run: &Active, at: usize) -> bool {
+fn is_result(run: &ActiveState, at: usize) -> bool {
     match run.past.get(at) {
         Some(message) => message.role == PastRole::Tool,
         None => matches!(run.transcript.messages().get(at - run.past.len()), Some(Message::Tool(_))),
@@ -109,7 +121,7 @@ fn is_result(run: &Active, at: usize) -> bool {
 
 /// How many messages from `from` up to `to` a cut at `to` hides: what people said in this run it does not.
 #[must_use]
-pub fn hidden(run: &Active, from: usize, to: usize) -> usize {
+pub fn hidden(run: &ActiveState, from: usize, to: usize) -> usize {
     let quoted = run
         .transcript
         .entries()
@@ -121,7 +133,7 @@ pub fn hidden(run: &Active, from: usize, to: usize) -> usize {
 
 /// What a deep prune does away with, as the record has it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Gone {
+pub struct PrunedSummary {
     /// How many messages.
     pub messages: usize,
     /// How often this run called each tool in them.
@@ -132,10 +144,10 @@ pub struct Gone {
     pub failed: u32,
 }
 
-fn gone(run: &Active, from: usize, to: usize) -> Gone {
+fn gone(run: &ActiveState, from: usize, to: usize) -> PrunedSummary {
     let past = run.past.iter().take(to).skip(from);
     let earlier_calls = past.filter(|message| message.role == PastRole::Tool).count();
-    let mut gone = Gone { messages: hidden(run, from, to), earlier_calls, ..Gone::default() };
+    let mut gone = PrunedSummary { messages: hidden(run, from, to), earlier_calls, ..PrunedSummary::default() };
     let own = run.transcript.messages().iter().zip(run.past.len()..);
     for (message, _) in own.filter(|(_, at)| (from..to).contains(at)) {
         match message {
@@ -150,7 +162,7 @@ fn gone(run: &Active, from: usize, to: usize) -> Gone {
 }
 
 /// The latest good result of each tool before `to` (row B4), the latest last; without secrets, and cut.
-fn pins(run: &Active, to: usize) -> Vec<Pin> {
+fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
     let past = run.past.len();
     let own = run.transcript.messages().iter().zip(past..).take_while(|(_, at)| *at < to);
     let own = own.filter_map(|(message, at)| pin(message, at));
@@ -177,7 +189,7 @@ pub fn pin(message: &Message, at: usize) -> Option<Pin> {
 
 /// The same view, where it does not fit with fewer pinned results, then with less of the summary: what is kept as it is
 /// goes before what is said about the rest.
-pub(super) fn fitted(run: &Active, mut view: View) -> View {
+pub(super) fn fitted(run: &ActiveState, mut view: ContextView) -> ContextView {
     while size::exceeds(run, &view) && !view.pins.is_empty() {
         view.pins.remove(0);
     }
@@ -194,23 +206,23 @@ pub(super) fn fitted(run: &Active, mut view: View) -> View {
 }
 
 /// Row E11, step by step: results are cut; messages are left out; more of both. None: this step changes nothing.
-pub(super) fn trim(run: &Active, level: u32) -> Option<View> {
+pub(super) fn trim(run: &ActiveState, level: u32) -> Option<ContextView> {
     let context = &run.policy.context;
     let (keep, chars) = match level {
         0 => (None, RESULT_CHARS),
         1 => (Some(context.keep_messages), RESULT_CHARS),
         _ => (Some(context.prune_keep_messages), RESULT_CHARS_LEAST),
     };
-    let plan = keep.and_then(|keep| Plan::keeping(run, keep));
+    let plan = keep.and_then(|keep| CutPlan::keeping(run, keep));
     let view = plan.map_or_else(|| run.view.clone(), |plan| plan.without_summary(run));
     let result_chars = Some(view.result_chars.map_or(chars, |known| known.min(chars)));
-    let view = View { result_chars, ..view };
+    let view = ContextView { result_chars, ..view };
     (size::request(run, &view) < size::request(run, &run.view)).then_some(view)
 }
 
 /// The last ordinal of the conversation's history that is not shown.
 #[must_use]
-pub fn through(run: &Active) -> i64 {
+pub fn through(run: &ActiveState) -> i64 {
     let hidden = run.view.from.saturating_sub(run.past.len());
     match (hidden, run.view.from.checked_sub(1).and_then(|at| run.past.get(at))) {
         (0, Some(message)) => message.ordinal,

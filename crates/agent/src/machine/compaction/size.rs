@@ -1,7 +1,7 @@
 //! How much there is, and how much room.
 
-use crate::machine::compaction::view::{View, is_quoted, quoted};
-use crate::machine::state::Active;
+use crate::machine::compaction::view::{ContextView, is_quoted, quoted};
+use crate::machine::state::ActiveState;
 use hob_model::message::Message;
 use hob_model::tokens;
 
@@ -11,7 +11,7 @@ pub const WINDOW_UNKNOWN: u64 = 32_000;
 
 /// The room that a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct ContextWindow {
     /// Tokens, as the model counts them, without those that its reply may take.
     pub tokens: u64,
     /// Whether anybody told, or it is a guess.
@@ -20,31 +20,31 @@ pub struct Window {
 
 /// The room of the model that is asked now: the smaller of what is configured and what it has.
 #[must_use]
-pub fn window(run: &Active) -> Window {
+pub fn window(run: &ActiveState) -> ContextWindow {
     let bill = run.billing.models.get(run.model);
     let own = bill.and_then(|bill| bill.window);
     let told = [run.policy.context.window_tokens, own].into_iter().flatten().min();
     let whole = told.or(bill.and_then(|bill| bill.assumed)).unwrap_or(WINDOW_UNKNOWN);
     // Where the window is small, a reply does not get all that it may have elsewhere.
     let reply = run.billing.reply_tokens.min(whole / 4);
-    Window { tokens: whole - reply, known: told.is_some() }
+    ContextWindow { tokens: whole - reply, known: told.is_some() }
 }
 
 /// Everything that is sent besides what was said: instructions, tools, tail.
 #[must_use]
-pub fn fixed(run: &Active) -> u64 {
+pub fn fixed(run: &ActiveState) -> u64 {
     let past: u64 = run.past.iter().map(|message| message.tokens).sum();
     run.billing.context_tokens.saturating_sub(past)
 }
 
 /// The tokens of the next request if this much is shown, as counted here.
 #[must_use]
-pub fn request(run: &Active, view: &View) -> u64 {
+pub fn request(run: &ActiveState, view: &ContextView) -> u64 {
     fixed(run) + said(run, view)
 }
 
 /// The tokens of what is shown of all that was said.
-fn said(run: &Active, view: &View) -> u64 {
+fn said(run: &ActiveState, view: &ContextView) -> u64 {
     let block = view.block().map_or(0, |block| tokens::message(&block));
     let past: u64 = run.past.iter().skip(view.from).map(|message| past_tokens(view, message.tokens)).sum();
     let hidden = view.from.saturating_sub(run.past.len());
@@ -63,19 +63,19 @@ fn said(run: &Active, view: &View) -> u64 {
 }
 
 /// What is known of a message of the history is its size alone: no text has more tokens than characters.
-fn past_tokens(view: &View, tokens: u64) -> u64 {
+fn past_tokens(view: &ContextView, tokens: u64) -> u64 {
     view.result_chars.map_or(tokens, |chars| tokens.min(u64::from(chars) + 40))
 }
 
 /// Is so much of the window used, in thousandths?
 #[must_use]
-pub fn crosses(run: &Active, view: &View, per_mille: u64) -> bool {
+pub fn crosses(run: &ActiveState, view: &ContextView, per_mille: u64) -> bool {
     let used = run.calibrated(request(run, view));
     used.saturating_mul(1_000) >= window(run).tokens.saturating_mul(per_mille)
 }
 
 /// Does it not fit?
 #[must_use]
-pub fn exceeds(run: &Active, view: &View) -> bool {
+pub fn exceeds(run: &ActiveState, view: &ContextView) -> bool {
     run.calibrated(request(run, view)) > window(run).tokens
 }

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::machine::begun::Fixed;
-use crate::machine::compaction::plan::Plan;
-use crate::machine::compaction::view::View;
+use crate::machine::compaction::plan::CutPlan;
+use crate::machine::compaction::view::ContextView;
 use crate::machine::compaction::{show, size, texts, truncate};
 use crate::machine::digest::Digest;
-use crate::machine::effect::{Chain, Effect, ModelCall, Purpose, SummaryCall};
-use crate::machine::event::{End, Reply};
+use crate::machine::effect::{Effect, FallbackChain, ModelCall, ModelCallPurpose, SummaryCall};
+use crate::machine::event::{RunEnd, RunReply};
 use crate::machine::note::CompactionMeans;
-use crate::machine::state::{Active, Phase};
+use crate::machine::run_start::FixedTokens;
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::transcript::{REQUEST_SCHEME, canonical};
 use crate::machine::{ending, pause};
 use hob_model::message::Usage;
@@ -24,17 +24,17 @@ const WINDOW_SHARE: u64 = 4;
 
 /// A summary that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Pending {
+pub struct PendingSummary {
     /// What it is about.
-    pub plan: Plan,
+    pub plan: CutPlan,
     /// What for.
-    pub why: Why,
+    pub why: SummaryReason,
 }
 
 /// Why a summary is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum SummaryReason {
     /// The window is filling.
     Full,
     /// Somebody wants it while the run goes on.
@@ -44,15 +44,15 @@ pub enum Why {
 }
 
 /// A summary of what lies before the cut is due.
-pub(super) fn start(run: &mut Active, plan: Plan, why: Why, mut notes: Vec<Effect>) -> Vec<Effect> {
-    run.course.pending = Some(Pending { plan, why });
+pub(super) fn start(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, mut notes: Vec<Effect>) -> Vec<Effect> {
+    run.course.pending = Some(PendingSummary { plan, why });
     notes.extend(ask(run));
     notes
 }
 
 /// Asks for the summary that is due.
-pub(super) fn ask(run: &mut Active) -> Vec<Effect> {
-    let Some(Pending { plan, .. }) = run.course.pending else {
+pub(super) fn ask(run: &mut ActiveState) -> Vec<Effect> {
+    let Some(PendingSummary { plan, .. }) = run.course.pending else {
         return Vec::new();
     };
     let call = call(run, plan);
@@ -64,7 +64,7 @@ pub(super) fn ask(run: &mut Active) -> Vec<Effect> {
 }
 
 /// The call for a summary: the cheap model's, where there is one.
-fn call(run: &Active, plan: Plan) -> ModelCall {
+fn call(run: &ActiveState, plan: CutPlan) -> ModelCall {
     let (model, label) = match &run.room.summariser {
         Some(label) => (run.models.len(), label.clone()),
         None => (run.model, run.models.get(run.model).cloned().unwrap_or_default()),
@@ -80,7 +80,7 @@ fn call(run: &Active, plan: Plan) -> ModelCall {
     ];
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     ModelCall {
-        purpose: Purpose::Summary,
+        purpose: ModelCallPurpose::Summary,
         choice: ToolChoice::None,
         check: false,
         blind: false,
@@ -88,7 +88,7 @@ fn call(run: &Active, plan: Plan) -> ModelCall {
         label,
         delay_ms: 0,
         failures: 0,
-        chain: Chain::default(),
+        chain: FallbackChain::default(),
         digest: Digest::of(REQUEST_SCHEME, &parts),
         counted,
         input_estimate,
@@ -97,29 +97,29 @@ fn call(run: &Active, plan: Plan) -> ModelCall {
 }
 
 /// `/compact` outside a run.
-pub(super) fn ordered(run: &mut Active) -> Vec<Effect> {
-    match Plan::keeping(run, run.policy.context.prune_keep_messages) {
-        Some(plan) => start(run, plan, Why::Ordered, Vec::new()),
-        None => told(run, texts::NOTHING_TO_COMPACT.to_owned(), End::Completed),
+pub(super) fn ordered(run: &mut ActiveState) -> Vec<Effect> {
+    match CutPlan::keeping(run, run.policy.context.prune_keep_messages) {
+        Some(plan) => start(run, plan, SummaryReason::Ordered, Vec::new()),
+        None => told(run, texts::NOTHING_TO_COMPACT.to_owned(), RunEnd::Completed),
     }
 }
 
-fn told(run: &mut Active, text: String, end: End) -> Vec<Effect> {
+fn told(run: &mut ActiveState, text: String, end: RunEnd) -> Vec<Effect> {
     run.phase = Phase::Replied;
-    vec![Effect::Reply(Reply::Notice { text }), Effect::End(end)]
+    vec![Effect::Reply(RunReply::Notice { text }), Effect::End(end)]
 }
 
 /// The summary that is being made, if one is.
-fn pending(run: &Active) -> Option<(ModelCall, Pending)> {
+fn pending(run: &ActiveState) -> Option<(ModelCall, PendingSummary)> {
     match &run.phase {
-        Phase::Calling(call) if call.purpose == Purpose::Summary => Some((call.clone(), run.course.pending?)),
+        Phase::Calling(call) if call.purpose == ModelCallPurpose::Summary => Some((call.clone(), run.course.pending?)),
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
 /// A summary came.
-pub(in crate::machine) fn on_made(run: &mut Active, text: &str, usage: Usage) -> Vec<Effect> {
-    let Some((call, Pending { plan, why })) = pending(run) else {
+pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usage) -> Vec<Effect> {
+    let Some((call, PendingSummary { plan, why })) = pending(run) else {
         return vec![Effect::Ignored { why: "no summary was asked for" }];
     };
     run.crashes = 0;
@@ -133,8 +133,9 @@ pub(in crate::machine) fn on_made(run: &mut Active, text: &str, usage: Usage) ->
     if run.calibrated(size) > size::window(run).tokens / WINDOW_SHARE {
         return useless(run, plan, why, texts::TOO_LONG);
     }
-    let conversation =
-        |run: &Active, view: &View| run.calibrated(size::request(run, view).saturating_sub(size::fixed(run)));
+    let conversation = |run: &ActiveState, view: &ContextView| {
+        run.calibrated(size::request(run, view).saturating_sub(size::fixed(run)))
+    };
     let before = conversation(run, &run.view);
     let view = plan.with_summary(run, text.trim().to_owned());
     let after = conversation(run, &view);
@@ -146,9 +147,9 @@ pub(in crate::machine) fn on_made(run: &mut Active, text: &str, usage: Usage) ->
     run.course.summaries += 1;
     let messages = super::plan::hidden(run, run.view.from, plan.to);
     let mut effects = vec![show(run, view, (CompactionMeans::Summary, Some(call.label)))];
-    if why == Why::Ordered {
+    if why == SummaryReason::Ordered {
         let text = texts::compacted(messages, before, after);
-        effects.extend(told(run, text, End::Completed));
+        effects.extend(told(run, text, RunEnd::Completed));
         return effects;
     }
     effects.extend(ending::go_on(run));
@@ -166,8 +167,8 @@ pub fn billed(call: &ModelCall, text: &str, usage: Usage) -> Usage {
 }
 
 /// No summary came, or came in time.
-pub(in crate::machine) fn on_failed(run: &mut Active, why_not: &str, late: bool) -> Vec<Effect> {
-    let Some((_, Pending { plan, why })) = pending(run) else {
+pub(in crate::machine) fn on_failed(run: &mut ActiveState, why_not: &str, late: bool) -> Vec<Effect> {
+    let Some((_, PendingSummary { plan, why })) = pending(run) else {
         return vec![Effect::Ignored { why: "no summary was asked for" }];
     };
     if late {
@@ -177,12 +178,14 @@ pub(in crate::machine) fn on_failed(run: &mut Active, why_not: &str, late: bool)
 }
 
 /// There is no summary: where the window is full, what it was to stand for is left out.
-fn useless(run: &mut Active, plan: Plan, why: Why, why_not: &str) -> Vec<Effect> {
+fn useless(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, why_not: &str) -> Vec<Effect> {
     run.course.pending = None;
     match why {
-        Why::Ordered => told(run, texts::not_compacted(why_not), End::Failed { why: "summary".to_owned() }),
-        Why::Requested => ending::go_on(run),
-        Why::Full => {
+        SummaryReason::Ordered => {
+            told(run, texts::not_compacted(why_not), RunEnd::Failed { why: "summary".to_owned() })
+        }
+        SummaryReason::Requested => ending::go_on(run),
+        SummaryReason::Full => {
             let mut effects = vec![truncate(run, plan, CompactionMeans::Truncation)];
             effects.extend(ending::go_on(run));
             effects
@@ -192,24 +195,27 @@ fn useless(run: &mut Active, plan: Plan, why: Why, why_not: &str) -> Vec<Effect>
 
 /// What the run begins with: the view that a summary from before leaves.
 #[must_use]
-pub(in crate::machine) fn carried(run: &Active) -> View {
+pub(in crate::machine) fn carried(run: &ActiveState) -> ContextView {
     match &run.room.carried {
-        Some(carried) => View { summary: Some(carried.text.clone()), left_out: carried.left_out, ..View::default() },
-        None => View::default(),
+        Some(carried) => {
+            ContextView { summary: Some(carried.text.clone()), left_out: carried.left_out, ..ContextView::default() }
+        }
+        None => ContextView::default(),
     }
 }
 
 /// The error of a run whose fixed parts and message do not fit a window that is known (lesson 14).
-pub(in crate::machine) fn no_room(run: &mut Active) -> Option<Vec<Effect>> {
+pub(in crate::machine) fn no_room(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let window = size::window(run);
     let message = run.transcript.tokens();
     let least = run.calibrated(size::fixed(run) + message);
     if !window.known || least <= window.tokens {
         return None;
     }
-    let Fixed { system, tools, tail } = run.room.fixed;
-    let fixed = Fixed { system: run.calibrated(system), tools: run.calibrated(tools), tail: run.calibrated(tail) };
+    let FixedTokens { system, tools, tail } = run.room.fixed;
+    let fixed =
+        FixedTokens { system: run.calibrated(system), tools: run.calibrated(tools), tail: run.calibrated(tail) };
     let model = run.models.get(run.model).cloned().unwrap_or_default();
     let text = texts::no_room(&model, window.tokens, &fixed, run.calibrated(message));
-    Some(told(run, text, End::Failed { why: "context_too_long".to_owned() }))
+    Some(told(run, text, RunEnd::Failed { why: "context_too_long".to_owned() }))
 }

@@ -3,16 +3,18 @@
 mod ladder;
 mod laws;
 
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Billing, Carried, Fixed, ModelBill, PastMessage, PastRole, Room};
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::compaction::fit::{head_and_tail, share};
-use crate::machine::compaction::plan::{Plan, fitted, hidden, pin, through};
-use crate::machine::compaction::{Pin, View, size, texts};
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::compaction::plan::{CutPlan, fitted, hidden, pin, through};
+use crate::machine::compaction::{ContextView, Pin, size, texts};
+use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::note::{CompactionMeans, RecoveryStep};
 use crate::machine::policy::{ContextPolicy, ContextStrategy, Policy};
 use crate::machine::question::Question;
-use crate::machine::state::Active;
+use crate::machine::run_start::{
+    Billing, CarriedSummary, ContextBudget, FixedTokens, ModelBill, PastMessage, PastRole, RunStart,
+};
+use crate::machine::state::ActiveState;
 use crate::machine::tests::{
     ANNA, Script, accepted, answers, begun, completion, crash, fails, finished, says, steers, stop, wants,
 };
@@ -36,13 +38,13 @@ fn past(count: usize, each: u64) -> Vec<PastMessage> {
     (0..count).zip(11..).map(|(index, ordinal)| PastMessage { role: role(index), tokens: each, ordinal }).collect()
 }
 
-fn with(past: Vec<PastMessage>, context: ContextPolicy) -> Begun {
+fn with(past: Vec<PastMessage>, context: ContextPolicy) -> RunStart {
     let bill = ModelBill { rates: None, per_mille: 1_000, window: Some(1_000), assumed: None };
     let tokens: u64 = past.iter().map(|message| message.tokens).sum();
     let mut begun = begun();
     begun.context.history_from = 11;
     begun.context.history_through = 10 + i64::try_from(past.len()).unwrap();
-    Begun {
+    RunStart {
         billing: Billing { models: vec![bill; 2], context_tokens: 100 + tokens, reply_tokens: 0 },
         policy: Some(Box::new(Policy { context, ..Policy::default() })),
         past,
@@ -50,11 +52,11 @@ fn with(past: Vec<PastMessage>, context: ContextPolicy) -> Begun {
     }
 }
 
-fn full() -> Begun {
+fn full() -> RunStart {
     with(past(24, 25), ContextPolicy::default())
 }
 
-fn started(begun: Begun, expected: &[&str]) -> Script {
+fn started(begun: RunStart, expected: &[&str]) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(begun)), expected);
     run
@@ -98,7 +100,7 @@ fn recoveries(run: &Script) -> Vec<RecoveryStep> {
     run.journal.iter().filter_map(note).collect()
 }
 
-fn assert_fits(run: &Active) {
+fn assert_fits(run: &ActiveState) {
     assert!(!size::exceeds(run, &run.view), "{} of {:?}", size::request(run, &run.view), size::window(run));
 }
 
@@ -126,7 +128,7 @@ fn b4_the_window_is_the_smallest_that_is_told_without_the_reply() {
         let mut begun = with(Vec::new(), ContextPolicy { window_tokens: configured, ..ContextPolicy::default() });
         begun.billing.models[0].window = own;
         begun.billing.reply_tokens = reply;
-        let run = Active::begin(accepted(), begun);
+        let run = ActiveState::begin(accepted(), begun);
         let window = size::window(&run);
         assert_eq!((window.tokens, window.known), expected);
     }
@@ -141,7 +143,7 @@ fn e3_a_window_that_nobody_knows_is_what_was_assumed_as_the_run_began() {
     ] {
         let mut begun = with(Vec::new(), ContextPolicy::default());
         (begun.billing.models[0].window, begun.billing.models[0].assumed) = (own, assumed);
-        let window = size::window(&Active::begin(accepted(), begun));
+        let window = size::window(&ActiveState::begin(accepted(), begun));
         assert_eq!((window.tokens, window.known), expected);
     }
 }
@@ -254,7 +256,7 @@ fn b4_calls_stay_with_their_results_and_people_are_quoted() {
     let run = run.run();
     // hello, the reply, its three results.
     for (keep, to) in [(1, Some(1)), (2, Some(1)), (3, Some(1)), (4, Some(1)), (5, None)] {
-        let plan = Plan::keeping(run, keep).map(|plan| plan.to);
+        let plan = CutPlan::keeping(run, keep).map(|plan| plan.to);
         assert_eq!(plan, if to == Some(1) { None } else { to }, "keeping {keep}: the task alone is no reason");
     }
 }
@@ -377,7 +379,7 @@ fn e11_what_changes_nothing_is_passed_over_and_an_answer_starts_anew() {
 
 #[test]
 fn b4_fixed_parts_that_do_not_fit_are_an_error_at_once() {
-    let fixed = Fixed { system: 700, tools: 200, tail: 100 };
+    let fixed = FixedTokens { system: 700, tools: 200, tail: 100 };
     for (context, expected) in [(1_000 - task(), ASK), (1_001 - task(), "notice I have not begun with this")] {
         let mut begun = with(Vec::new(), ContextPolicy { compact_at_per_mille: 2_000, ..ContextPolicy::default() });
         begun.billing.context_tokens = context;
@@ -399,8 +401,8 @@ fn b4_fixed_parts_that_do_not_fit_are_an_error_at_once() {
     ");
 }
 
-fn ordered(begun: Begun, expected: &[&str]) -> Script {
-    let order = Accepted { order: Order::Compact, text: "/compact".to_owned(), ..accepted() };
+fn ordered(begun: RunStart, expected: &[&str]) -> Script {
+    let order = AcceptedInput { order: RunKind::Compact, text: "/compact".to_owned(), ..accepted() };
     let mut run = Script::fresh();
     run.check(Event::Accepted(order), &[]);
     run.check(Event::Begun(Box::new(begun)), expected);
@@ -412,10 +414,9 @@ fn c7_compact_as_an_order_sums_up_and_says_so() {
     let mut run = ordered(full(), &["summarise 0..20 by a/one"]);
     run.check(made("They talked."), &[RUN, "notice Compacted", "end Completed"]);
     assert!(run.run().transcript.messages().is_empty(), "words about the conversation are no part of it");
-    let told = run
-        .journal
-        .iter()
-        .find_map(|event| if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None });
+    let told = run.journal.iter().find_map(|event| {
+        if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
+    });
     insta::assert_snapshot!(told.unwrap(), @"Compacted: 20 messages, ~600 tokens → ~132.");
     let mut run = ordered(full(), &["summarise 0..20 by a/one"]);
     run.check(crash(), &["summarise 0..20 by a/one"]);
@@ -442,7 +443,7 @@ fn c7_compact_during_a_run_comes_at_the_next_boundary() {
 #[test]
 fn c7_a_run_begins_with_what_the_one_before_left() {
     let mut begun = with(past(4, 25), ContextPolicy::default());
-    begun.room.carried = Some(Carried { text: "They talked.".to_owned(), left_out: 2 });
+    begun.room.carried = Some(CarriedSummary { text: "They talked.".to_owned(), left_out: 2 });
     let run = started(begun, &[ASK]);
     assert_eq!(
         run.run().view.body().unwrap(),
@@ -453,7 +454,7 @@ fn c7_a_run_begins_with_what_the_one_before_left() {
 
 #[test]
 fn the_digest_tells_another_view() {
-    let whole = Active::begin(accepted(), full());
+    let whole = ActiveState::begin(accepted(), full());
     let mut other = whole.clone();
     other.view.from = 3;
     assert_ne!(whole.call_model().digest, other.call_model().digest);

@@ -1,8 +1,8 @@
 //! What is said about the context, to people and to models.
 
-use crate::machine::begun::Fixed;
-use crate::machine::compaction::plan::Gone;
+use crate::machine::compaction::plan::PrunedSummary;
 use crate::machine::compaction::view::Pin;
+use crate::machine::run_start::FixedTokens;
 
 /// For the model that sums up: its instructions.
 pub const SUMMARISER: &str = "You sum up the older part of a conversation between people and Hob, an assistant that \
@@ -45,7 +45,7 @@ pub fn left_out(messages: u32) -> String {
 
 /// In it: what a deep prune did away with (row B5).
 #[must_use]
-pub fn pruned(gone: &Gone) -> String {
+pub fn pruned(gone: &PrunedSummary) -> String {
     let own: Vec<String> = gone.calls.iter().map(|(tool, times)| format!("{tool} ×{times}")).collect();
     let failed = if gone.failed > 0 { format!(", of which {} failed", gone.failed) } else { String::new() };
     let own = (!own.is_empty()).then(|| format!("{}{failed}", own.join(", ")));
@@ -83,8 +83,8 @@ pub const NOTHING_TO_COMPACT: &str = "There is nothing to compact yet: our conve
 
 /// For the person: what goes with every message does not fit.
 #[must_use]
-pub fn no_room(model: &str, window: u64, fixed: &Fixed, message: u64) -> String {
-    let Fixed { system, tools, tail } = fixed;
+pub fn no_room(model: &str, window: u64, fixed: &FixedTokens, message: u64) -> String {
+    let FixedTokens { system, tools, tail } = fixed;
     let sum = grouped(system + tools + tail + message);
     let parts = format!(
         "- my instructions: {}\n- my tools: {}\n- time and facts: {}\n- your message: {}",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::compaction::texts;
-use crate::machine::transcript::{Entry, Transcript};
+use crate::machine::transcript::{Transcript, TranscriptEntry};
 use hob_model::message::{Message, ToolResult};
 
 /// The most characters of a person's words that are quoted after the messages around them are gone.
@@ -25,7 +25,7 @@ pub struct Pin {
 
 /// What is shown of the history that goes along and the transcript behind it. The default: all of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct View {
+pub struct ContextView {
     /// The first message that is shown as it is.
     pub from: usize,
     /// What stands for those before it.
@@ -41,7 +41,7 @@ pub struct View {
     pub result_chars: Option<u32>,
 }
 
-impl View {
+impl ContextView {
     /// Is everything shown as it is?
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -94,7 +94,7 @@ impl View {
 }
 
 /// The task, and what joined it, in people's own words: no summary takes their place.
-pub(super) fn is_quoted(entry: &Entry<'_>) -> bool {
+pub(super) fn is_quoted(entry: &TranscriptEntry<'_>) -> bool {
     entry.author.is_some()
 }
 

@@ -8,20 +8,20 @@
 //! not, or has no such tool, is overruled: the machine asks. Whoever is asked once and circles again is broken off, as
 //! is a run that nobody can be asked for. Anything new that the model finds or does takes it back to the beginning.
 
-pub mod watch;
+pub mod circle_detector;
 
 mod texts;
 
 pub(super) use texts::CARRY_ON;
 
-use crate::machine::accepted::Order;
-use crate::machine::batch::{Batch, Fate, Progress};
+use crate::machine::accepted_input::RunKind;
+use crate::machine::batch::{Batch, CallFate, CallProgress};
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Event, Reply};
-use crate::machine::guards::watch::{Found, Made};
-use crate::machine::note::{Circle, Detection, Escalation, EscalationStep, Verdict};
+use crate::machine::event::{Event, RunEnd, RunReply};
+use crate::machine::guards::circle_detector::{DetectedCircle, FinishedCall};
+use crate::machine::note::{Detection, Escalation, EscalationStep, GuardVerdict, LoopKind};
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Phase};
+use crate::machine::state::{ActiveState, Phase};
 use crate::machine::{ending, tools};
 use hob_model::message::{Message, ReplyPart, reply_text};
 use hob_model::provider::ToolChoice;
@@ -32,36 +32,36 @@ const LOOK_AROUND: [&str; 2] = ["get_run_journal", "recall"];
 const ASK_HUMAN: &str = "ask_human";
 
 /// What comes of a look at a reply.
-pub(super) enum Look {
+pub(super) enum GuardOutcome {
     /// The run goes its way; these are on record.
     Pass(Vec<Effect>),
     /// The run goes no further.
     Stop(Vec<Effect>),
 }
 
-fn is_on(run: &Active) -> bool {
+fn is_on(run: &ActiveState) -> bool {
     run.policy.guards.enabled
 }
 
 /// The reply wants tools: the verdict for each call, before any of them starts.
-pub(super) fn before(run: &mut Active) -> Look {
+pub(super) fn before(run: &mut ActiveState) -> GuardOutcome {
     if !is_on(run) {
-        return Look::Pass(Vec::new());
+        return GuardOutcome::Pass(Vec::new());
     }
     let forced = run.guard.force.take();
     run.guard.under_force = forced.is_some();
     let Phase::Acting(batch) = &mut run.phase else {
-        return Look::Pass(Vec::new());
+        return GuardOutcome::Pass(Vec::new());
     };
     let asks = batch.calls.iter().any(|open| open.call.name == ASK_HUMAN);
     if !asks && forced.is_some_and(|choice| is_ask(&choice)) {
-        return Look::Stop(ask(run, ""));
+        return GuardOutcome::Stop(ask(run, ""));
     }
     let mut found = Vec::new();
     for at in 0..batch.calls.len() {
         let (name, wanted) = (&batch.calls[at].call.name, batch.calls[at].wanted());
-        let key = watch::key(name, &wanted);
-        let same = batch.calls[..at].iter().filter(|open| watch::key(&open.call.name, &open.wanted()) == key);
+        let key = circle_detector::key(name, &wanted);
+        let same = batch.calls[..at].iter().filter(|open| circle_detector::key(&open.call.name, &open.wanted()) == key);
         let beside = u32::try_from(same.count()).unwrap_or(u32::MAX);
         let verdict = run.guard.forbids(&run.policy.guards, (name, &wanted), beside);
         if let Some(circle) = verdict {
@@ -74,26 +74,26 @@ pub(super) fn before(run: &mut Active) -> Look {
         found.push(circle);
     }
     let notes = found.iter().map(|circle| {
-        note(circle, if circle.circle == Circle::RepeatedReply { Verdict::Warn } else { Verdict::Block })
+        note(circle, if circle.circle == LoopKind::RepeatedReply { GuardVerdict::Warn } else { GuardVerdict::Block })
     });
     let notes: Vec<Effect> = notes.collect();
     match found.first() {
         Some(circle) => escalate(run, circle, notes),
-        None => Look::Pass(notes),
+        None => GuardOutcome::Pass(notes),
     }
 }
 
 /// The reply is words: whether it was said so often that the loop must end with it (row A11).
-pub(super) fn on_words(run: &mut Active, words: &str) -> Option<Effect> {
+pub(super) fn on_words(run: &mut ActiveState, words: &str) -> Option<Effect> {
     if !is_on(run) {
         return None;
     }
     let found = run.guard.hear(&run.policy.guards, words)?;
-    Some(note(&found, Verdict::Break))
+    Some(note(&found, GuardVerdict::Break))
 }
 
 /// The reply is words, where the model had to ask a person: the machine asks. `choice` is what the model had.
-pub(super) fn overrule(run: &mut Active, choice: &ToolChoice, parts: Vec<ReplyPart>) -> Option<Vec<Effect>> {
+pub(super) fn overrule(run: &mut ActiveState, choice: &ToolChoice, parts: Vec<ReplyPart>) -> Option<Vec<Effect>> {
     run.guard.force = None;
     if !is_ask(choice) {
         return None;
@@ -104,32 +104,32 @@ pub(super) fn overrule(run: &mut Active, choice: &ToolChoice, parts: Vec<ReplyPa
 }
 
 /// The calls are done: what they bring is watched, and the first of a circle carries a warning.
-pub(super) fn after(run: &mut Active) -> Vec<Effect> {
+pub(super) fn after(run: &mut ActiveState) -> Vec<Effect> {
     if !is_on(run) {
         return Vec::new();
     }
-    let Active { phase, guard, policy, tools, .. } = run;
+    let ActiveState { phase, guard, policy, tools, .. } = run;
     let Phase::Acting(batch) = phase else {
         return Vec::new();
     };
     let mut notes = Vec::new();
     let mut asked = false;
-    for open in batch.calls.iter_mut().filter(|open| open.fate != Fate::Blocked) {
+    for open in batch.calls.iter_mut().filter(|open| open.fate != CallFate::Blocked) {
         let wanted = open.wanted().into_owned();
-        let Progress::Finished(result) = &mut open.progress else { continue };
+        let CallProgress::Finished(result) = &mut open.progress else { continue };
         asked = asked || (open.call.name == ASK_HUMAN && !result.is_error);
-        let made = Made {
+        let made = FinishedCall {
             tool: &open.call.name,
             arguments: &wanted,
             // To be refused in other words brings nothing new.
-            result: if open.fate == Fate::Denied { "" } else { &result.text },
+            result: if open.fate == CallFate::Denied { "" } else { &result.text },
             is_error: result.is_error,
             changes: tools.get(&open.call.name).is_some_and(|facts| facts.changes),
         };
         let Some(found) = guard.observe(&policy.guards, &made) else { continue };
         result.text.push_str("\n\n");
         result.text.push_str(&texts::warning(&found));
-        notes.push(note(&found, Verdict::Warn));
+        notes.push(note(&found, GuardVerdict::Warn));
         if guard.step.is_none() {
             guard.step = Some(EscalationStep::Nudge);
             notes.push(escalation(EscalationStep::Nudge, None));
@@ -148,17 +148,17 @@ pub(super) fn after(run: &mut Active) -> Vec<Effect> {
 }
 
 /// One step further (row B3).
-fn escalate(run: &mut Active, circle: &Found, mut notes: Vec<Effect>) -> Look {
+fn escalate(run: &mut ActiveState, circle: &DetectedCircle, mut notes: Vec<Effect>) -> GuardOutcome {
     let step = match run.guard.step {
         None => EscalationStep::Nudge,
         Some(EscalationStep::Nudge) => EscalationStep::Directive,
         Some(EscalationStep::Directive | EscalationStep::AskHuman) => EscalationStep::AskHuman,
     };
-    let nobody = run.guard.asked || run.input.order == Order::Heartbeat;
+    let nobody = run.guard.asked || run.input.order == RunKind::Heartbeat;
     if step == EscalationStep::AskHuman && nobody {
-        notes.push(note(circle, Verdict::Break));
+        notes.push(note(circle, GuardVerdict::Break));
         notes.extend(break_off(run, circle));
-        return Look::Stop(notes);
+        return GuardOutcome::Stop(notes);
     }
     run.guard.step = Some(step);
     run.guard.relent();
@@ -177,16 +177,16 @@ fn escalate(run: &mut Active, circle: &Found, mut notes: Vec<Effect>) -> Look {
             notes.push(escalation(step, Some(ASK_HUMAN)));
             if !run.tools.contains_key(ASK_HUMAN) {
                 notes.extend(ask(run, ""));
-                return Look::Stop(notes);
+                return GuardOutcome::Stop(notes);
             }
             run.guard.force = Some(ToolChoice::Tool { name: ASK_HUMAN.to_owned() });
         }
     }
-    Look::Pass(notes)
+    GuardOutcome::Pass(notes)
 }
 
 /// The machine asks by itself. What was wanted is not run, and the run stands where the model is to be asked.
-fn ask(run: &mut Active, words: &str) -> Vec<Effect> {
+fn ask(run: &mut ActiveState, words: &str) -> Vec<Effect> {
     run.guard.asked = true;
     give_back(run);
     run.phase = Phase::Calling(run.call_model());
@@ -195,17 +195,17 @@ fn ask(run: &mut Active, words: &str) -> Vec<Effect> {
 }
 
 /// The loop ends with an honest word.
-fn break_off(run: &mut Active, circle: &Found) -> Vec<Effect> {
+fn break_off(run: &mut ActiveState, circle: &DetectedCircle) -> Vec<Effect> {
     give_back(run);
     ending::close(run, texts::NOT_RUN);
     let text = texts::broken(&texts::what(circle), &run.ledger.told());
-    vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "circling".to_owned() })]
+    vec![Effect::Reply(RunReply::Notice { text }), Effect::End(RunEnd::Failed { why: "circling".to_owned() })]
 }
 
 /// The open batch goes into the history, and nothing of it is run.
-fn give_back(run: &mut Active) {
+fn give_back(run: &mut ActiveState) {
     if let Phase::Acting(batch) = &mut run.phase {
-        let waiting = batch.calls.iter_mut().filter(|open| open.progress == Progress::Queued);
+        let waiting = batch.calls.iter_mut().filter(|open| open.progress == CallProgress::Queued);
         waiting.for_each(|open| open.block(texts::NOT_RUN.to_owned()));
         tools::close_batch(run, texts::NOT_RUN);
     }
@@ -218,18 +218,18 @@ fn is_ask(choice: &ToolChoice) -> bool {
 /// The text of the batch's last result.
 fn last_result(batch: &mut Batch) -> Option<&mut String> {
     batch.calls.iter_mut().rev().find_map(|open| match &mut open.progress {
-        Progress::Finished(result) => Some(&mut result.text),
-        Progress::Queued
-        | Progress::Held
-        | Progress::Started { .. }
-        | Progress::Doubtful { .. }
-        | Progress::Asks { .. }
-        | Progress::Child => None,
+        CallProgress::Finished(result) => Some(&mut result.text),
+        CallProgress::Queued
+        | CallProgress::Held
+        | CallProgress::Started { .. }
+        | CallProgress::Doubtful { .. }
+        | CallProgress::Asks { .. }
+        | CallProgress::Child => None,
     })
 }
 
-fn note(found: &Found, verdict: Verdict) -> Effect {
-    let Found { circle, tool, seen } = found.clone();
+fn note(found: &DetectedCircle, verdict: GuardVerdict) -> Effect {
+    let DetectedCircle { circle, tool, seen } = found.clone();
     Effect::Note(Box::new(Event::LoopDetected(Detection { circle, tool, seen, verdict })))
 }
 

@@ -1,25 +1,25 @@
 //! What the guards say: to the model beside a result, and to the person.
 
-use crate::machine::guards::watch::Found;
-use crate::machine::note::Circle;
+use crate::machine::guards::circle_detector::DetectedCircle;
+use crate::machine::note::LoopKind;
 
 /// What goes in the circle, after "I have" or "You have".
-pub(super) fn what(found: &Found) -> String {
+pub(super) fn what(found: &DetectedCircle) -> String {
     let tool = found.tool.as_deref().unwrap_or("a tool");
     let seen = found.seen;
     match found.circle {
-        Circle::Identical => format!("called {tool} {seen} times with the same arguments"),
-        Circle::Pattern => format!("called {tool} {seen} times lately, and nothing new came of it"),
-        Circle::Stall => {
+        LoopKind::Identical => format!("called {tool} {seen} times with the same arguments"),
+        LoopKind::Pattern => format!("called {tool} {seen} times lately, and nothing new came of it"),
+        LoopKind::Stall => {
             format!("called {tool} {seen} times in a row with nearly the same arguments, and nothing new came of it")
         }
-        Circle::PingPong => format!("gone back and forth between two tools {seen} times, and nothing new came of it"),
-        Circle::RepeatedReply => format!("said the same words {seen} times"),
+        LoopKind::PingPong => format!("gone back and forth between two tools {seen} times, and nothing new came of it"),
+        LoopKind::RepeatedReply => format!("said the same words {seen} times"),
     }
 }
 
 /// For the model, under a result: the verdict is *warn*.
-pub(super) fn warning(found: &Found) -> String {
+pub(super) fn warning(found: &DetectedCircle) -> String {
     format!(
         "[You have {}. Do not do it again: use what you have, try another way, ask the user, or say what does not work.]",
         what(found)
@@ -27,7 +27,7 @@ pub(super) fn warning(found: &Found) -> String {
 }
 
 /// For the model, in place of a result: the verdict is *block*.
-pub(super) fn blocked(found: &Found) -> String {
+pub(super) fn blocked(found: &DetectedCircle) -> String {
     format!(
         "Not run: you have {}, this one counted, and were warned. Try another way, ask the user, or say plainly what \
          does not work.",

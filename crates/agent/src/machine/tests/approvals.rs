@@ -4,9 +4,9 @@ use super::{
     ANNA, Script, answers, asks, begun, crash, done, hard_limit, presses, says, steers, stop, stopped_tool, wants,
 };
 use crate::machine::approval;
-use crate::machine::begun::Begun;
 use crate::machine::event::Event;
 use crate::machine::question::Question;
+use crate::machine::run_start::RunStart;
 use crate::machine::state::Phase;
 use crate::machine::status::Status;
 use crate::machine::texts::AFTER_DENIAL;
@@ -15,18 +15,18 @@ use hob_core::domain::tools::{Approval, ToolFacts};
 use hob_model::message::{Completion, ToolCall};
 
 /// `pay` is asked about, `wipe` each time, and `peek` too, which is safe to run twice.
-fn careful() -> Begun {
+fn careful() -> RunStart {
     let facts = |approval| ToolFacts { approval, ..ToolFacts::default() };
     let tools =
         [("pay", Approval::Ask), ("wipe", Approval::Critical), ("peek", Approval::Ask), ("send", Approval::Free)];
-    Begun {
+    RunStart {
         tools: tools.map(|(name, approval)| (name.to_owned(), facts(approval))).into(),
         idempotent_tools: vec!["look".to_owned(), "peek".to_owned()],
         ..begun()
     }
 }
 
-fn started(begun: Begun) -> Script {
+fn started(begun: RunStart) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(begun)), &["ask a/one Work"]);
     run
@@ -161,7 +161,8 @@ fn d6_always_says_nothing_of_other_arguments() {
 
 #[test]
 fn d6_what_was_granted_before_holds() {
-    let mut run = started(Begun { granted: vec![r#"pay a="1""#.to_owned(), r#"wipe a="1""#.to_owned()], ..careful() });
+    let mut run =
+        started(RunStart { granted: vec![r#"pay a="1""#.to_owned(), r#"wipe a="1""#.to_owned()], ..careful() });
     run.check(wants(&["pay"]), &["run 1.0 pay #1"]);
     run.check(done("1.0"), &["ask a/one Work"]);
     run.check(wants(&["wipe"]), &["human approves 2.0 wipe"]);
@@ -181,7 +182,7 @@ fn d6_always_never_covers_a_critical_command() {
 fn d6_a_grant_is_revoked_at_once() {
     let exclusive = ToolFacts { approval: Approval::Ask, exclusive: true, ..ToolFacts::default() };
     let granted = vec![r#"pay a="1""#.to_owned()];
-    let mut begun = Begun { granted, ..careful() };
+    let mut begun = RunStart { granted, ..careful() };
     begun.tools.insert("pay".to_owned(), exclusive);
     let mut run = started(begun);
     run.check(wants(&["pay", "pay"]), &["run 1.0 pay #1"]);
@@ -204,7 +205,7 @@ fn d6_an_approval_is_used_up_by_a_crash() {
         run.check(answers("run it again"), &[&format!("run 1.0 {tool} #2")]);
         run.check(done("1.0"), &["ask a/one Work"]);
     }
-    let mut run = started(Begun { granted: vec![r#"peek a="1""#.to_owned()], ..careful() });
+    let mut run = started(RunStart { granted: vec![r#"peek a="1""#.to_owned()], ..careful() });
     run.check(wants(&["peek"]), &["run 1.0 peek #1"]);
     run.check(crash(), &["run 1.0 peek #2"]);
 }

@@ -1,17 +1,17 @@
 //! What a run does when a budget is in the way of its next model call (row N10).
 
 use super::{Script, accepted, answers, asks, cut_off, done, finished, says, wants};
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::ModelBill;
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
+use crate::machine::event::{Event, RunReply, ToolOutcome};
+use crate::machine::run_start::ModelBill;
 use crate::machine::stop::BudgetStop;
 use hob_core::domain::money::Money;
-use hob_core::policy::budget::{Scope, Span};
+use hob_core::policy::budget::{CapPeriod, CapScope};
 use hob_model::price::Rates;
 
-const DAY: Scope = Scope::House(Span::Day);
+const DAY: CapScope = CapScope::House(CapPeriod::Day);
 
-fn stop(scope: Scope, resets: Option<&str>) -> Event {
+fn stop(scope: CapScope, resets: Option<&str>) -> Event {
     let (cap, used) = (Money::from_usd(1.0), Money::from_usd(0.99));
     Event::BudgetReached(BudgetStop { scope, cap, used, resets: resets.map(str::to_owned), persona: None })
 }
@@ -19,7 +19,7 @@ fn stop(scope: Scope, resets: Option<&str>) -> Event {
 /// What the person was told at the end.
 fn told(run: &Script) -> String {
     let text = |event: &Event| {
-        if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+        if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
     };
     run.journal.iter().rev().find_map(text).unwrap()
 }
@@ -49,7 +49,7 @@ fn n10_a_cap_that_no_call_fits_does_not_send_people_to_wait() {
 fn n10_at_the_cap_the_run_is_handed_back_with_what_was_done() {
     let mut run = Script::acting(&["look", "send"]);
     run.on(done("1.0"));
-    run.check(stop(Scope::Run, None), &[]);
+    run.check(stop(CapScope::Run, None), &[]);
     let effects = run.on(finished("1.1", ToolOutcome::Text { text: "no".to_owned(), is_error: true }));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
     insta::assert_snapshot!(told(&run), @r"
@@ -65,7 +65,7 @@ fn n10_at_the_cap_the_run_is_handed_back_with_what_was_done() {
 #[test]
 fn n10_the_words_so_far_are_handed_back_too() {
     let mut run = Script::begun();
-    run.on(stop(Scope::House(Span::Hour), Some("12:00")));
+    run.on(stop(CapScope::House(CapPeriod::Hour), Some("12:00")));
     run.on(cut_off("Half of"));
     assert!(told(&run).contains("What I had to say so far:\nHalf of"), "{}", told(&run));
 }
@@ -73,7 +73,7 @@ fn n10_the_words_so_far_are_handed_back_too() {
 #[test]
 fn n10_an_answer_that_is_there_already_is_given() {
     let mut run = Script::begun();
-    run.on(stop(Scope::House(Span::Month), None));
+    run.on(stop(CapScope::House(CapPeriod::Month), None));
     run.check(says("hi"), &["answer hi", "end Completed"]);
 }
 
@@ -81,7 +81,7 @@ fn n10_an_answer_that_is_there_already_is_given() {
 fn n10_a_person_who_answers_is_told_as_well() {
     let mut run = Script::acting(&["ask_human"]);
     run.on(asks("1.0", "which?"));
-    run.on(stop(Scope::Person(Span::Month), None));
+    run.on(stop(CapScope::Person(CapPeriod::Month), None));
     let effects = run.on(answers("this one"));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
     let mut other = Script::begun();
@@ -106,15 +106,15 @@ fn n10_prices_are_known_only_if_every_models_are() {
 #[test]
 fn e14_a_heartbeat_without_a_budget_says_nothing() {
     let mut run = Script::fresh();
-    run.on(Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
+    run.on(Event::Accepted(AcceptedInput { order: RunKind::Heartbeat, ..accepted() }));
     assert_eq!(run.on(stop(DAY, None)), [r#"end Failed { why: "budget" }"#]);
 }
 
 #[test]
 fn e14_what_is_wanted_comes_back() {
-    for (order, is_written) in [(Order::Answer, false), (Order::Scheduled, true), (Order::Heartbeat, true)] {
-        let written = serde_json::to_value(Accepted { order, ..accepted() }).unwrap();
+    for (order, is_written) in [(RunKind::Answer, false), (RunKind::Scheduled, true), (RunKind::Heartbeat, true)] {
+        let written = serde_json::to_value(AcceptedInput { order, ..accepted() }).unwrap();
         assert_eq!(written.get("order").is_some(), is_written, "{order:?}");
-        assert_eq!(serde_json::from_value::<Accepted>(written).unwrap().order, order);
+        assert_eq!(serde_json::from_value::<AcceptedInput>(written).unwrap().order, order);
     }
 }

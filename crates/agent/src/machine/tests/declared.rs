@@ -2,12 +2,12 @@
 
 use super::{ANNA, BEN, Script, accepted, begun, completion, cut_off, done, finished, more, says, steers, wants};
 use crate::machine::Replay;
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, ModelBill};
-use crate::machine::declared::NUDGE;
-use crate::machine::event::{Event, Reply, ToolOutcome};
-use crate::machine::note::Ceiling;
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
+use crate::machine::declared_loop::NUDGE;
+use crate::machine::event::{Event, RunReply, ToolOutcome};
+use crate::machine::note::LoopCeiling;
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
+use crate::machine::run_start::{ModelBill, RunStart};
 use crate::machine::state::State;
 use hob_core::domain::money::Money;
 use hob_model::price::{Rate, Rates};
@@ -22,7 +22,7 @@ fn result(tool: Option<&str>, exit_code: Option<i32>, contains: Option<&str>) ->
 
 fn begin(max_cycles: u32, terminate: Vec<Termination>) -> Event {
     let policy = Policy { declared: Some(DeclaredLoop { max_cycles, terminate }), ..Policy::default() };
-    Event::Begun(Box::new(Begun { policy: Some(Box::new(policy)), ..begun() }))
+    Event::Begun(Box::new(RunStart { policy: Some(Box::new(policy)), ..begun() }))
 }
 
 /// A run in such a loop.
@@ -46,7 +46,7 @@ fn condition(run: &Script) -> Option<u32> {
 }
 
 /// Which ceiling was noted.
-fn ceiling(run: &Script) -> Option<Ceiling> {
+fn ceiling(run: &Script) -> Option<LoopCeiling> {
     run.journal
         .iter()
         .find_map(|event| if let Event::Terminated(terminated) = event { Some(terminated.ceiling) } else { None })
@@ -58,7 +58,7 @@ fn paid(dollars: f64, declared: Option<DeclaredLoop>) -> Script {
     let rate = Rate::from_micro_usd(1_000_000_000_000);
     let rates = Rates { input: rate, cached: rate, cache_write: rate, output: rate, long: None };
     let policy = Policy { declared, run_usd: Some(Money::from_usd(dollars)), ..Policy::default() };
-    let mut begun = Begun { policy: Some(Box::new(policy)), ..begun() };
+    let mut begun = RunStart { policy: Some(Box::new(policy)), ..begun() };
     begun.billing.models = vec![ModelBill { rates: Some(rates), per_mille: 1_000, window: None, assumed: None }];
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
@@ -76,7 +76,7 @@ fn d2_budget_exhausted_means_the_money_of_this_run_and_completes_it() {
         let effects = run.on(done("1.0"));
         assert_eq!((effects[0].as_str(), effects[2].as_str()), (ENDED[0], ENDED[1]), "{effects:?}");
         assert!(effects[1].starts_with("notice The $"), "{effects:?}");
-        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(Ceiling::Money)));
+        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(LoopCeiling::Money)));
         assert!(run.run().last_turn.is_some(), "what it noted is kept");
     }
 }
@@ -172,10 +172,10 @@ fn d2_the_cycles_end_it_with_an_honest_word_whether_declared_or_not() {
         }
         run.on(said("nearly", &["look"]));
         run.check(done("3.0"), &[ENDED[0], USED_UP, ENDED[1]]);
-        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(Ceiling::Cycles)));
+        assert_eq!((condition(&run), ceiling(&run)), (expected, Some(LoopCeiling::Cycles)));
         assert!(run.run().last_turn.is_some(), "its task has not come to its end: what it noted is kept");
         let told = run.journal.iter().find_map(|event| {
-            if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+            if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
         });
         insta::allow_duplicates! {
             insta::assert_snapshot!(told.unwrap(), @r"
@@ -280,7 +280,7 @@ fn d2_the_last_turn_is_no_cycle_of_the_loop() {
 fn d7_a_heartbeat_may_end_in_silence_in_any_loop() {
     let mut state = State::Empty;
     let mut replay = Replay::default();
-    let heartbeat = Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() });
+    let heartbeat = Event::Accepted(AcceptedInput { order: RunKind::Heartbeat, ..accepted() });
     for event in [heartbeat, begin(3, vec![text("DONE")]), says("NO_REPLY")] {
         for event in crate::machine::step(&mut state, event).events {
             replay.feed(&event);

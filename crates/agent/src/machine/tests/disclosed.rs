@@ -1,17 +1,17 @@
 //! Tools that are shown on need: a call through `use_tool` is the named tool's in everything but its name on the wire.
 
 use super::{Script, answers, begun, crash, done};
-use crate::machine::begun::Begun;
 use crate::machine::event::Event;
+use crate::machine::run_start::RunStart;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::{Approval, ToolFacts, USE_TOOL};
 use hob_model::message::{Completion, Message, ToolCall};
 
-fn reachable() -> Begun {
+fn reachable() -> RunStart {
     let facts = |approval| ToolFacts { approval, changes: true, ..ToolFacts::default() };
     let tools = [("pay", facts(Approval::Ask)), ("look", ToolFacts::default()), (USE_TOOL, ToolFacts::default())];
     let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
-    Begun { tools, idempotent_tools: vec!["look".to_owned(), USE_TOOL.to_owned()], ..begun() }
+    RunStart { tools, idempotent_tools: vec!["look".to_owned(), USE_TOOL.to_owned()], ..begun() }
 }
 
 fn through(name: &str) -> ToolCall {

@@ -2,19 +2,19 @@
 
 use super::{Script, answers, begun, crash, done, finished, hard_limit, panic, presses, says, stop, wants};
 use crate::machine::approval;
-use crate::machine::begun::Begun;
 use crate::machine::draft::{NOT_KEPT, UNSETTLED, place_of};
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
-use crate::machine::question::{Concern, Question};
+use crate::machine::question::{CallConcern, Question};
+use crate::machine::run_start::RunStart;
 use crate::machine::state::Phase;
-use hob_core::domain::draft::{Draft, DraftUse};
+use hob_core::domain::draft::{DraftUse, WorkspaceDraft};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::origin::{Origin, Source, Taint};
-use hob_core::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, Risk, ToolFacts};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, KEEP_CHANGES, Risk, ToolFacts};
 
 /// `shell` and `send` work on the workspace; `ask_shell` does so as well, and its owner wants to be asked about each.
-fn house() -> Begun {
+fn house() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: true, workspace: true, ..ToolFacts::default() };
     let keeps = ToolFacts { exclusive: true, workspace: false, ..facts(Risk::Write, Approval::Critical) };
     let tools = [
@@ -27,7 +27,7 @@ fn house() -> Begun {
     let mut policy = Policy::default();
     policy.guards.enabled = false;
     policy.truth.ask_again = false;
-    Begun {
+    RunStart {
         policy: Some(Box::new(policy)),
         tools: tools.map(|(name, facts)| (name.to_owned(), facts)).into(),
         idempotent_tools: vec!["look".to_owned(), KEEP_CHANGES.to_owned()],
@@ -36,36 +36,36 @@ fn house() -> Begun {
 }
 
 fn page() -> Taint {
-    Taint::from_iter([Source::new(Origin::Web, "https://a.example/")])
+    Taint::from_iter([OriginSource::new(Origin::Web, "https://a.example/")])
 }
 
-fn started(begun: Begun) -> Script {
+fn started(begun: RunStart) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(begun)), &["ask a/one Work"]);
     run
 }
 
 fn tainted() -> Script {
-    started(Begun { taint: page(), ..house() })
+    started(RunStart { taint: page(), ..house() })
 }
 
-fn graded(grade: Grade, contained: bool) -> Assessment {
+fn graded(grade: DangerGrade, contained: bool) -> Assessment {
     Assessment { risk: Risk::Execute, grade, contained, ..Assessment::default() }
 }
 
 /// What is known of the calls of the next reply: which of them are contained.
 fn knows(run: &mut Script, contained: &[bool]) {
-    let calls = contained.iter().map(|contained| graded(Grade::Safe, *contained)).collect();
+    let calls = contained.iter().map(|contained| graded(DangerGrade::Safe, *contained)).collect();
     run.check(Event::Assessed { calls }, &[]);
 }
 
-fn draft(number: u32, digest: &str, changes: u32) -> Draft {
+fn draft(number: u32, digest: &str, changes: u32) -> WorkspaceDraft {
     let (digest, shown) = (digest.to_owned(), format!("new: {digest}"));
-    Draft { number, digest, changes, shown, whole: None, runs_later: Vec::new() }
+    WorkspaceDraft { number, digest, changes, shown, whole: None, runs_later: Vec::new() }
 }
 
 /// The call is done, and the draft holds this.
-fn leaves(call: &str, draft: Draft) -> Event {
+fn leaves(call: &str, draft: WorkspaceDraft) -> Event {
     let outcome = ToolOutcome::Text { text: "ok".to_owned(), is_error: false };
     Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: Some(Box::new(draft)) }
 }
@@ -91,13 +91,13 @@ fn asked() -> Script {
     run
 }
 
-fn question(run: &Script) -> (String, Concern) {
+fn question(run: &Script) -> (String, CallConcern) {
     let Phase::Waiting { question: Question::Approval { arguments, grantable: false, concern, .. }, .. } =
         &run.run().phase
     else {
         panic!("{:?}", run.run().phase)
     };
-    (arguments.clone(), Concern::clone(concern))
+    (arguments.clone(), CallConcern::clone(concern))
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn n6_a_clean_runs_call_works_at_once_whatever_its_text_says() {
     run.check(done("1.0"), &[]);
     run.check(done("1.1"), &["ask a/one Work"]);
     for (grade, expected, at) in [
-        (Grade::Critical, "run 2.0 shell #1", DraftUse::Open(0)),
-        (Grade::Medium, "run 3.0 shell #1", DraftUse::Open(0)),
+        (DangerGrade::Critical, "run 2.0 shell #1", DraftUse::Open(0)),
+        (DangerGrade::Medium, "run 3.0 shell #1", DraftUse::Open(0)),
     ] {
         run.check(Event::Assessed { calls: vec![graded(grade, true)] }, &[]);
         run.check(wants(&["shell"]), &[expected]);
@@ -177,7 +177,7 @@ fn n6_a_clean_runs_call_works_at_once_whatever_its_text_says() {
         assert_eq!(place(&run, call), at);
         run.check(leaves(call, draft(0, "", 0)), &["ask a/one Work"]);
     }
-    run.check(Event::Assessed { calls: vec![graded(Grade::Refused, true)] }, &[]);
+    run.check(Event::Assessed { calls: vec![graded(DangerGrade::Refused, true)] }, &[]);
     run.check(wants(&["shell"]), &["ask a/one Work"]);
     assert!(run.told().last().unwrap().contains("nobody may have this call made"));
 }
@@ -192,7 +192,7 @@ fn d6_what_is_not_contained_or_is_to_be_asked_about_is_asked_about() {
     assert_eq!(place(&run, "1.1"), DraftUse::Open(0), "it still works in the draft");
     let mut without = house();
     without.tools.remove(KEEP_CHANGES);
-    let mut run = started(Begun { taint: page(), ..without });
+    let mut run = started(RunStart { taint: page(), ..without });
     knows(&mut run, &[true]);
     run.check(wants(&["shell"]), &["human approves 1.0 shell"]);
     run.check(answers("approve"), &["run 1.0 shell #1"]);
@@ -264,7 +264,7 @@ fn n6_a_run_that_ends_otherwise_drops_its_draft_and_says_so() {
         let first = run
             .journal
             .iter()
-            .find_map(|event| if let Event::Replied(Reply::Notice { text }) = event { Some(text) } else { None });
+            .find_map(|event| if let Event::Replied(RunReply::Notice { text }) = event { Some(text) } else { None });
         assert!(first.is_some_and(|text| text.ends_with(NOT_KEPT)), "{first:?}");
     }
     let mut run = asked();
@@ -283,7 +283,7 @@ fn d2_a_declared_loop_settles_its_draft_before_it_ends() {
         Termination::ToolResult { tool: Some("shell".to_owned()), exit_code: Some(0), contains: None },
         Termination::TextIncludes { text: "DONE".to_owned() },
     ];
-    let mut begun = Begun { taint: page(), ..house() };
+    let mut begun = RunStart { taint: page(), ..house() };
     begun.policy.as_mut().unwrap().declared = Some(DeclaredLoop { max_cycles: 9, terminate });
     let mut run = started(begun.clone());
     knows(&mut run, &[true]);

@@ -1,8 +1,8 @@
 //! Stop, hard limit and panic, in each phase (rows B6, B7).
 
 use super::{ANNA, Script, answers, asks, begun, crash, done, hard_limit, panic, says, stop, stopped_tool, wants};
-use crate::machine::begun::Begun;
 use crate::machine::event::Event;
+use crate::machine::run_start::RunStart;
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use hob_core::domain::tools::ToolFacts;
@@ -57,7 +57,7 @@ fn b7_what_has_an_effect_is_awaited_unless_it_is_to_be_at_once() {
         let mut run = Script::queued();
         let changing = ToolFacts { changes: true, ..ToolFacts::default() };
         let tools = [("send".to_owned(), changing)].into();
-        run.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+        run.on(Event::Begun(Box::new(RunStart { tools, ..begun() })));
         run.on(wants(&["look", "send"]));
         run
     };

@@ -1,10 +1,10 @@
 //! The hash of a state (row N2): everything counts, and what comes later changes nothing of what is stored.
 
 use super::{Script, begun, done, fails, wants};
-use crate::machine::begun::{Begun, Fixed, Room, Rules};
 use crate::machine::event::Event;
 use crate::machine::fingerprint::{STATE_SCHEME, fingerprint};
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::run_start::{ContextBudget, FixedTokens, RulesEdition, RunStart};
+use crate::machine::state::{ActiveState, Phase, State};
 use hob_model::error::ErrorClass;
 
 fn hash(state: &State) -> String {
@@ -40,7 +40,7 @@ fn n2_each_step_has_a_hash_of_its_own() {
 }
 
 /// A change of one field of a run.
-type Change = fn(&mut Active);
+type Change = fn(&mut ActiveState);
 
 #[test]
 fn n2_each_field_counts() {
@@ -72,12 +72,12 @@ fn n2_each_field_counts() {
 /// What is usual is not written down; everything else comes back as it went.
 #[test]
 fn n2_the_rules_and_the_room_come_back() {
-    let room = Room { fixed: Fixed { system: 1, tools: 2, tail: 3 }, ..Room::default() };
-    for (rules, room) in [(Rules::CURRENT, Room::default()), (Rules(1), room)] {
-        let begun = Begun { rules, room, ..begun() };
+    let room = ContextBudget { fixed: FixedTokens { system: 1, tools: 2, tail: 3 }, ..ContextBudget::default() };
+    for (rules, room) in [(RulesEdition::CURRENT, ContextBudget::default()), (RulesEdition(1), room)] {
+        let begun = RunStart { rules, room, ..begun() };
         let written = serde_json::to_value(&begun).unwrap();
-        assert_eq!(written.get("rules").is_some(), begun.rules != Rules::default());
-        assert_eq!(written.get("room").is_some(), begun.room != Room::default());
-        assert_eq!(serde_json::from_value::<Begun>(written).unwrap(), begun);
+        assert_eq!(written.get("rules").is_some(), begun.rules != RulesEdition::default());
+        assert_eq!(written.get("room").is_some(), begun.room != ContextBudget::default());
+        assert_eq!(serde_json::from_value::<RunStart>(written).unwrap(), begun);
     }
 }

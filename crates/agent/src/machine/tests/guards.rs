@@ -1,22 +1,22 @@
 //! Circles, from the first warning to the end (rows A11, B2, B3, B13, E6, E9).
 
 use super::{ANNA, Script, accepted, answers, asks, begun, completion, cut_off, done, finished, says, steers, wants};
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, Limits};
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::note::{Escalation, EscalationStep};
 use crate::machine::policy::{GuardPolicy, Policy};
 use crate::machine::question::Question;
+use crate::machine::run_start::{IterationLimits, RunStart};
 use crate::machine::state::{Phase, State};
 use crate::machine::step;
 use hob_core::domain::tools::ToolFacts;
 use hob_model::provider::ToolChoice;
 
 /// A run with these tools on offer.
-fn offered(tools: &[&str]) -> Begun {
-    let limits = Limits { iterations: 30, iterations_step: 1, iterations_cap: 30 };
+fn offered(tools: &[&str]) -> RunStart {
+    let limits = IterationLimits { iterations: 30, iterations_step: 1, iterations_cap: 30 };
     let facts = |name: &&str| ((*name).to_owned(), ToolFacts { changes: *name == "send", ..ToolFacts::default() });
-    Begun { limits, tools: tools.iter().map(facts).collect(), ..begun() }
+    RunStart { limits, tools: tools.iter().map(facts).collect(), ..begun() }
 }
 
 fn with(tools: &[&str]) -> Script {
@@ -102,7 +102,7 @@ fn b3_where_nothing_can_be_looked_up_any_tool_is_forced() {
     assert_eq!(choice(&run), ToolChoice::Any);
     let mut run = Script::queued();
     let policy = Policy { guards: GuardPolicy { enabled: false, ..GuardPolicy::default() }, ..Policy::default() };
-    run.on(Event::Begun(Box::new(Begun { policy: Some(Box::new(policy)), ..offered(&["look"]) })));
+    run.on(Event::Begun(Box::new(RunStart { policy: Some(Box::new(policy)), ..offered(&["look"]) })));
     for _ in 0..8 {
         assert_eq!(round(&mut run), ["ask a/one Work"], "switched off");
     }
@@ -180,7 +180,7 @@ fn e6_who_was_asked_and_circles_again_is_broken_off() {
 #[test]
 fn e6_where_nobody_can_be_asked_the_loop_is_broken_off() {
     let mut state = State::Empty;
-    step(&mut state, Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
+    step(&mut state, Event::Accepted(AcceptedInput { order: RunKind::Heartbeat, ..accepted() }));
     step(&mut state, Event::Begun(Box::new(offered(&["look", "ask_human"]))));
     let mut last = Vec::new();
     for cycle in 1..=5 {

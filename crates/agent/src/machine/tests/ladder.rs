@@ -1,9 +1,9 @@
 //! Rows A7 and E2, class by class.
 
 use super::{Script, accepted, begun, fails, says};
-use crate::machine::begun::Begun;
 use crate::machine::event::Event;
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::run_start::RunStart;
+use crate::machine::state::{ActiveState, Phase, State};
 use hob_model::error::ErrorClass;
 
 const TOLD: &str = "notice I could not get an answer from the model";
@@ -11,7 +11,10 @@ const TOLD: &str = "notice I could not get an answer from the model";
 fn with_models(models: &[&str]) -> Script {
     let mut run = Script::queued();
     assert_eq!(run.state, State::Queued(accepted()));
-    run.on(Event::Begun(Box::new(Begun { models: models.iter().map(|&name| name.to_owned()).collect(), ..begun() })));
+    run.on(Event::Begun(Box::new(RunStart {
+        models: models.iter().map(|&name| name.to_owned()).collect(),
+        ..begun()
+    })));
     run
 }
 
@@ -19,7 +22,7 @@ fn waits(class: ErrorClass, retry_after_ms: u64) -> Event {
     Event::ModelFailed { class, message: "slow down".to_owned(), retry_after_ms: Some(retry_after_ms), pictures: false }
 }
 
-fn forced(run: &Active) -> bool {
+fn forced(run: &ActiveState) -> bool {
     matches!(&run.phase, Phase::Calling(call) if call.chain.forced)
 }
 

@@ -3,7 +3,7 @@
 use super::{
     BEN, Script, accepted, answers, begun, crash, done, fails, hard_limit, panic, says, steers, stop, system, wants,
 };
-use crate::machine::event::{End, Event, JournalMismatch, Reply};
+use crate::machine::event::{Event, JournalMismatch, RunEnd, RunReply};
 use crate::machine::question::Question;
 use crate::machine::state::State;
 use crate::machine::status::Status;
@@ -34,8 +34,8 @@ fn every_event() -> Vec<Event> {
         crash(),
         Event::Mismatched(mismatch),
         panic(),
-        Event::Replied(Reply::Silence),
-        Event::Ended(End::Completed),
+        Event::Replied(RunReply::Silence),
+        Event::Ended(RunEnd::Completed),
     ]
 }
 
@@ -67,7 +67,7 @@ fn after_the_end_nothing_changes() {
 
 #[test]
 fn a_run_that_never_began_stays_over() {
-    let table = [(Event::Withdrawn, End::Withdrawn), (Event::Joined { run: RunId(3) }, End::Joined)];
+    let table = [(Event::Withdrawn, RunEnd::Withdrawn), (Event::Joined { run: RunId(3) }, RunEnd::Joined)];
     for (event, end) in table {
         let mut run = Script::queued();
         run.check(event, &[&format!("end {end:?}")]);

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::world::{Driven, HELD};
+use super::world::{DrivenRun, HELD};
 use super::{
     ANNA, BEN, accepted, agents, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic,
     presses, says, steers, stop, system,
 };
 use crate::machine::approval;
-use crate::machine::begun::{Begun, Rules};
 use crate::machine::effect::Effect;
-use crate::machine::event::{End, Event, JournalMismatch, Reply, ToolOutcome};
+use crate::machine::event::{Event, JournalMismatch, RunEnd, RunReply, ToolOutcome};
 use crate::machine::human::Decision;
 use crate::machine::question::Question;
-use crate::machine::state::{Active, Phase, State};
+use crate::machine::run_start::{RulesEdition, RunStart};
+use crate::machine::state::{ActiveState, Phase, State};
 use crate::machine::{Replay, apply, step};
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::tools::{Assessment, Grade, Risk};
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::tools::{Assessment, DangerGrade, Risk};
 use hob_model::error::ErrorClass;
 use hob_model::message::Usage;
 
@@ -46,12 +46,12 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         Event::ToolFinished {
             call: call(),
             outcome: ToolOutcome::Interrupted,
-            source: Some(Source::new(Origin::Web, "x")),
+            source: Some(OriginSource::new(Origin::Web, "x")),
             draft: None,
         },
         Event::Assessed {
             calls: vec![Assessment {
-                grade: Grade::Refused,
+                grade: DangerGrade::Refused,
                 reasons: vec!["no".to_owned()],
                 ..Assessment::usual(Risk::Send)
             }],
@@ -68,7 +68,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         Event::HumanAsked(Question::Paused { by: BEN }),
         Event::HumanAsked(Question::Agents),
         agents::spawns("1.0"),
-        agents::ended("1.0", "Dug.", End::Completed),
+        agents::ended("1.0", "Dug.", RunEnd::Completed),
         Event::HumanAsked(Question::Approval {
             call: call(),
             name: "send".to_owned(),
@@ -96,19 +96,19 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         Event::Resumed { system: system(2) },
         Event::Mismatched(mismatch),
         fails(ErrorClass::Auth),
-        Event::Replied(Reply::Silence),
+        Event::Replied(RunReply::Silence),
     ];
-    let rare = vec![stop(), hard_limit(), panic(), Event::Ended(End::Completed), fails(ErrorClass::UnknownModel)];
+    let rare = vec![stop(), hard_limit(), panic(), Event::Ended(RunEnd::Completed), fails(ErrorClass::UnknownModel)];
     prop_oneof![
         8 => prop::sample::select(fixed),
-        3 => Just(Event::Begun(Box::new(Begun { rules: Rules::CURRENT, ..begun() }))),
+        3 => Just(Event::Begun(Box::new(RunStart { rules: RulesEdition::CURRENT, ..begun() }))),
         2 => Just(done("1.0")),
         1 => prop::sample::select(rare),
     ]
 }
 
 /// Does the call more than look, by what its tool said of it, else by what is known of the tool?
-fn acts(run: &Active, call: &CallId, name: &str) -> bool {
+fn acts(run: &ActiveState, call: &CallId, name: &str) -> bool {
     let open = match &run.phase {
         Phase::Acting(batch) => batch.calls.iter().find(|open| open.call.id == *call),
         Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
@@ -163,7 +163,7 @@ proptest! {
     /// A recorded journal folds to the state that wrote it, and a crash after any commit is taken up without a mismatch.
     #[test]
     fn n2_the_fold_is_the_run(choices in choices(), drifted in any::<bool>()) {
-        let driven = Driven::new(&choices);
+        let driven = DrivenRun::new(&choices);
         let mut replay = Replay::default();
         for (step, state) in &driven.steps {
             step.events.iter().for_each(|event| replay.feed(event));
@@ -184,7 +184,7 @@ proptest! {
     /// A call with side effects starts once, and once more for every time that a person said so.
     #[test]
     fn n1_nothing_is_repeated_on_a_guess(choices in choices()) {
-        let driven = Driven::new(&choices);
+        let driven = DrivenRun::new(&choices);
         let mut starts: BTreeMap<String, u32> = BTreeMap::new();
         for event in driven.events() {
             if let Event::ToolStarted { call, name, attempt } = event {
@@ -200,7 +200,7 @@ proptest! {
     /// At its end a run's history is legal, and nobody who joined is missing from it.
     #[test]
     fn the_history_is_whole(choices in choices()) {
-        let driven = Driven::new(&choices);
+        let driven = DrivenRun::new(&choices);
         if let Some(run) = driven.last().active() {
             assert_legal(run);
             let joined = driven.events().filter(|event| matches!(event, Event::Steered(_))).count();
@@ -215,16 +215,16 @@ proptest! {
     /// Every run whose causes are answered ends once, and says its last word once unless it was taken back or stopped.
     #[test]
     fn n1_a_run_ends_once_and_answers_once(choices in choices()) {
-        let driven = Driven::new(&choices);
-        let ends: Vec<&End> = driven
+        let driven = DrivenRun::new(&choices);
+        let ends: Vec<&RunEnd> = driven
             .events()
             .filter_map(|event| if let Event::Ended(end) = event { Some(end) } else { None })
             .collect();
         let replies = driven.events().filter(|event| matches!(event, Event::Replied(_))).count();
         prop_assert_eq!(ends.len(), 1);
         let expected = match ends[0] {
-            End::Cancelled | End::Withdrawn | End::Joined => 0,
-            End::Completed | End::GivenUp | End::Failed { .. } => 1,
+            RunEnd::Cancelled | RunEnd::Withdrawn | RunEnd::Joined => 0,
+            RunEnd::Completed | RunEnd::GivenUp | RunEnd::Failed { .. } => 1,
         };
         prop_assert_eq!(replies, expected, "{:?}", ends);
         prop_assert!(over(driven.last()));
@@ -233,7 +233,7 @@ proptest! {
     /// Nothing is started while a run is paused, and nothing that needs a word without one.
     #[test]
     fn d6_nothing_starts_that_may_not(choices in choices()) {
-        let driven = Driven::new(&choices);
+        let driven = DrivenRun::new(&choices);
         let mut before: Option<State> = None;
         let mut allowed: BTreeMap<String, u32> = BTreeMap::new();
         for (step, state) in &driven.steps {
@@ -274,7 +274,7 @@ proptest! {
     /// What a run waits for has been started: a model call that is open was asked for, a call that runs was run.
     #[test]
     fn n1_nobody_waits_for_what_was_not_started(choices in choices()) {
-        let driven = Driven::new(&choices);
+        let driven = DrivenRun::new(&choices);
         let mut before = Phase::Replied;
         for (step, state) in &driven.steps {
             let Some(run) = state.active() else { continue };

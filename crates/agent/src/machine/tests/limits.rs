@@ -1,8 +1,8 @@
 //! Iterations (rows A6, A11) and time (row B6).
 
 use super::{Script, begun, completion, crash, done, fails, finished, hard_limit, more, panic, says, wants};
-use crate::machine::begun::{Begun, Limits};
 use crate::machine::event::{Event, ToolOutcome};
+use crate::machine::run_start::{IterationLimits, RunStart};
 use hob_model::error::ErrorClass;
 
 /// Goes round with one tool `times` times; the model is asked to work after all but perhaps the last.
@@ -71,8 +71,8 @@ fn a6_more_may_be_asked_for_in_the_last_batch() {
 #[test]
 fn a6_a_cap_below_the_limit_takes_nothing_away() {
     let mut run = Script::queued();
-    let limits = Limits { iterations: 10, iterations_step: 10, iterations_cap: 5 };
-    run.on(Event::Begun(Box::new(Begun { limits, ..begun() })));
+    let limits = IterationLimits { iterations: 10, iterations_step: 10, iterations_cap: 5 };
+    run.on(Event::Begun(Box::new(RunStart { limits, ..begun() })));
     run.on(wants(&["request_more_iterations"]));
     run.check(more("1.0"), &["ask a/one Work"]);
     assert_eq!(run.said().last().unwrap(), "tool 1.0: Not granted: 10 steps are the most. Finish with what you have.");
@@ -82,8 +82,8 @@ fn a6_a_cap_below_the_limit_takes_nothing_away() {
 #[test]
 fn without_any_iteration_the_first_call_has_no_tools() {
     let mut run = Script::queued();
-    let limits = Limits { iterations: 0, iterations_step: 10, iterations_cap: 25 };
-    run.check(Event::Begun(Box::new(Begun { limits, ..begun() })), &["ask a/one WrapUpIterations"]);
+    let limits = IterationLimits { iterations: 0, iterations_step: 10, iterations_cap: 25 };
+    run.check(Event::Begun(Box::new(RunStart { limits, ..begun() })), &["ask a/one WrapUpIterations"]);
 }
 
 #[test]

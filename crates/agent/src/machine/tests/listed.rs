@@ -1,11 +1,11 @@
 //! What one reply wants is one question with a list (row N16).
 
 use super::{ANNA, Script, answers, begun, crash, done, principal, wants};
-use crate::machine::accepted::Steered;
-use crate::machine::begun::{Begun, Rules};
+use crate::machine::accepted_input::SteeringMessage;
 use crate::machine::event::Event;
 use crate::machine::policy::Policy;
 use crate::machine::question::Question;
+use crate::machine::run_start::{RulesEdition, RunStart};
 use crate::machine::state::Phase;
 use crate::machine::texts;
 use hob_core::domain::ids::RunId;
@@ -14,7 +14,7 @@ use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{Approval, Risk, ToolFacts};
 use hob_model::message::Pictures;
 
-fn house(rules: Rules) -> Begun {
+fn house(rules: RulesEdition) -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: true, ..ToolFacts::default() };
     let tools = [
         ("send", facts(Risk::Send, Approval::Ask)),
@@ -25,10 +25,10 @@ fn house(rules: Rules) -> Begun {
     let mut policy = Policy::default();
     policy.guards.enabled = false;
     let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
-    Begun { policy: Some(Box::new(policy)), tools, rules, ..begun() }
+    RunStart { policy: Some(Box::new(policy)), tools, rules, ..begun() }
 }
 
-fn started(rules: Rules) -> Script {
+fn started(rules: RulesEdition) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(house(rules))), &["ask a/one Work"]);
     run
@@ -36,7 +36,7 @@ fn started(rules: Rules) -> Script {
 
 /// A run that asks about three calls at once.
 fn asking() -> Script {
-    let mut run = started(Rules::CURRENT);
+    let mut run = started(RulesEdition::CURRENT);
     run.check(wants(&["send", "pay", "send"]), &["human approves 1.0 send and 1.1 pay and 1.2 send"]);
     run
 }
@@ -96,7 +96,7 @@ fn n16_who_said_yes_to_a_list_knew_all_that_was_read() {
     let mut run = asking();
     let guest = Principal { role: Role::Guest, ..principal(ANNA) };
     let (joins, text) = (RunId(9), "Pay Eve".to_owned());
-    run.on(Event::Steered(Steered {
+    run.on(Event::Steered(SteeringMessage {
         run: joins,
         principal: guest,
         text,
@@ -113,7 +113,7 @@ fn n16_who_said_yes_to_a_list_knew_all_that_was_read() {
 
 #[test]
 fn n16_more_than_fit_one_list_are_asked_about_after_it() {
-    let mut run = started(Rules::CURRENT);
+    let mut run = started(RulesEdition::CURRENT);
     let told = run.on(wants(&["pay"; 6]));
     assert_eq!(told, ["human approves 1.0 pay and 1.1 pay and 1.2 pay and 1.3 pay and 1.4 pay"]);
     let five: Vec<String> = (0..5).map(|index| format!("run 1.{index} pay #1")).collect();
@@ -126,7 +126,7 @@ fn n16_more_than_fit_one_list_are_asked_about_after_it() {
 
 #[test]
 fn n16_what_is_asked_each_time_is_asked_alone() {
-    let mut run = started(Rules::CURRENT);
+    let mut run = started(RulesEdition::CURRENT);
     run.check(wants(&["wipe", "send", "wipe", "pay"]), &["human approves 1.0 wipe"]);
     run.check(answers("approve all"), &["human approves 1.0 wipe"]);
     run.check(answers("approve"), &["run 1.0 wipe #1"]);
@@ -137,7 +137,7 @@ fn n16_what_is_asked_each_time_is_asked_alone() {
 
 #[test]
 fn n16_a_run_of_before_asks_about_one_call_after_the_other() {
-    let mut run = started(Rules::default());
+    let mut run = started(RulesEdition::default());
     run.check(wants(&["send", "pay"]), &["human approves 1.0 send"]);
     let Phase::Waiting { question: Question::Approval { beside, .. }, .. } = &run.run().phase else {
         panic!("it asks")

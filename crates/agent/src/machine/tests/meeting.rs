@@ -2,29 +2,29 @@
 //! guards beside approvals, and the like.
 
 use super::{ANNA, BEN, Script, accepted, answers, begun, crash, done, fails, finished, hard_limit, says, stop, wants};
-use crate::machine::accepted::{Accepted, Order};
-use crate::machine::begun::{Begun, PastMessage, PastRole};
+use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::compaction::texts;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{GuardPolicy, Policy};
-use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
+use crate::machine::run_start::{PastMessage, PastRole, RunStart};
+use crate::machine::stop::{BudgetStop, QuotaScope, QuotaStop};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
 use hob_core::domain::tools::{Approval, ToolFacts};
-use hob_core::policy::budget::Scope;
+use hob_core::policy::budget::CapScope;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, ToolCall};
 
 const FOOTER: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
-fn of(begun: Begun) -> Script {
+fn of(begun: RunStart) -> Script {
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
     run
 }
 
 /// A household with a tool that changes something, one that a person approves, and one that runs alone.
-fn household() -> Begun {
+fn household() -> RunStart {
     let tools = [
         ("look", ToolFacts::default()),
         ("send", ToolFacts { changes: true, ..ToolFacts::default() }),
@@ -33,7 +33,7 @@ fn household() -> Begun {
         ("mend", ToolFacts { exclusive: true, approval: Approval::Ask, ..ToolFacts::default() }),
         ("wait", ToolFacts { exclusive: true, ..ToolFacts::default() }),
     ];
-    Begun {
+    RunStart {
         tools: tools.map(|(name, facts)| (name.to_owned(), facts)).into(),
         idempotent_tools: vec!["look".to_owned(), "peek".to_owned()],
         ..begun()
@@ -42,12 +42,19 @@ fn household() -> Begun {
 
 fn quota() -> Event {
     let (name, key) = ("the last hour".to_owned(), "hour_tokens".to_owned());
-    Event::QuotaReached(QuotaStop { name, key, cap: 10, used: 10, resets: "at once".to_owned(), whose: Whose::Person })
+    Event::QuotaReached(QuotaStop {
+        name,
+        key,
+        cap: 10,
+        used: 10,
+        resets: "at once".to_owned(),
+        whose: QuotaScope::Person,
+    })
 }
 
 fn budget() -> Event {
     let nano = Money::from_nanos(1);
-    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None })
+    Event::BudgetReached(BudgetStop { scope: CapScope::Run, cap: nano, used: nano, resets: None, persona: None })
 }
 
 fn busy(call: &str) -> Event {
@@ -104,7 +111,7 @@ fn e10_without_tokens_nobody_is_asked_about_a_claim() {
 fn a11_a_reply_that_nobody_could_look_at_again_was_said_once() {
     let guards = GuardPolicy { replies_max: 2, ..GuardPolicy::default() };
     let policy = Policy { guards, ..Policy::default() };
-    let mut run = of(Begun { policy: Some(Box::new(policy)), ..household() });
+    let mut run = of(RunStart { policy: Some(Box::new(policy)), ..household() });
     run.on(says("Sent."));
     run.check(fails(ErrorClass::Refused), &[&format!("answer Sent.\n\n{FOOTER}"), "end Completed"]);
 }
@@ -180,7 +187,7 @@ fn e6_what_is_denied_again_and_again_is_not_asked_about_again() {
 #[test]
 fn c2_a_look_for_something_to_do_is_silent_about_a_quota_too() {
     let mut run = Script::fresh();
-    run.on(Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
+    run.on(Event::Accepted(AcceptedInput { order: RunKind::Heartbeat, ..accepted() }));
     run.check(quota(), &[r#"end Failed { why: "quota" }"#]);
 }
 
@@ -194,11 +201,11 @@ fn e14_a_pause_says_nothing_to_anybody() {
 }
 
 /// A long conversation in a small window.
-fn full() -> Begun {
+fn full() -> RunStart {
     let past = (1..=40).map(|ordinal| PastMessage { ordinal, tokens: 50, role: PastRole::User }).collect();
     let mut policy = Policy::default();
     policy.context.window_tokens = Some(2_400);
-    let mut begun = Begun { past, policy: Some(Box::new(policy)), ..household() };
+    let mut begun = RunStart { past, policy: Some(Box::new(policy)), ..household() };
     begun.billing.context_tokens = 2_050;
     begun
 }
@@ -208,7 +215,7 @@ fn e15_a_run_that_a_quota_stops_asks_for_no_summary() {
     let mut run = Script::queued();
     assert!(run.on(Event::Begun(Box::new(full())))[1].starts_with("summarise"));
     for limit in [budget(), quota()] {
-        let mut run = of(Begun { past: Vec::new(), billing: begun().billing, ..full() });
+        let mut run = of(RunStart { past: Vec::new(), billing: begun().billing, ..full() });
         run.on(wants(&["look"]));
         run.on(limit);
         let long = "word ".repeat(2_000);
@@ -220,7 +227,7 @@ fn e15_a_run_that_a_quota_stops_asks_for_no_summary() {
 #[test]
 fn b4_a_summary_that_is_not_allowed_may_be_followed_by_another_that_is_due() {
     // Somebody wants one, and the window is full as well: who refuses the first is asked about the second too.
-    let mut run = of(Begun { past: Vec::new(), billing: begun().billing, ..full() });
+    let mut run = of(RunStart { past: Vec::new(), billing: begun().billing, ..full() });
     let mut effects = Vec::new();
     for turn in 1..=7 {
         let arguments = format!(r#"{{"page": {turn}}}"#);

@@ -2,9 +2,9 @@
 
 use super::world::noting;
 use super::{Script, begun, done, fails, finished, hard_limit, panic, says, wants};
-use crate::machine::begun::Begun;
-use crate::machine::event::{Event, Reply, ToolOutcome};
+use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::notebook::Notebook;
+use crate::machine::run_start::RunStart;
 use hob_core::domain::notebook::{NotebookChange, Section};
 use hob_model::error::ErrorClass;
 
@@ -183,7 +183,7 @@ fn b12_the_tools_read_and_write_it_and_requests_carry_it() {
 #[test]
 fn b12_a_continuation_begins_with_the_notes() {
     let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { notebook: Some(Box::new(full())), ..begun() })));
+    run.on(Event::Begun(Box::new(RunStart { notebook: Some(Box::new(full())), ..begun() })));
     assert_eq!(run.run().notebook, full());
     run.on(wants(&["get_run_journal"]));
     run.on(finished("1.0", ToolOutcome::Notebook { change: NotebookChange::Read }));
@@ -197,7 +197,7 @@ fn b12_who_is_told_of_a_failure_is_told_where_it_stood() {
         run.on(finished("1.0", ToolOutcome::Notebook { change: noting("Paint the fence") }));
         run.on(event);
         run.journal.iter().find_map(|event| {
-            if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+            if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
         })
     };
     insta::assert_snapshot!(notice(hard_limit()).unwrap(), @r"

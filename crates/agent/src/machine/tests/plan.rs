@@ -1,21 +1,21 @@
 //! What was planned before anything strange was read goes without a question, once and just so (row N16).
 
 use super::{ANNA, Script, accepted, answers, begun, crash, done, finished, principal, says, system};
-use crate::machine::accepted::{Accepted, Order, Steered};
-use crate::machine::begun::Begun;
+use crate::machine::accepted_input::{AcceptedInput, RunKind, SteeringMessage};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::Policy;
-use crate::machine::question::{Concern, Question};
+use crate::machine::question::{CallConcern, Question};
+use crate::machine::run_start::RunStart;
 use crate::machine::state::Phase;
 use crate::machine::texts;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::origin::{Origin, Source, Taint};
-use hob_core::domain::plan::{Intended, Planned, Step, Whence};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
+use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, ValueSource};
 use hob_core::domain::principal::{Principal, Role};
-use hob_core::domain::tools::{Approval, Assessment, Grade, PLAN, Risk, ToolFacts};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, PLAN, Risk, ToolFacts};
 use hob_model::message::{Completion, Pictures, ToolCall, Usage};
 
-fn house() -> Begun {
+fn house() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: risk != Risk::Read, ..ToolFacts::default() };
     let tools = [
         (PLAN, ToolFacts { exclusive: true, ..ToolFacts::default() }),
@@ -28,7 +28,7 @@ fn house() -> Begun {
     let mut policy = Policy::default();
     policy.guards.enabled = false;
     let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
-    Begun {
+    RunStart {
         policy: Some(Box::new(policy)),
         tools,
         idempotent_tools: vec!["look".to_owned(), "send".to_owned()],
@@ -36,7 +36,7 @@ fn house() -> Begun {
     }
 }
 
-fn run_with(accepted: Accepted, begun: Begun) -> Script {
+fn run_with(accepted: AcceptedInput, begun: RunStart) -> Script {
     let mut run = Script::fresh();
     run.check(Event::Accepted(accepted), &[]);
     run.on(Event::Begun(Box::new(begun)));
@@ -58,38 +58,38 @@ fn wants(calls: &[(&str, &str)]) -> Event {
     Event::ModelAnswered(Completion { usage, ..Completion::said("", calls.iter().map(call).collect()) })
 }
 
-fn is(name: &str, written: &str, whence: Option<Whence>) -> Planned {
-    Planned { name: name.to_owned(), value: Intended::Is { written: written.to_owned(), whence } }
+fn is(name: &str, written: &str, whence: Option<ValueSource>) -> PlannedArgument {
+    PlannedArgument { name: name.to_owned(), value: PlannedValue::Is { written: written.to_owned(), whence } }
 }
 
-fn from(name: &str, words: &str) -> Planned {
-    Planned { name: name.to_owned(), value: Intended::From(words.to_owned()) }
+fn from(name: &str, words: &str) -> PlannedArgument {
+    PlannedArgument { name: name.to_owned(), value: PlannedValue::From(words.to_owned()) }
 }
 
-fn step(tool: &str, arguments: Vec<Planned>) -> Step {
-    Step { tool: tool.to_owned(), content: vec!["text".to_owned()], arguments }
+fn step(tool: &str, arguments: Vec<PlannedArgument>) -> PlannedCall {
+    PlannedCall { tool: tool.to_owned(), content: vec!["text".to_owned()], arguments }
 }
 
 /// To Ben, whom the person named.
-fn to_ben(tool: &str) -> Step {
-    step(tool, vec![is("to", "\"Ben\"", Some(Whence::Words))])
+fn to_ben(tool: &str) -> PlannedCall {
+    step(tool, vec![is("to", "\"Ben\"", Some(ValueSource::Words))])
 }
 
 /// The run plans these, as its reply number `cycle`.
-fn plans(run: &mut Script, cycle: u32, steps: Vec<Step>) -> Vec<String> {
+fn plans(run: &mut Script, cycle: u32, steps: Vec<PlannedCall>) -> Vec<String> {
     run.on(Event::Assessed { calls: vec![Assessment { plan: steps, ..Assessment::default() }] });
     run.check(wants(&[(PLAN, "{}")]), &[&format!("run {cycle}.0 plan #1")]);
     run.on(finished(&format!("{cycle}.0"), ToolOutcome::Plan))
 }
 
 fn reads(call: &str, text: &str) -> Event {
-    let source = Some(Source::new(Origin::File, "bill.txt"));
+    let source = Some(OriginSource::new(Origin::File, "bill.txt"));
     let outcome = ToolOutcome::Text { text: text.to_owned(), is_error: false };
     Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None }
 }
 
 /// A run that planned these and has read a bill since.
-fn planned(steps: Vec<Step>) -> Script {
+fn planned(steps: Vec<PlannedCall>) -> Script {
     let mut run = run();
     assert_eq!(plans(&mut run, 1, steps), ["ask a/one Work"]);
     run.check(wants(&[("look", "{}")]), &["run 2.0 look #1"]);
@@ -97,11 +97,11 @@ fn planned(steps: Vec<Step>) -> Script {
     run
 }
 
-fn concern(run: &Script) -> Concern {
+fn concern(run: &Script) -> CallConcern {
     let Phase::Waiting { question: Question::Approval { concern, .. }, .. } = &run.run().phase else {
         panic!("{:?}", run.run().phase)
     };
-    Concern::clone(concern)
+    CallConcern::clone(concern)
 }
 
 const BEN: &str = r#"{"to":"Ben","text":"as it stands in the letter"}"#;
@@ -164,13 +164,13 @@ fn n16_any_other_call_is_asked_about_as_ever() {
 fn n16_a_plan_lifts_no_other_reason_to_ask() {
     let arguments = r#"{"to":"Ben"}"#;
     for (tool, grade, is_free) in [
-        ("send", Grade::Safe, true),
-        ("pay", Grade::Safe, true),
-        ("send", Grade::Medium, true),
-        ("send", Grade::High, false),
-        ("send", Grade::Critical, false),
-        ("ask", Grade::Safe, false),
-        ("wipe", Grade::Safe, false),
+        ("send", DangerGrade::Safe, true),
+        ("pay", DangerGrade::Safe, true),
+        ("send", DangerGrade::Medium, true),
+        ("send", DangerGrade::High, false),
+        ("send", DangerGrade::Critical, false),
+        ("ask", DangerGrade::Safe, false),
+        ("wipe", DangerGrade::Safe, false),
     ] {
         let mut run = planned(vec![to_ben(tool)]);
         let risk = Risk::Send;
@@ -180,9 +180,9 @@ fn n16_a_plan_lifts_no_other_reason_to_ask() {
         assert_eq!(told, [expected], "{tool} {grade:?}");
     }
     // A medium grade asks a person whom they mean: only their own words say that.
-    for whence in [Whence::Fact, Whence::Config, Whence::Tool("book".to_owned())] {
+    for whence in [ValueSource::Fact, ValueSource::Config, ValueSource::Tool("book".to_owned())] {
         let mut run = planned(vec![step("send", vec![is("to", "\"Ben\"", Some(whence))])]);
-        let (grade, risk) = (Grade::Medium, Risk::Send);
+        let (grade, risk) = (DangerGrade::Medium, Risk::Send);
         run.on(Event::Assessed { calls: vec![Assessment { grade, risk, ..Assessment::default() }] });
         run.check(wants(&[("send", BEN)]), &["human approves 3.0 send"]);
         run.check(answers("no"), &["ask a/one Work"]);
@@ -194,13 +194,14 @@ fn n16_a_plan_lifts_no_other_reason_to_ask() {
     run.check(wants(&[("send", BEN)]), &["human approves 2.0 send"]);
     // Nobody may have it made, whatever was planned.
     let mut run = planned(vec![to_ben("send")]);
-    run.on(Event::Assessed { calls: vec![Assessment { grade: Grade::Refused, ..Assessment::default() }] });
+    run.on(Event::Assessed { calls: vec![Assessment { grade: DangerGrade::Refused, ..Assessment::default() }] });
     assert_eq!(run.on(wants(&[("send", BEN)])), ["ask a/one Work"]);
 }
 
 #[test]
 fn n16_a_value_that_was_read_is_shown_with_its_source() {
-    let bill = step("pay", vec![is("to", "\"Ben\"", Some(Whence::Words)), from("amount", "the total in bill.txt")]);
+    let bill =
+        step("pay", vec![is("to", "\"Ben\"", Some(ValueSource::Words)), from("amount", "the total in bill.txt")]);
     let mut run = planned(vec![bill.clone()]);
     run.check(wants(&[("pay", r#"{"to":"Ben","amount":98.70}"#)]), &["human approves 3.0 pay"]);
     let Phase::Waiting { question, .. } = &run.run().phase else { panic!("it asks") };
@@ -229,17 +230,17 @@ fn n16_a_value_that_was_read_is_shown_with_its_source() {
 }
 
 /// `move_event` is to move the event that `find_events` finds for the dentist.
-fn to_move() -> Step {
-    let look = Step {
+fn to_move() -> PlannedCall {
+    let look = PlannedCall {
         tool: "t__find_events".to_owned(),
         content: Vec::new(),
-        arguments: vec![is("query", "\"Dentist\"", Some(Whence::Words))],
+        arguments: vec![is("query", "\"Dentist\"", Some(ValueSource::Words))],
     };
     step(
         "t__move_event",
         vec![
-            Planned { name: "event_id".to_owned(), value: Intended::Found(Box::new(look)) },
-            is("on", "\"2030-05-20\"", Some(Whence::Form)),
+            PlannedArgument { name: "event_id".to_owned(), value: PlannedValue::Found(Box::new(look)) },
+            is("on", "\"2030-05-20\"", Some(ValueSource::Form)),
         ],
     )
 }
@@ -342,7 +343,7 @@ fn n16_a_plan_that_comes_too_late_counts_for_nothing() {
     let guest = Principal { role: Role::Guest, ..principal(ANNA) };
     let (run_id, text) = (RunId(9), "Pay Eve".to_owned());
     let steered =
-        Steered { run: run_id, principal: guest, text, taint: Taint::default(), pictures: Pictures::default() };
+        SteeringMessage { run: run_id, principal: guest, text, taint: Taint::default(), pictures: Pictures::default() };
     joined.on(Event::Steered(steered));
     joined.on(finished("1.0", ToolOutcome::Plan));
     assert!(joined.run().intent.steps.is_empty());
@@ -350,12 +351,12 @@ fn n16_a_plan_that_comes_too_late_counts_for_nothing() {
 
 #[test]
 fn n16_only_a_persons_own_message_can_be_planned_for() {
-    let taint = Taint::from_iter([Source::new(Origin::Forwarded, "Eve")]);
-    let scheduled = Accepted { order: Order::Scheduled, ..accepted() };
+    let taint = Taint::from_iter([OriginSource::new(Origin::Forwarded, "Eve")]);
+    let scheduled = AcceptedInput { order: RunKind::Scheduled, ..accepted() };
     for (accepted, begun) in [
         (scheduled, house()),
-        (Accepted { order: Order::Heartbeat, ..accepted() }, house()),
-        (accepted(), Begun { taint, ..house() }),
+        (AcceptedInput { order: RunKind::Heartbeat, ..accepted() }, house()),
+        (accepted(), RunStart { taint, ..house() }),
     ] {
         let mut run = run_with(accepted, begun);
         plans(&mut run, 1, vec![to_ben("send")]);

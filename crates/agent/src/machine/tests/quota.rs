@@ -1,13 +1,13 @@
 //! What a run does when a quota is in the way of its next model call (rows C2, E15).
 
 use super::{Script, done, says, wants};
-use crate::machine::event::{Event, Reply};
-use crate::machine::stop::{BudgetStop, QuotaStop, Whose};
+use crate::machine::event::{Event, RunReply};
+use crate::machine::stop::{BudgetStop, QuotaScope, QuotaStop};
 
 fn stop(used: u64) -> Event {
     let (name, key) = ("a guest's month".to_owned(), "guest_month_tokens".to_owned());
     let resets = "Tuesday, 1 December, 00:00".to_owned();
-    Event::QuotaReached(QuotaStop { name, key, cap: 5_000, used, resets, whose: Whose::Person })
+    Event::QuotaReached(QuotaStop { name, key, cap: 5_000, used, resets, whose: QuotaScope::Person })
 }
 
 #[test]
@@ -18,15 +18,15 @@ fn c2_whose_tokens_they_are_and_where_they_are_raised_is_told() {
         run.on(Event::QuotaReached(QuotaStop { name: name.to_owned(), key, cap: 9, used: 9, resets, whose }));
         told(&run)
     };
-    insta::assert_snapshot!(told_of(Whose::House, "a month"), @"The house's tokens for a month are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [budget] in config.toml.");
-    insta::assert_snapshot!(told_of(Whose::Persona("cook".to_owned()), "a month as cook"), @"The tokens for a month as cook are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [personas.cook] in config.toml.");
+    insta::assert_snapshot!(told_of(QuotaScope::House, "a month"), @"The house's tokens for a month are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [budget] in config.toml.");
+    insta::assert_snapshot!(told_of(QuotaScope::Persona("cook".to_owned()), "a month as cook"), @"The tokens for a month as cook are used up: 9 of 9. So I have not begun with this. They begin anew on Tuesday; or whoever runs me raises month_tokens under [personas.cook] in config.toml.");
 }
 
 #[test]
 fn c2_a_stop_of_before_reads_as_it_did() {
     let old = r#"{"name":"an hour","key":"hour_tokens","cap":10,"used":10,"resets":"12:00"}"#;
     let stop: QuotaStop = serde_json::from_str(old).unwrap();
-    assert_eq!((stop.whose.clone(), serde_json::to_string(&stop).unwrap()), (Whose::Person, old.to_owned()));
+    assert_eq!((stop.whose.clone(), serde_json::to_string(&stop).unwrap()), (QuotaScope::Person, old.to_owned()));
     let old = r#"{"scope":"person_month","cap":10,"used":10,"resets":null}"#;
     let stop: BudgetStop = serde_json::from_str(old).unwrap();
     assert_eq!((stop.scope.usd_key(), serde_json::to_string(&stop).unwrap()), ("person_month_usd", old.to_owned()));
@@ -35,7 +35,7 @@ fn c2_a_stop_of_before_reads_as_it_did() {
 /// What the person was told at the end.
 fn told(run: &Script) -> String {
     let text = |event: &Event| {
-        if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+        if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
     };
     run.journal.iter().rev().find_map(text).unwrap()
 }

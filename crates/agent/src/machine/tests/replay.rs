@@ -2,7 +2,7 @@
 
 use super::{Script, answers, begun, crash, done, fails, says, system, wants};
 use crate::machine::digest::Digest;
-use crate::machine::event::{End, Event, JournalMismatch, Reply};
+use crate::machine::event::{Event, JournalMismatch, RunEnd, RunReply};
 use crate::machine::state::{Phase, State};
 use crate::machine::{Replay, step};
 use hob_model::error::ErrorClass;
@@ -91,9 +91,9 @@ fn b11_a_changed_start_record_is_noticed() {
             2,
             Event::ModelAsked { digest: Digest::of("request0", &[b"x"]), model: "b/two".to_owned(), input_estimate: 0 },
         ),
-        (10, Event::Replied(Reply::Answer { text: "ho".to_owned() })),
-        (10, Event::Replied(Reply::Silence)),
-        (11, Event::Ended(End::Cancelled)),
+        (10, Event::Replied(RunReply::Answer { text: "ho".to_owned() })),
+        (10, Event::Replied(RunReply::Silence)),
+        (11, Event::Ended(RunEnd::Cancelled)),
     ];
     for (index, event) in changed {
         let mut journal = journal.clone();
@@ -113,7 +113,7 @@ fn digests_of_another_recipe_and_reworded_notices_are_no_mismatch() {
     told.on(fails(ErrorClass::Refused));
     let mut journal = told.journal;
     let at = journal.len() - 2;
-    journal[at] = Event::Replied(Reply::Notice { text: "in other words".to_owned() });
+    journal[at] = Event::Replied(RunReply::Notice { text: "in other words".to_owned() });
     let replay = folded(&journal);
     assert_eq!(replay.mismatch(), None);
     assert_eq!(replay.state.active().unwrap().transcript.messages().len(), 2);
@@ -171,7 +171,7 @@ fn n3_what_was_answered_is_not_answered_again() {
     let (mut state, found) = park(&mut journal);
     assert_eq!((found.expected.as_str(), found.actual.as_str()), ("run.ended", "missing"));
     let events = step(&mut state, answers("carry on")).events;
-    assert_eq!(events[1..], [Event::Ended(End::Completed)]);
+    assert_eq!(events[1..], [Event::Ended(RunEnd::Completed)]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn b11_only_what_hob_adds_below_an_answer_may_read_otherwise() {
         run.on(done("1.0"));
         run.on(says("hi"));
         let at = run.journal.iter().position(|event| matches!(event, Event::Replied(_))).unwrap();
-        run.journal[at] = Event::Replied(Reply::Answer { text: text.to_owned() });
+        run.journal[at] = Event::Replied(RunReply::Answer { text: text.to_owned() });
         folded(&run.journal).mismatch().map(|mismatch| mismatch.seq - at as i64)
     };
     for (text, mismatch) in [

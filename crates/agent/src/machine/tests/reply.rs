@@ -1,7 +1,7 @@
 //! The plain way (rows A5, E13), and replies that are none.
 
 use super::{BEN, Script, completion, cut_off, done, fails, says, steers, wants};
-use crate::machine::event::{Event, Reply};
+use crate::machine::event::{Event, RunReply};
 use crate::machine::model::joined;
 use crate::machine::status::Status;
 use hob_model::error::ErrorClass;
@@ -55,7 +55,7 @@ fn e4_five_continuations_at_most_then_what_there_is() {
         run.check(cut_off(part), &["ask a/one Work"]);
     }
     assert_eq!(run.on(cut_off("and more"))[1], "end Completed");
-    let Some(Event::Replied(Reply::Answer { text })) = run.journal.iter().rev().nth(1) else { panic!("no answer") };
+    let Some(Event::Replied(RunReply::Answer { text })) = run.journal.iter().rev().nth(1) else { panic!("no answer") };
     insta::assert_snapshot!(text, @r"
     1 2 3 4 5 and more
 

@@ -1,9 +1,9 @@
 //! Tools that fail in passing (row B1), and tools that run alone (row D4).
 
 use super::{Script, begun, crash, done, finished, says, stop, stopped_tool, wants};
-use crate::machine::begun::Begun;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{Policy, ToolPolicy};
+use crate::machine::run_start::RunStart;
 use hob_core::domain::tools::ToolFacts;
 
 fn busy(call: &str) -> Event {
@@ -11,16 +11,16 @@ fn busy(call: &str) -> Event {
 }
 
 /// A run that begins so and whose model wants these tools.
-fn acting(begun: Begun, names: &[&str]) -> Script {
+fn acting(begun: RunStart, names: &[&str]) -> Script {
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
     run.on(wants(names));
     run
 }
 
-fn with_waits(retries_ms: &[u64]) -> Begun {
+fn with_waits(retries_ms: &[u64]) -> RunStart {
     let tools = ToolPolicy { retries_ms: retries_ms.to_vec(), ..ToolPolicy::default() };
-    Begun { policy: Some(Box::new(Policy { tools, ..Policy::default() })), ..begun() }
+    RunStart { policy: Some(Box::new(Policy { tools, ..Policy::default() })), ..begun() }
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn d4_where_one_tool_runs_alone_the_calls_go_one_after_another() {
     let alone = ToolFacts { exclusive: true, ..ToolFacts::default() };
     let tools = [("send".to_owned(), alone), ("look".to_owned(), ToolFacts::default())].into();
     let mut run = Script::queued();
-    run.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+    run.on(Event::Begun(Box::new(RunStart { tools, ..begun() })));
     run.check(wants(&["look", "send", "look"]), &["run 1.0 look #1"]);
     run.check(busy("1.0"), &["agent.tool.retry", "run 1.0 look #2 in 500 ms"]);
     run.check(done("1.0"), &["run 1.1 send #1"]);

@@ -5,27 +5,27 @@ use super::{
     ANNA, BEN, Script, accepted, answers, begun, completion, crash, done, finished, presses, principal, says, stop,
     system, wants,
 };
-use crate::machine::accepted::{Accepted, Steered};
-use crate::machine::agents::Agent;
+use crate::machine::accepted_input::{AcceptedInput, SteeringMessage};
+use crate::machine::agents::AgentTask;
+use crate::machine::answer_rights::{self, PermittedAnswerer};
 use crate::machine::approval;
-use crate::machine::asking::{self, Answerer};
-use crate::machine::begun::Begun;
-use crate::machine::event::{End, Event, ToolOutcome};
+use crate::machine::event::{Event, RunEnd, ToolOutcome};
+use crate::machine::outbound_allowance;
 use crate::machine::policy::Policy;
-use crate::machine::question::{Concern, Question};
-use crate::machine::reach;
+use crate::machine::question::{CallConcern, Question};
+use crate::machine::run_start::RunStart;
 use crate::machine::state::Phase;
 use crate::machine::status::Status;
 use crate::machine::step;
 use hob_core::domain::ids::{CallId, RunId};
-use hob_core::domain::origin::{Origin, Source, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
 use hob_model::message::Pictures;
 
 /// `look` looks, `send` tells somebody, `old` is only known to change something, `ask` is asked about and looks, `pay` is asked
 /// about and spends, `wipe` is asked about each time.
-fn house() -> Begun {
+fn house() -> RunStart {
     let facts = |risk, approval| ToolFacts { risk, approval, changes: risk != Risk::Read, ..ToolFacts::default() };
     let old = ToolFacts { changes: true, ..ToolFacts::default() };
     let tools = [
@@ -39,7 +39,7 @@ fn house() -> Begun {
     ];
     let mut policy = Policy::default();
     policy.guards.enabled = false;
-    Begun {
+    RunStart {
         policy: Some(Box::new(policy)),
         tools: tools.map(|(name, facts)| (name.to_owned(), facts)).into(),
         idempotent_tools: vec!["look".to_owned(), "again".to_owned()],
@@ -47,7 +47,7 @@ fn house() -> Begun {
     }
 }
 
-fn started(begun: Begun) -> Script {
+fn started(begun: RunStart) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(begun)), &["ask a/one Work"]);
     run
@@ -56,11 +56,16 @@ fn started(begun: Begun) -> Script {
 /// The tool answers with words that nobody vouches for.
 fn reads(call: &str, origin: Origin, what: &str) -> Event {
     let outcome = ToolOutcome::Text { text: "ok".to_owned(), is_error: false };
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: Some(Source::new(origin, what)), draft: None }
+    Event::ToolFinished {
+        call: CallId(call.to_owned()),
+        outcome,
+        source: Some(OriginSource::new(origin, what)),
+        draft: None,
+    }
 }
 
-fn assessed(all: &[(Risk, Grade, &str)]) -> Event {
-    let of = |(risk, grade, why): &(Risk, Grade, &str)| Assessment {
+fn assessed(all: &[(Risk, DangerGrade, &str)]) -> Event {
+    let of = |(risk, grade, why): &(Risk, DangerGrade, &str)| Assessment {
         risk: *risk,
         grade: *grade,
         reasons: vec![(*why).to_owned()],
@@ -77,11 +82,11 @@ fn tainted() -> Script {
     run
 }
 
-fn concern(run: &Script) -> (bool, Concern) {
+fn concern(run: &Script) -> (bool, CallConcern) {
     let Phase::Waiting { question: Question::Approval { grantable, concern, .. }, .. } = &run.run().phase else {
         panic!("{:?}", run.run().phase)
     };
-    (*grantable, Concern::clone(concern))
+    (*grantable, CallConcern::clone(concern))
 }
 
 fn sources(run: &Script) -> Vec<String> {
@@ -157,18 +162,18 @@ fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
 
 /// The agent that this call handed a task on to.
 fn agent_of(run: &Script, call: &str) -> Script {
-    let looks = reach::handed_down(run.run(), &CallId(call.to_owned()));
-    let stored = serde_json::to_string(&Agent { looks, ..agent(1) }).unwrap();
-    let agent = Some(Box::new(serde_json::from_str::<Agent>(&stored).unwrap()));
+    let looks = outbound_allowance::handed_down(run.run(), &CallId(call.to_owned()));
+    let stored = serde_json::to_string(&AgentTask { looks, ..agent(1) }).unwrap();
+    let agent = Some(Box::new(serde_json::from_str::<AgentTask>(&stored).unwrap()));
     let mut worker = Script::fresh();
-    worker.on(Event::Accepted(Accepted { agent, taint: run.run().taint.clone(), ..accepted() }));
-    worker.on(Event::Begun(Box::new(Begun { taint: run.run().taint.clone(), ..house() })));
+    worker.on(Event::Accepted(AcceptedInput { agent, taint: run.run().taint.clone(), ..accepted() }));
+    worker.on(Event::Begun(Box::new(RunStart { taint: run.run().taint.clone(), ..house() })));
     worker
 }
 
 /// It is done, and its looks were the run's.
 fn reports(run: &mut Script, call: &str, worker: &Script) -> Vec<String> {
-    let Event::ChildEnded(mut end) = ended(call, "Looked.", End::Completed) else { unreachable!() };
+    let Event::ChildEnded(mut end) = ended(call, "Looked.", RunEnd::Completed) else { unreachable!() };
     end.reached = worker.run().reached.clone();
     let stored = serde_json::to_string(&Event::ChildEnded(end)).unwrap();
     run.on(serde_json::from_str(&stored).unwrap())
@@ -210,8 +215,8 @@ fn n6_agents_of_a_tainted_run_share_its_looks() {
 
 #[test]
 fn n6_a_run_may_begin_tainted() {
-    let taint = Taint::from_iter([Source::new(Origin::File, "/srv/notes.txt")]);
-    let mut run = started(Begun { taint, granted: vec![r#"pay a="1""#.to_owned()], ..house() });
+    let taint = Taint::from_iter([OriginSource::new(Origin::File, "/srv/notes.txt")]);
+    let mut run = started(RunStart { taint, granted: vec![r#"pay a="1""#.to_owned()], ..house() });
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
     assert_eq!(sources(&run), ["a file (/srv/notes.txt)"], "what was allowed for good does not hold here");
     run.check(answers("approve"), &["run 1.0 pay #1"]);
@@ -241,8 +246,8 @@ fn n6_not_again_in_this_run_holds_until_something_new_is_read() {
 
 #[test]
 fn n6_what_counts_is_new_words_and_not_a_new_name() {
-    let many: Taint = (0..12).map(|n| Source::new(Origin::File, &n.to_string())).collect();
-    let mut run = started(Begun { taint: many, ..house() });
+    let many: Taint = (0..12).map(|n| OriginSource::new(Origin::File, &n.to_string())).collect();
+    let mut run = started(RunStart { taint: many, ..house() });
     run.check(wants(&["send"]), &["human approves 1.0 send"]);
     run.check(answers("2"), &["run 1.0 send #1"]);
     // The place was known, what it says was not.
@@ -288,10 +293,10 @@ fn n6_what_waits_for_its_turn_waits_for_a_word_once_something_was_read() {
 #[test]
 fn d6_a_grade_decides_beside_the_tools_own_setting() {
     let table = [
-        (Grade::Safe, "run", false),
-        (Grade::Medium, "asked", true),
-        (Grade::High, "asked", false),
-        (Grade::Critical, "asked", false),
+        (DangerGrade::Safe, "run", false),
+        (DangerGrade::Medium, "asked", true),
+        (DangerGrade::High, "asked", false),
+        (DangerGrade::Critical, "asked", false),
     ];
     for (grade, expected, grantable) in table {
         let mut run = started(house());
@@ -315,9 +320,9 @@ fn d6_a_grade_decides_beside_the_tools_own_setting() {
 
 #[test]
 fn d6_what_is_refused_is_never_made_whoever_says_so() {
-    let mut run = started(Begun { granted: vec!["pay".to_owned()], ..house() });
-    let refused = (Risk::Execute, Grade::Refused, "it wipes the disk");
-    run.check(assessed(&[refused, (Risk::Read, Grade::Safe, "")]), &[]);
+    let mut run = started(RunStart { granted: vec!["pay".to_owned()], ..house() });
+    let refused = (Risk::Execute, DangerGrade::Refused, "it wipes the disk");
+    run.check(assessed(&[refused, (Risk::Read, DangerGrade::Safe, "")]), &[]);
     run.check(wants(&["pay", "look"]), &["run 1.1 look #1"]);
     run.check(done("1.1"), &["ask a/one Work"]);
     assert_eq!(run.said()[2], "tool 1.0 failed: Not run: nobody may have this call made. Why: it wipes the disk.");
@@ -329,7 +334,7 @@ fn d6_what_is_refused_is_never_made_whoever_says_so() {
 #[test]
 fn n6_a_call_that_only_looks_is_free_whatever_its_tool_may_do() {
     let mut run = tainted();
-    run.check(assessed(&[(Risk::Read, Grade::Safe, ""), (Risk::Write, Grade::Safe, "")]), &[]);
+    run.check(assessed(&[(Risk::Read, DangerGrade::Safe, ""), (Risk::Write, DangerGrade::Safe, "")]), &[]);
     run.check(wants(&["send", "send"]), &["run 2.0 send #1"]);
     run.check(done("2.0"), &["human approves 2.1 send"]);
 }
@@ -337,7 +342,7 @@ fn n6_a_call_that_only_looks_is_free_whatever_its_tool_may_do() {
 #[test]
 fn n6_what_was_known_of_one_reply_says_nothing_of_the_next() {
     let mut run = tainted();
-    run.check(assessed(&[(Risk::Read, Grade::Safe, "")]), &[]);
+    run.check(assessed(&[(Risk::Read, DangerGrade::Safe, "")]), &[]);
     run.check(Event::ModelAnswered(completion("", &[])), &["ask a/one Work in 2000 ms"]);
     run.check(wants(&["send"]), &["human approves 2.0 send"]);
 }
@@ -350,7 +355,7 @@ fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     run.check(passing("1.0"), &["agent.tool.retry", "run 1.0 again #2 in 500 ms"]);
     // What it says of its failure is not read before it is told.
     let Event::ToolFinished { call, outcome, .. } = passing("1.0") else { unreachable!("it is done") };
-    let source = Some(Source::new(Origin::Tool, "again"));
+    let source = Some(OriginSource::new(Origin::Tool, "again"));
     run.check(
         Event::ToolFinished { call, outcome, source, draft: None },
         &["agent.tool.retry", "run 1.0 again #3 in 2000 ms"],
@@ -392,7 +397,7 @@ fn n6_pause_expiry_and_stop_stay_what_they_are() {
 fn n6_who_joins_brings_their_own_taint() {
     let joins = |role, trust| {
         let principal = Principal { role, trust, ..principal(BEN) };
-        Event::Steered(Steered {
+        Event::Steered(SteeringMessage {
             run: RunId(9),
             principal,
             text: "and this".to_owned(),
@@ -417,10 +422,10 @@ fn n6_who_joins_brings_their_own_taint() {
 #[test]
 fn n6_what_a_guest_wants_done_only_an_owner_allows() {
     let guest = Principal { role: Role::Guest, ..principal(ANNA) };
-    let taint = Taint::from_iter(Source::of_speaker(&guest, accepted().destination.conversation.channel));
+    let taint = Taint::from_iter(OriginSource::of_speaker(&guest, accepted().destination.conversation.channel));
     let mut run = Script::fresh();
-    run.check(Event::Accepted(Accepted { principal: guest, ..accepted() }), &[]);
-    run.check(Event::Begun(Box::new(Begun { taint, ..house() })), &["ask a/one Work"]);
+    run.check(Event::Accepted(AcceptedInput { principal: guest, ..accepted() }), &[]);
+    run.check(Event::Begun(Box::new(RunStart { taint, ..house() })), &["ask a/one Work"]);
     run.check(wants(&["send", "ask"]), &["human approves 1.0 send"]);
     assert!(concern(&run).1.owners && approval::is_for_owners(run.run(), &CallId::new(1, 0)));
     assert_eq!(sources(&run), ["a guest (Anna)"]);
@@ -432,25 +437,25 @@ fn n6_what_a_guest_wants_done_only_an_owner_allows() {
 #[test]
 fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
     let guest = Principal { role: Role::Guest, ..principal(ANNA) };
-    let taint = Taint::from_iter(Source::of_speaker(&guest, accepted().destination.conversation.channel));
+    let taint = Taint::from_iter(OriginSource::of_speaker(&guest, accepted().destination.conversation.channel));
     let mut run = Script::fresh();
-    run.check(Event::Accepted(Accepted { principal: guest, ..accepted() }), &[]);
-    run.check(Event::Begun(Box::new(Begun { taint, ..house() })), &["ask a/one Work"]);
+    run.check(Event::Accepted(AcceptedInput { principal: guest, ..accepted() }), &[]);
+    run.check(Event::Begun(Box::new(RunStart { taint, ..house() })), &["ask a/one Work"]);
     run.check(wants(&["send"]), &["human approves 1.0 send"]);
     run.check(answers("approve"), &["run 1.0 send #1"]);
     run.check(crash(), &["human unsafe 1.0 send"]);
     let Phase::Waiting { question, .. } = &run.run().phase else { panic!("it waits") };
-    assert_eq!(Answerer::of(run.run(), question), Answerer::Owner);
+    assert_eq!(PermittedAnswerer::of(run.run(), question), PermittedAnswerer::Owner);
     // Nobody answers: they are asked again, and may take longer each time.
     let number = run.run().questions;
     let mut before = 0;
     for _ in 0..5 {
-        let open = asking::stays_open_secs(run.run()).unwrap();
+        let open = answer_rights::stays_open_secs(run.run()).unwrap();
         assert!(open > before);
         before = open;
         run.check(Event::Expired { question: number }, &["human unsafe 1.0 send"]);
     }
-    assert_eq!(asking::stays_open_secs(run.run()), Some(before), "but no longer than that");
+    assert_eq!(answer_rights::stays_open_secs(run.run()), Some(before), "but no longer than that");
     assert_eq!(run.run().questions, number, "it is the same question, and its buttons hold");
     run.check(Event::Expired { question: number + 1 }, &["ignored: that question is no longer open"]);
     run.check(answers("it happened"), &["ask a/one Work"]);
@@ -459,9 +464,9 @@ fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
 #[test]
 fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
     let mut run = started(house());
-    assert_eq!(asking::stays_open_secs(run.run()), None, "nobody is asked");
+    assert_eq!(answer_rights::stays_open_secs(run.run()), None, "nobody is asked");
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
-    assert_eq!(asking::stays_open_secs(run.run()), Some(300));
+    assert_eq!(answer_rights::stays_open_secs(run.run()), Some(300));
     for question in [
         Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() },
         Question::PromptChanged { system: system(2) },
@@ -470,11 +475,11 @@ fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
         Question::Circling { what: String::new(), words: String::new() },
     ] {
         step(&mut run.state, Event::HumanAsked(question.clone()));
-        assert!(asking::stays_open_secs(run.run()).is_some_and(|secs| secs > 300), "{question:?}");
+        assert!(answer_rights::stays_open_secs(run.run()).is_some_and(|secs| secs > 300), "{question:?}");
     }
     for nobodys in [Question::Paused { by: BEN }, Question::Agents] {
         let agents = nobodys == Question::Agents;
         step(&mut run.state, Event::HumanAsked(nobodys));
-        assert_eq!(asking::stays_open_secs(run.run()), agents.then_some(600));
+        assert_eq!(answer_rights::stays_open_secs(run.run()), agents.then_some(600));
     }
 }

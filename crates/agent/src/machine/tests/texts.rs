@@ -1,10 +1,10 @@
 //! Every text of a run that a person or the model reads, word for word.
 
 use super::{Script, fails, hard_limit, panic, stop};
-use crate::machine::begun::Limits;
-use crate::machine::event::{Event, JournalMismatch, Reply};
+use crate::machine::event::{Event, JournalMismatch, RunReply};
 use crate::machine::question::Question;
-use crate::machine::texts::{self, StandIn};
+use crate::machine::run_start::IterationLimits;
+use crate::machine::texts::{self, FallbackModel};
 use hob_core::domain::ids::CallId;
 use hob_model::error::ErrorClass;
 
@@ -50,7 +50,7 @@ fn notices() {
         let mut run = Script::begun();
         run.on(event);
         let said = |event: &Event| {
-            if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+            if let Event::Replied(RunReply::Notice { text }) = event { Some(text.clone()) } else { None }
         };
         run.journal.iter().find_map(said).unwrap()
     };
@@ -58,7 +58,7 @@ fn notices() {
     insta::assert_snapshot!(notice(panic()), @"Something broke inside me while I worked on this, and I stopped: index out of bounds. The log has the details.");
     insta::assert_snapshot!(notice(fails(ErrorClass::Refused)), @"I could not get an answer from the model: no luck. Put in other words, it may go through.");
     insta::assert_snapshot!(texts::GIVEN_UP, @"Given up. Nothing more happens for that message.");
-    insta::assert_snapshot!(texts::answer("half", texts::Cut::Limit), @r"
+    insta::assert_snapshot!(texts::answer("half", texts::AnswerEnding::Limit), @r"
     half
 
     (The model's output limit cut this answer off here.)
@@ -76,7 +76,7 @@ fn mismatch() -> JournalMismatch {
 
 #[test]
 fn words_for_the_model() {
-    let limits = |iterations| Limits { iterations, iterations_step: 10, iterations_cap: 25 };
+    let limits = |iterations| IterationLimits { iterations, iterations_step: 10, iterations_cap: 25 };
     let all = [
         texts::STOPPED,
         texts::INTERRUPTED,
@@ -107,7 +107,7 @@ fn words_for_the_model() {
 
 #[test]
 fn a_stand_in_is_told_once_and_over_once() {
-    let told = |first: &str, by: &str| Some(StandIn { first: first.to_owned(), by: by.to_owned() });
+    let told = |first: &str, by: &str| Some(FallbackModel { first: first.to_owned(), by: by.to_owned() });
     let failed = "(a does not answer. Until it does, c stands in.)";
     let table = [
         ("a", "a", None, None),

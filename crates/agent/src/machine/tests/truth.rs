@@ -3,15 +3,15 @@
 use super::{
     BEN, Script, answers, asks, begun, completion, crash, cut_off, done, fails, finished, says, steers, wants,
 };
-use crate::machine::begun::Begun;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::{Policy, TruthPolicy};
+use crate::machine::run_start::RunStart;
 use crate::machine::state::Phase;
 use crate::machine::stop::BudgetStop;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
 use hob_core::domain::tools::ToolFacts;
-use hob_core::policy::budget::Scope;
+use hob_core::policy::budget::CapScope;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, ToolCall};
 
@@ -19,12 +19,12 @@ const CAUGHT: [&str; 2] = ["agent.phantom.caught", "ask a/one Work"];
 const FOOTER: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
 /// A run that could send.
-fn can_send() -> Begun {
+fn can_send() -> RunStart {
     let facts = |name: &str, changes| (name.to_owned(), ToolFacts { changes, ..ToolFacts::default() });
-    Begun { tools: [facts("look", false), facts("send", true)].into(), ..begun() }
+    RunStart { tools: [facts("look", false), facts("send", true)].into(), ..begun() }
 }
 
-fn of(begun: Begun) -> Script {
+fn of(begun: RunStart) -> Script {
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
     run
@@ -120,7 +120,7 @@ fn e10_where_nothing_can_be_changed_nobody_is_asked() {
     let mut run = of(begun());
     run.check(says("Sent."), &["answer Sent.", "end Completed"]);
     let policy = Policy { truth: TruthPolicy { ask_again: false }, ..Policy::default() };
-    let mut run = of(Begun { policy: Some(Box::new(policy)), ..can_send() });
+    let mut run = of(RunStart { policy: Some(Box::new(policy)), ..can_send() });
     run.check(says("Sent."), &["answer Sent.", "end Completed"]);
     let mut run = of(can_send());
     run.on(Event::SoftLimit);
@@ -133,7 +133,7 @@ fn e10_where_nothing_can_be_changed_nobody_is_asked() {
 #[test]
 fn e10_without_money_or_a_model_the_reply_is_told_as_it_was() {
     let nano = Money::from_nanos(1);
-    let stop = BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None };
+    let stop = BudgetStop { scope: CapScope::Run, cap: nano, used: nano, resets: None, persona: None };
     let mut run = of(can_send());
     run.on(Event::BudgetReached(stop));
     run.check(says("Sent."), &["answer Sent.", "end Completed"]);

@@ -6,22 +6,22 @@ use super::{
     ANNA, BEN, accepted, agents, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers,
     stop, system,
 };
-use crate::machine::batch::Progress;
-use crate::machine::begun::{Begun, Rules};
-use crate::machine::effect::Purpose;
-use crate::machine::event::{End, Event, JournalMismatch, ToolOutcome};
+use crate::machine::batch::CallProgress;
+use crate::machine::effect::ModelCallPurpose;
+use crate::machine::event::{Event, JournalMismatch, RunEnd, ToolOutcome};
 use crate::machine::human::Decision;
 use crate::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::machine::question::{Answer, Question};
-use crate::machine::state::{Active, Paused, Phase, State};
-use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop, Whose};
+use crate::machine::run_start::{RulesEdition, RunStart};
+use crate::machine::state::{ActiveState, Phase, ResumePoint, State};
+use crate::machine::stop::{BudgetStop, CancelReason, QuotaScope, QuotaStop};
 use crate::machine::{Step, step};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
 use hob_core::domain::notebook::NotebookChange;
-use hob_core::domain::origin::{Origin, Source};
-use hob_core::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
-use hob_core::policy::budget::Scope;
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
+use hob_core::policy::budget::CapScope;
 use hob_model::error::ErrorClass;
 use hob_model::message::{StopReason, Usage};
 
@@ -39,14 +39,14 @@ const CLASSES: [ErrorClass; 6] = [
 
 /// A run that was driven through a world, step by step.
 #[derive(Debug)]
-pub(crate) struct Driven {
+pub(crate) struct DrivenRun {
     /// The steps, each with the state it led to.
     pub(crate) steps: Vec<(Step, State)>,
     /// How often a person had each call run again.
     pub(crate) allowed: BTreeMap<String, u32>,
 }
 
-impl Driven {
+impl DrivenRun {
     /// Drives a run with `choices`, and then to its end.
     pub(crate) fn new(choices: &[(u8, u8)]) -> Self {
         let mut driven = Self { steps: Vec::new(), allowed: BTreeMap::new() };
@@ -99,7 +99,7 @@ fn cause(state: &State, (what, how): (u8, u8)) -> Event {
         return anywhere(what, how);
     }
     match &run.phase {
-        Phase::Calling(call) if call.purpose == Purpose::Summary => summary(what),
+        Phase::Calling(call) if call.purpose == ModelCallPurpose::Summary => summary(what),
         Phase::Calling(_) => model(what, how),
         Phase::Acting(batch) => {
             let calls: Vec<_> = batch.started().collect();
@@ -126,7 +126,7 @@ fn before(what: u8, how: u8) -> Event {
 }
 
 /// Runs of several kinds: plain, careful, one call after another, in a small window, in a declared loop.
-fn household(how: u8) -> Begun {
+fn household(how: u8) -> RunStart {
     let mut policy = Policy::default();
     let facts = |changes, approval, exclusive| ToolFacts { changes, approval, exclusive, ..ToolFacts::default() };
     let ask = |tool: &str| (tool.to_owned(), ToolFacts::default());
@@ -149,13 +149,13 @@ fn household(how: u8) -> Begun {
         }
         _ => tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false)),
     };
-    let rules = if how.is_multiple_of(2) { Rules::default() } else { Rules::CURRENT };
-    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), rules, ..begun() }
+    let rules = if how.is_multiple_of(2) { RulesEdition::default() } else { RulesEdition::CURRENT };
+    RunStart { tools: tools.collect(), policy: Some(Box::new(policy)), rules, ..begun() }
 }
 
 fn budget() -> Event {
     let nano = Money::from_nanos(1);
-    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None, persona: None })
+    Event::BudgetReached(BudgetStop { scope: CapScope::Run, cap: nano, used: nano, resets: None, persona: None })
 }
 
 fn quota() -> Event {
@@ -166,7 +166,7 @@ fn quota() -> Event {
         cap: 1,
         used: 1,
         resets: words(),
-        whose: Whose::House,
+        whose: QuotaScope::House,
     })
 }
 
@@ -244,13 +244,13 @@ fn tool(call: &str, what: u8) -> Event {
 /// Words of a page.
 fn from(call: &str, page: &str) -> Event {
     let Event::ToolFinished { call, outcome, .. } = done(call) else { unreachable!("it is done") };
-    Event::ToolFinished { call, outcome, source: Some(Source::new(Origin::Web, page)), draft: None }
+    Event::ToolFinished { call, outcome, source: Some(OriginSource::new(Origin::Web, page)), draft: None }
 }
 
 /// What tools say of the calls that come next.
 fn assessed(how: u8) -> Event {
     let risks = [Risk::Read, Risk::Write, Risk::Send];
-    let grades = [Grade::Safe, Grade::Medium, Grade::High, Grade::Refused];
+    let grades = [DangerGrade::Safe, DangerGrade::Medium, DangerGrade::High, DangerGrade::Refused];
     let calls = (0..4).map(|index| Assessment {
         risk: risks[usize::from(how >> index) % risks.len()],
         grade: grades[usize::from(how >> (index + 1)) % grades.len()],
@@ -261,10 +261,10 @@ fn assessed(how: u8) -> Event {
 }
 
 /// One of the agents that are waited for is done.
-fn agent_done(paused: &Paused, how: u8) -> Option<Event> {
-    let Paused::Batch(batch) = paused else { return None };
-    let mut open = batch.calls.iter().filter(|open| open.progress == Progress::Child);
-    let end = if how.is_multiple_of(3) { End::Completed } else { End::Failed { why: "panic".to_owned() } };
+fn agent_done(paused: &ResumePoint, how: u8) -> Option<Event> {
+    let ResumePoint::Batch(batch) = paused else { return None };
+    let mut open = batch.calls.iter().filter(|open| open.progress == CallProgress::Child);
+    let end = if how.is_multiple_of(3) { RunEnd::Completed } else { RunEnd::Failed { why: "panic".to_owned() } };
     Some(agents::ended(&open.next()?.call.id.0, "Dug.", end))
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn noting(objective: &str) -> NotebookChange {
     NotebookChange::Update { objective: Some(objective.to_owned()), current_state: None, handoff_next_action: None }
 }
 
-fn person(run: &Active, what: u8, how: u8) -> Event {
+fn person(run: &ActiveState, what: u8, how: u8) -> Event {
     let texts = ["1", "2", "it happened", "run it again", "carry on", "what?", "1", "2", "3", "give up"];
     let text = texts[usize::from(how) % texts.len()];
     match what {
@@ -292,7 +292,7 @@ fn closing(state: &State) -> Option<Event> {
         };
     };
     match &run.phase {
-        Phase::Calling(call) if call.purpose == Purpose::Summary => Some(summary(0)),
+        Phase::Calling(call) if call.purpose == ModelCallPurpose::Summary => Some(summary(0)),
         Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
         Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
         Phase::Waiting { question: Question::Agents, paused } => agent_done(paused, 0),

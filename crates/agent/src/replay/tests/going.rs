@@ -1,50 +1,50 @@
 //! Runs that go on from where their record ends.
 
 use super::{busy, recorded};
-use crate::machine::begun::Begun;
-use crate::machine::effect::{ModelCall, Purpose};
-use crate::machine::event::{End, Event, ToolOutcome};
+use crate::machine::effect::{ModelCall, ModelCallPurpose};
+use crate::machine::event::{Event, RunEnd, ToolOutcome};
+use crate::machine::run_start::RunStart;
 use crate::machine::tests::agents::{ended, spawns};
 use crate::machine::tests::{Script, begun, completion, done, finished, says, stopped_tool, wants};
-use crate::replay::what_if::going::{Called, Going, Next};
-use crate::replay::what_if::{Change, Report, WhatIf, up_to_asking};
+use crate::replay::what_if::continuation::{AnsweredCall, ContinuedRun, NextStep};
+use crate::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, up_to_asking};
 use hob_core::domain::tools::{Approval, ToolFacts};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Message, ReplyPart};
 
 const OTHER_PROMPT: &str = "system = 'You are another.'";
 
-fn asked(script: &Script, text: &str) -> (Report, Option<Going>) {
-    let change = Change { what: WhatIf::parse(text).unwrap(), bills: Vec::new() };
+fn asked(script: &Script, text: &str) -> (WhatIfReport, Option<ContinuedRun>) {
+    let change = WhatIfChange { what: WhatIf::parse(text).unwrap(), bills: Vec::new() };
     up_to_asking(&recorded(script), &change).unwrap()
 }
 
-fn going(script: &Script, text: &str) -> Going {
+fn going(script: &Script, text: &str) -> ContinuedRun {
     asked(script, text).1.unwrap()
 }
 
 #[track_caller]
-fn asks(going: &mut Going) -> ModelCall {
+fn asks(going: &mut ContinuedRun) -> ModelCall {
     match going.proceed() {
-        Next::Ask(call) => call,
+        NextStep::Ask(call) => call,
         other => panic!("{other:?}"),
     }
 }
 
 #[track_caller]
-fn over(going: &mut Going) -> String {
+fn over(going: &mut ContinuedRun) -> String {
     match going.proceed() {
-        Next::Over(why) => why,
+        NextStep::Over(why) => why,
         other => panic!("{other:?}"),
     }
 }
 
 /// The tools that were called, and whether the record has an answer.
-fn calls(going: &mut Going) -> Vec<(String, bool)> {
-    going.take_calls().into_iter().map(|Called { name, is_recorded, .. }| (name, is_recorded)).collect()
+fn calls(going: &mut ContinuedRun) -> Vec<(String, bool)> {
+    going.take_calls().into_iter().map(|AnsweredCall { name, is_recorded, .. }| (name, is_recorded)).collect()
 }
 
-fn results(going: &Going) -> Vec<String> {
+fn results(going: &ContinuedRun) -> Vec<String> {
     let said = going.run().unwrap().transcript.messages().iter();
     let results = said.filter_map(|message| match message {
         Message::Tool(result) => Some(result.text.split("\n\n").next().unwrap_or_default().to_owned()),
@@ -53,7 +53,7 @@ fn results(going: &Going) -> Vec<String> {
     results.collect()
 }
 
-fn answer(going: &mut Going, event: Event) {
+fn answer(going: &mut ContinuedRun, event: Event) {
     match event {
         Event::ModelAnswered(completion) => going.answered(completion),
         other => panic!("{other:?}"),
@@ -65,8 +65,8 @@ fn n2_a_run_goes_on_where_the_record_has_no_answer_and_ends() {
     let (report, going) = asked(&busy(), "[limits]\niterations = 1");
     assert_eq!(report.stopped.unwrap().seq, 10);
     let mut going = going.unwrap();
-    assert_eq!(asks(&mut going).purpose, Purpose::WrapUpIterations);
-    assert_eq!(asks(&mut going).purpose, Purpose::WrapUpIterations, "until there is an answer");
+    assert_eq!(asks(&mut going).purpose, ModelCallPurpose::WrapUpIterations);
+    assert_eq!(asks(&mut going).purpose, ModelCallPurpose::WrapUpIterations, "until there is an answer");
     answer(&mut going, says("The disk is full."));
     assert_eq!(over(&mut going), "the run is over (completed)");
     assert_eq!((going.sum().cycles, going.sum().status), (2, "completed"));
@@ -117,7 +117,7 @@ fn finished_with(call: &str, text: &str) -> Event {
 #[test]
 fn n2_an_agents_report_is_an_answer_and_a_call_that_was_cut_off_is_none() {
     let mut script = Script::acting(&["spawn_agent", "look"]);
-    for event in [spawns("1.0"), stopped_tool("1.1"), ended("1.0", "Dug.", End::Completed), says("Dug.")] {
+    for event in [spawns("1.0"), stopped_tool("1.1"), ended("1.0", "Dug.", RunEnd::Completed), says("Dug.")] {
         script.on(event);
     }
     let mut going = going(&script, OTHER_PROMPT);
@@ -133,7 +133,7 @@ fn n2_where_a_person_would_be_asked_it_ends() {
     let pay = ToolFacts { approval: Approval::Ask, changes: true, ..ToolFacts::default() };
     let mut script = Script::queued();
     let tools = [("pay".to_owned(), pay)].into();
-    script.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+    script.on(Event::Begun(Box::new(RunStart { tools, ..begun() })));
     script.on(says("Paid."));
     let mut going = going(&script, OTHER_PROMPT);
     asks(&mut going);

@@ -1,15 +1,15 @@
 use super::{busy, recorded};
-use crate::machine::event::{End, Event, ToolOutcome};
+use crate::machine::event::{Event, RunEnd, ToolOutcome};
 use crate::machine::stop::CancelReason;
 use crate::machine::tests::{Script, answers, asks, done, fails, finished, says, stop, wants};
-use crate::replay::Broken;
-use crate::replay::tree::{AskOutcome, Evaluation, Tree};
+use crate::replay::UnreadableRow;
+use crate::replay::tree::{Evaluation, ModelRequestOutcome, RunTree};
 use hob_core::domain::ids::UserId;
 use hob_model::error::ErrorClass;
 
 #[test]
 fn d8_each_cycle_is_rebuilt_from_the_journal() {
-    let tree = Tree::of(&recorded(&busy()));
+    let tree = RunTree::of(&recorded(&busy()));
     let cycles: Vec<String> = tree
         .cycles
         .iter()
@@ -34,7 +34,7 @@ fn d8_each_cycle_is_rebuilt_from_the_journal() {
 
 #[test]
 fn d8_an_evaluation_has_its_four_fields() {
-    let tree = serde_json::to_value(Tree::of(&recorded(&busy()))).unwrap();
+    let tree = serde_json::to_value(RunTree::of(&recorded(&busy()))).unwrap();
     assert_eq!(tree["text"], "It is full.");
     assert_eq!(tree["final_tool_result"], "ok");
     assert_eq!(tree["cycles"], 3);
@@ -48,7 +48,7 @@ fn d8_what_ended_a_run_is_told() {
         for event in events {
             script.on(event.clone());
         }
-        Tree::of(&recorded(script)).evaluation.terminated_by
+        RunTree::of(&recorded(script)).evaluation.terminated_by
     };
     let table: Vec<(Script, Vec<Event>, Option<&str>)> = vec![
         (Script::queued(), vec![], None),
@@ -80,7 +80,7 @@ fn d8_steps_that_ran_out_are_told() {
         script.on(finished(&format!("{cycle}.0"), outcome));
     }
     script.on(says("As far as I came."));
-    let evaluation = Tree::of(&recorded(&script)).evaluation;
+    let evaluation = RunTree::of(&recorded(&script)).evaluation;
     assert_eq!((evaluation.cycles, evaluation.terminated_by.as_deref()), (11, Some("iterations")));
 }
 
@@ -89,7 +89,7 @@ fn d8_questions_and_answers_stand_in_their_cycle() {
     let mut script = Script::acting(&["ask_human"]);
     script.on(asks("1.0", "Red or blue?"));
     script.on(answers("Blue."));
-    let tree = Tree::of(&recorded(&script));
+    let tree = RunTree::of(&recorded(&script));
     let remarks: Vec<String> =
         tree.cycles[0].remarks.iter().map(|remark| format!("{} {}", remark.kind, remark.text)).collect();
     insta::assert_snapshot!(remarks.join("\n"), @"
@@ -97,7 +97,7 @@ fn d8_questions_and_answers_stand_in_their_cycle() {
     human.answered Blue.
     ");
     assert_eq!(tree.cycles[0].calls[0].result.as_ref().unwrap().text, "Blue.");
-    assert_eq!(tree.cycles[1].asks[0].outcome, AskOutcome::Open);
+    assert_eq!(tree.cycles[1].asks[0].outcome, ModelRequestOutcome::Open);
     assert_eq!((tree.ended_at, tree.evaluation.text), (None, None));
 }
 
@@ -106,21 +106,21 @@ fn d8_a_call_of_a_model_that_nobody_heard_is_told() {
     let mut script = Script::begun();
     script.on(crate::machine::tests::crash());
     script.on(says("Here I am."));
-    let tree = Tree::of(&recorded(&script));
+    let tree = RunTree::of(&recorded(&script));
     let outcomes: Vec<_> = tree.cycles[0].asks.iter().map(|ask| &ask.outcome).collect();
-    assert_eq!(outcomes, [&AskOutcome::Unheard, &AskOutcome::Answered]);
+    assert_eq!(outcomes, [&ModelRequestOutcome::Unheard, &ModelRequestOutcome::Answered]);
 }
 
 #[test]
 fn d8_what_can_be_read_is_shown() {
     let mut half = recorded(&busy());
     half.events.truncate(5);
-    half.broken = Some(Broken { seq: 6, what: "no event".to_owned() });
-    let tree = Tree::of(&half);
+    half.broken = Some(UnreadableRow { seq: 6, what: "no event".to_owned() });
+    let tree = RunTree::of(&half);
     assert_eq!((tree.cycles.len(), tree.unreadable), (1, Some((6, "no event".to_owned()))));
     let mut nothing = recorded(&busy());
     nothing.events.clear();
-    let tree = Tree::of(&nothing);
+    let tree = RunTree::of(&nothing);
     assert_eq!((tree.cycles.len(), tree.evaluation, tree.accepted_at), (0, Evaluation::default(), None));
 }
 
@@ -129,9 +129,9 @@ fn d8_ends_without_a_run_are_told() {
     let mut script = Script::queued();
     script.on(Event::Edited { text: "hello again".to_owned() });
     script.on(Event::Joined { run: hob_core::domain::ids::RunId(3) });
-    let tree = Tree::of(&recorded(&script));
+    let tree = RunTree::of(&recorded(&script));
     assert_eq!((tree.message.as_str(), tree.evaluation.terminated_by.as_deref()), ("hello again", Some("joined")));
     let before: Vec<_> = tree.before.iter().map(|remark| (remark.kind, remark.text.as_str())).collect();
     assert_eq!(before[0], ("input.edited", "text hello again"));
-    assert_eq!(script.state.status(), crate::machine::status::Status::of(&End::Joined));
+    assert_eq!(script.state.status(), crate::machine::status::Status::of(&RunEnd::Joined));
 }

@@ -1,13 +1,13 @@
 use super::{busy, recorded};
 use crate::machine::digest::Digest;
 use crate::machine::event::{Event, ToolOutcome};
-use crate::replay::verify::{HashVerdict, Verdict};
-use crate::replay::{Broken, Recorded};
+use crate::replay::verify::{HashVerdict, ReplayVerdict};
+use crate::replay::{RecordedRun, UnreadableRow};
 
-fn checked(change: impl FnOnce(&mut Recorded)) -> Verdict {
+fn checked(change: impl FnOnce(&mut RecordedRun)) -> ReplayVerdict {
     let mut run = recorded(&busy());
     change(&mut run);
-    Verdict::of(&run)
+    ReplayVerdict::of(&run)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn n2_what_is_missing_or_unreadable_does_not_hold() {
     assert_eq!((verdict.holds(), verdict.mismatch.map(|found| found.actual)), (false, Some("missing".to_owned())));
     let verdict = checked(|run| {
         run.events.truncate(4);
-        run.broken = Some(Broken { seq: 5, what: "no event".to_owned() });
+        run.broken = Some(UnreadableRow { seq: 5, what: "no event".to_owned() });
     });
     assert_eq!(
         (verdict.holds(), verdict.unreadable, verdict.mismatch),

@@ -1,11 +1,11 @@
 use super::{busy, recorded};
-use crate::machine::begun::ModelBill;
+use crate::machine::run_start::ModelBill;
 use crate::machine::tests::{Script, crash, says};
-use crate::replay::what_if::{Change, LimitsChange, Report, WhatIf, what_if};
+use crate::replay::what_if::{LimitsChange, WhatIf, WhatIfChange, WhatIfReport, what_if};
 use hob_model::price::{Rate, Rates};
 
-fn compared(script: &Script, text: &str) -> Report {
-    what_if(&recorded(script), &Change { what: WhatIf::parse(text).unwrap(), bills: Vec::new() }).unwrap()
+fn compared(script: &Script, text: &str) -> WhatIfReport {
+    what_if(&recorded(script), &WhatIfChange { what: WhatIf::parse(text).unwrap(), bills: Vec::new() }).unwrap()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn n2_another_model_changes_what_is_asked_and_what_it_costs() {
     let rates = Rates { input: Rate::from_micro_usd(1_000_000), ..Rates::FREE };
     let bill = ModelBill { rates: Some(rates), per_mille: 2_000, window: None, assumed: None };
     let what = WhatIf::parse("models = ['c/three']").unwrap();
-    let report = what_if(&recorded(&busy()), &Change { what, bills: vec![bill] }).unwrap();
+    let report = what_if(&recorded(&busy()), &WhatIfChange { what, bills: vec![bill] }).unwrap();
     assert_eq!(report.notes.len(), 1);
     let asked: Vec<_> = report.asked_otherwise.iter().map(|ask| (ask.seq, ask.would_be.model.as_str())).collect();
     assert_eq!(asked, [(2, "c/three"), (4, "c/three"), (10, "c/three"), (14, "c/three")]);
@@ -85,7 +85,7 @@ fn n2_a_record_that_is_not_the_rules_own_is_not_compared() {
     let mut run = recorded(&busy());
     run.events.remove(2);
     let what = WhatIf::parse("[limits]\niterations = 9").unwrap();
-    let report = what_if(&run, &Change { what, bills: Vec::new() }).unwrap();
+    let report = what_if(&run, &WhatIfChange { what, bills: Vec::new() }).unwrap();
     insta::assert_snapshot!(report.stopped.unwrap().why, @"the record is not what this Hob's rules derive from it: see --verify");
 }
 

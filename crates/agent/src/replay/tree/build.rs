@@ -6,28 +6,30 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::machine::Replay;
-use crate::machine::effect::{ModelCall, Purpose};
-use crate::machine::event::{End, Event, Reply, ToolOutcome};
-use crate::machine::note::{Ceiling, Terminated};
+use crate::machine::effect::{ModelCall, ModelCallPurpose};
+use crate::machine::event::{Event, RunEnd, RunReply, ToolOutcome};
+use crate::machine::note::{DeclaredEnd, LoopCeiling};
 use crate::machine::plan;
 use crate::machine::policy::Termination;
-use crate::machine::state::{Active, Paused, Phase, State};
+use crate::machine::state::{ActiveState, Phase, ResumePoint, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::machine::texts;
-use crate::projection::words::outcome_text;
-use crate::replay::tree::{Ask, AskOutcome, Call, CallResult, Cycle, Evaluation, Remark, Tree};
-use crate::replay::{Recorded, Timed};
+use crate::projection::event_rows::outcome_text;
+use crate::replay::tree::{
+    CallResult, Cycle, Evaluation, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree,
+};
+use crate::replay::{RecordedRun, TimedEvent};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
-use hob_core::domain::origin::Source;
+use hob_core::domain::origin::OriginSource;
 use hob_core::domain::tools::Assessment;
 use hob_model::message::{Message, ToolCall, ToolResult, Usage};
 
-impl Tree {
+impl RunTree {
     /// The tree of a recorded run.
     #[must_use]
-    pub fn of(recorded: &Recorded) -> Self {
+    pub fn of(recorded: &RecordedRun) -> Self {
         let mut builder = Builder::default();
         for (seq, timed) in recorded.numbered() {
             builder.take(seq, timed);
@@ -72,15 +74,15 @@ struct Builder {
     cycles: Vec<Cycle>,
     evaluation: Evaluation,
     /// Why the model was asked that answered last.
-    last_purpose: Option<Purpose>,
+    last_purpose: Option<ModelCallPurpose>,
     /// A declared loop came to its end, by the condition with this number if it was one.
-    declared_end: Option<Terminated>,
+    declared_end: Option<DeclaredEnd>,
     /// The cycle is over: the next call of a model begins another.
     answered: bool,
 }
 
 impl Builder {
-    fn take(&mut self, seq: i64, timed: &Timed) {
+    fn take(&mut self, seq: i64, timed: &TimedEvent) {
         let before = self.replay.state.active().map(|run| (run.usage, run.cost, run.transcript.messages().len()));
         let call = self.replay.state.active().and_then(open_call).map(|call| (call.model, call.purpose));
         self.replay.feed(&timed.event);
@@ -89,7 +91,7 @@ impl Builder {
             Event::Edited { text } => self.message.clone_from(text),
             Event::ModelAsked { model, input_estimate, .. } => self.asked(timed.at, model, *input_estimate),
             Event::ModelAnswered(completion) => {
-                self.end_ask(timed.at, AskOutcome::Answered);
+                self.end_ask(timed.at, ModelRequestOutcome::Answered);
                 self.answered = true;
                 self.last_purpose = call.map(|(_, purpose)| purpose).or(self.last_purpose);
                 let priced = call.map(|(model, _)| model);
@@ -97,7 +99,7 @@ impl Builder {
                 self.answered_with(text, priced, before);
             }
             Event::ModelFailed { class, message, .. } => {
-                self.end_ask(timed.at, AskOutcome::Failed { class: *class, message: message.clone() });
+                self.end_ask(timed.at, ModelRequestOutcome::Failed { class: *class, message: message.clone() });
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
             Event::ToolFinished { call, outcome, source, .. } => {
@@ -106,12 +108,12 @@ impl Builder {
             Event::Terminated(terminated) => self.declared_end = Some(terminated.clone()),
             Event::Replied(reply) => {
                 self.evaluation.text = match reply {
-                    Reply::Answer { text } | Reply::Notice { text } => Some(text.clone()),
-                    Reply::Silence => None,
+                    RunReply::Answer { text } | RunReply::Notice { text } => Some(text.clone()),
+                    RunReply::Silence => None,
                 };
             }
             Event::Resumed { .. } | Event::Mismatched(_) | Event::CancelRequested(_) | Event::Panicked { .. } => {
-                self.end_ask(timed.at, AskOutcome::Unheard);
+                self.end_ask(timed.at, ModelRequestOutcome::Unheard);
             }
             _ => {}
         }
@@ -142,14 +144,14 @@ impl Builder {
         }
         let purpose = self.replay.state.active().and_then(open_call).map(|call| call.purpose);
         if let Some(cycle) = self.cycles.last_mut() {
-            let (model, outcome) = (model.to_owned(), AskOutcome::Open);
-            cycle.asks.push(Ask { model, purpose, at, estimate, took_ms: None, outcome });
+            let (model, outcome) = (model.to_owned(), ModelRequestOutcome::Open);
+            cycle.asks.push(ModelRequest { model, purpose, at, estimate, took_ms: None, outcome });
         }
     }
 
-    fn end_ask(&mut self, at: Timestamp, outcome: AskOutcome) {
+    fn end_ask(&mut self, at: Timestamp, outcome: ModelRequestOutcome) {
         let open = self.cycles.last_mut().and_then(|cycle| cycle.asks.last_mut());
-        if let Some(ask) = open.filter(|ask| ask.outcome == AskOutcome::Open) {
+        if let Some(ask) = open.filter(|ask| ask.outcome == ModelRequestOutcome::Open) {
             ask.took_ms = Some(between(ask.at, at));
             ask.outcome = outcome;
         }
@@ -166,7 +168,7 @@ impl Builder {
         cycle.usage = less(run.usage, usage);
         cycle.cost = priced.and_then(|model| run.price(model, &cycle.usage));
         let calls: Vec<(&ToolCall, Option<&Assessment>)> = match &run.phase {
-            Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => {
+            Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. } => {
                 batch.calls.iter().map(|open| (&open.call, open.assessed.as_ref())).collect()
             }
             // A reply whose calls were settled at once is in the transcript already.
@@ -174,7 +176,7 @@ impl Builder {
                 run.transcript.messages().iter().skip(known).flat_map(Message::calls).map(|call| (call, None)).collect()
             }
         };
-        let call = |(call, assessed): (&ToolCall, Option<&Assessment>)| Call {
+        let call = |(call, assessed): (&ToolCall, Option<&Assessment>)| RecordedCall {
             id: call.id.clone(),
             name: call.name.clone(),
             arguments: call.arguments.clone(),
@@ -188,7 +190,7 @@ impl Builder {
         cycle.calls = calls.into_iter().map(call).collect();
     }
 
-    fn call(&mut self, id: &CallId) -> Option<&mut Call> {
+    fn call(&mut self, id: &CallId) -> Option<&mut RecordedCall> {
         self.cycles.iter_mut().rev().flat_map(|cycle| &mut cycle.calls).find(|call| call.id == *id)
     }
 
@@ -199,7 +201,7 @@ impl Builder {
         }
     }
 
-    fn finished(&mut self, id: &CallId, (outcome, source): (&ToolOutcome, Option<&Source>), at: Timestamp) {
+    fn finished(&mut self, id: &CallId, (outcome, source): (&ToolOutcome, Option<&OriginSource>), at: Timestamp) {
         let (text, is_error) = outcome_text(outcome);
         if let Some(call) = self.call(id) {
             call.source = source.cloned();
@@ -209,7 +211,7 @@ impl Builder {
     }
 }
 
-fn open_call(run: &Active) -> Option<&ModelCall> {
+fn open_call(run: &ActiveState) -> Option<&ModelCall> {
     match &run.phase {
         Phase::Calling(call) => Some(call),
         _ => None,
@@ -218,7 +220,7 @@ fn open_call(run: &Active) -> Option<&ModelCall> {
 
 /// What the model was told of each call goes before what the tool said: it may have been cut, warned of, or decided by
 /// a person.
-fn settle(cycles: &mut [Cycle], active: Option<&Active>) {
+fn settle(cycles: &mut [Cycle], active: Option<&ActiveState>) {
     let messages = active.into_iter().flat_map(|run| run.transcript.messages());
     let results: BTreeMap<&CallId, &ToolResult> =
         messages.filter_map(tool_result).map(|result| (&result.call, result)).collect();
@@ -254,8 +256,8 @@ fn less(all: Usage, before: Usage) -> Usage {
 fn terminated_by(
     state: &State,
     evaluation: &Evaluation,
-    last_purpose: Option<Purpose>,
-    declared_end: Option<&Terminated>,
+    last_purpose: Option<ModelCallPurpose>,
+    declared_end: Option<&DeclaredEnd>,
 ) -> Option<String> {
     let end = match state {
         State::Empty | State::Queued(_) => return None,
@@ -268,41 +270,41 @@ fn terminated_by(
         .and_then(|end| end.condition)
         .and_then(|index| declared?.terminate.get(usize::try_from(index).ok()?));
     let ceiling = declared_end.and_then(|end| end.ceiling).map(|ceiling| match ceiling {
-        Ceiling::Cycles => "max_cycles",
-        Ceiling::Money => "budget-exhausted",
+        LoopCeiling::Cycles => "max_cycles",
+        LoopCeiling::Money => "budget-exhausted",
     });
     let word = match end {
-        End::Completed if ceiling.is_some() => ceiling?,
-        End::Completed => match (condition, last_purpose) {
+        RunEnd::Completed if ceiling.is_some() => ceiling?,
+        RunEnd::Completed => match (condition, last_purpose) {
             (Some(Termination::TextIncludes { .. }), _) => "text-includes",
             (Some(Termination::ToolResult { .. }), _) => "tool-result",
             (Some(Termination::BudgetExhausted), _) => "budget-exhausted",
             (None, _) if declared_end.is_some() => "budget-exhausted",
-            (None, Some(Purpose::WrapUpTime)) => "soft_limit",
-            (None, Some(Purpose::WrapUpIterations)) => "iterations",
+            (None, Some(ModelCallPurpose::WrapUpTime)) => "soft_limit",
+            (None, Some(ModelCallPurpose::WrapUpIterations)) => "iterations",
             (None, _) if evaluation.text.is_none() => "silence",
             (None, _) => "answer",
         },
-        End::Cancelled => match run.and_then(|run| run.cancel) {
+        RunEnd::Cancelled => match run.and_then(|run| run.cancel) {
             Some(CancelReason::Interrupted { .. }) => "interrupted",
             Some(_) | None => "stopped",
         },
-        End::GivenUp => "given_up",
-        End::Withdrawn => "withdrawn",
-        End::Joined => "joined",
-        End::Failed { why } => why,
+        RunEnd::GivenUp => "given_up",
+        RunEnd::Withdrawn => "withdrawn",
+        RunEnd::Joined => "joined",
+        RunEnd::Failed { why } => why,
     };
     Some(word.to_owned())
 }
 
 /// What was planned with an event, and which calls of a reply are so (row N16).
-fn planned(event: &Event, active: Option<&Active>) -> Vec<(&'static str, String)> {
+fn planned(event: &Event, active: Option<&ActiveState>) -> Vec<(&'static str, String)> {
     let Some(run) = active else { return Vec::new() };
     match (event, &run.phase) {
         (Event::ToolFinished { outcome: ToolOutcome::Plan, .. }, _) => {
             plan::steps(run).into_iter().map(|step| ("plan.made", step)).collect()
         }
-        (Event::ModelAnswered(_), Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) => {
+        (Event::ModelAnswered(_), Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) => {
             batch.calls.iter().filter_map(|open| Some(("call.planned", plan::why(run, open)?))).collect()
         }
         _ => Vec::new(),
@@ -323,8 +325,8 @@ fn remark(event: &Event) -> Option<String> {
         | Event::ToolFinished { .. } => None,
         Event::HumanAsked(question) => Some(texts::question(question)),
         Event::HumanAnswered(answer) => Some(answer.text.clone()),
-        Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => Some(text.clone()),
-        Event::Replied(Reply::Silence) => Some("nothing".to_owned()),
+        Event::Replied(RunReply::Answer { text } | RunReply::Notice { text }) => Some(text.clone()),
+        Event::Replied(RunReply::Silence) => Some("nothing".to_owned()),
         Event::Steered(steered) => Some(format!("{}: {}", steered.principal.name, steered.text)),
         Event::Mismatched(mismatch) => Some(mismatch.to_string()),
         other => Some(fields_of(other)),
@@ -379,8 +381,8 @@ mod tests {
             (Some(None), "budget-exhausted"),
         ];
         for (declared_end, expected) in table {
-            let declared_end = declared_end.map(|condition| Terminated { condition, ceiling: None });
-            let word = terminated_by(&script.state, &evaluation, Some(Purpose::Work), declared_end.as_ref());
+            let declared_end = declared_end.map(|condition| DeclaredEnd { condition, ceiling: None });
+            let word = terminated_by(&script.state, &evaluation, Some(ModelCallPurpose::Work), declared_end.as_ref());
             assert_eq!(word.as_deref(), Some(expected), "{declared_end:?}");
         }
     }
@@ -390,7 +392,7 @@ mod tests {
         let table = [
             (Event::SoftLimit, ""),
             (Event::Edited { text: "a".to_owned() }, "text a"),
-            (Event::Ended(End::Failed { why: "panic".to_owned() }), "failed, why panic"),
+            (Event::Ended(RunEnd::Failed { why: "panic".to_owned() }), "failed, why panic"),
             (Event::CancelRequested(CancelReason::HardLimit), "hard_limit"),
         ];
         for (event, expected) in table {

@@ -33,7 +33,7 @@ pub struct LimitsChange {
 /// The same shape with the policy's own type: it knows the keys, and the parser knows the lines.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Shape {
+struct WhatIfSchema {
     #[serde(rename = "policy")]
     _policy: Policy,
     #[serde(rename = "limits")]
@@ -51,7 +51,7 @@ impl WhatIf {
     /// What is wrong with it, with the line and the key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let said = |error: toml::de::Error| error.to_string();
-        toml::from_str::<Shape>(text).map_err(said)?;
+        toml::from_str::<WhatIfSchema>(text).map_err(said)?;
         let what: Self = toml::from_str(text).map_err(said)?;
         if what == Self::default() {
             return Err(

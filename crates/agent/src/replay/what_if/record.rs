@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::machine::disclosed;
 use crate::machine::effect::Effect;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::state::State;
 use crate::machine::step;
-use crate::replay::Recorded;
+use crate::machine::tool_disclosure;
+use crate::replay::RecordedRun;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::Assessment;
 use hob_model::message::{Completion, ToolCall};
@@ -27,23 +27,23 @@ impl Key {
 
 /// What was answered to calls.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Record {
-    answers: BTreeMap<Key, Answers>,
+pub(super) struct RecordedAnswers {
+    answers: BTreeMap<Key, AnswerQueue>,
     known: BTreeMap<Key, Assessment>,
     calls: BTreeMap<CallId, Key>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Answers {
+struct AnswerQueue {
     /// The ends of the call, in order.
     given: Vec<Event>,
     /// How many of them the run has had.
     had: usize,
 }
 
-impl Record {
+impl RecordedAnswers {
     /// Of a run; it has had what its events up to number `upto` brought.
-    pub(super) fn of(recorded: &Recorded, upto: i64) -> Self {
+    pub(super) fn of(recorded: &RecordedRun, upto: i64) -> Self {
         let (mut record, mut state, mut assessed) = (Self::default(), State::Empty, Vec::new());
         for (seq, timed) in recorded.numbered() {
             match &timed.event {
@@ -66,7 +66,7 @@ impl Record {
 
     fn learn(&mut self, state: &State, completion: &Completion, assessed: Vec<Assessment>) {
         let Some(run) = state.active() else { return };
-        let meant = completion.calls().map(|call| Key::of(&disclosed::meant(call, &run.tools).0));
+        let meant = completion.calls().map(|call| Key::of(&tool_disclosure::meant(call, &run.tools).0));
         self.known.extend(meant.zip(assessed));
     }
 
@@ -146,7 +146,7 @@ mod tests {
             (1..).zip(&script.journal).find(|(_, event)| matches!(event, Event::ToolFinished { .. })).unwrap().0;
         let table = [(0, ["ok", "better", "better"]), (first, ["better"; 3]), (i64::MAX, ["better"; 3])];
         for (upto, expected) in table {
-            let mut record = Record::of(&recorded(&script), upto);
+            let mut record = RecordedAnswers::of(&recorded(&script), upto);
             assert_eq!([(); 3].map(|()| text(record.answer(&look(" {\"a\" : 1}"))).unwrap()), expected, "{upto}");
             assert_eq!(record.answer(&look("{}")), None);
         }

@@ -5,7 +5,7 @@
 //! place in a message of Telegram's; `preserve_order` would reorder every schema that a model is shown.)
 //! Start at [`parse`]; [`shown`] is what a person sees of it.
 
-pub mod shown;
+pub mod display;
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const DEPTH_MAX: usize = 32;
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum WrittenValue {
     /// `null`, `true`, `false`, or a number: by its characters.
     Bare(String),
     /// A text, without its escapes.
@@ -29,7 +29,7 @@ pub enum Written {
     Object(Vec<(String, Self)>),
 }
 
-impl Written {
+impl WrittenValue {
     /// As JSON again.
     #[must_use]
     pub fn json(&self) -> String {
@@ -72,8 +72,8 @@ struct Members(Vec<(String, Box<RawValue>)>, bool);
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
+        struct OrderedMembersVisitor;
+        impl<'de> Visitor<'de> for OrderedMembersVisitor {
             type Value = Members;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,13 +91,13 @@ impl<'de> Deserialize<'de> for Members {
                 Ok(Members(members, twice))
             }
         }
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(OrderedMembersVisitor)
     }
 }
 
 /// What was written, taken apart; none: it is no JSON, or too deep.
 #[must_use]
-pub fn parse(written: &str) -> Option<Written> {
+pub fn parse(written: &str) -> Option<WrittenValue> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     read(written.trim(), true, 0)
 }
@@ -105,11 +105,11 @@ pub fn parse(written: &str) -> Option<Written> {
 /// The same of what others wrote. Of two members with one name none counts: where a program puts its JSON together by hand,
 /// somebody's words may pass for its own.
 #[must_use]
-pub fn parse_once(written: &str) -> Option<Written> {
+pub fn parse_once(written: &str) -> Option<WrittenValue> {
     read(written.trim(), false, 0)
 }
 
-fn read(text: &str, may_repeat: bool, depth: usize) -> Option<Written> {
+fn read(text: &str, may_repeat: bool, depth: usize) -> Option<WrittenValue> {
     if depth > DEPTH_MAX {
         return None;
     }
@@ -121,26 +121,26 @@ fn read(text: &str, may_repeat: bool, depth: usize) -> Option<Written> {
             if twice && !may_repeat {
                 return None;
             }
-            members.into_iter().map(member).collect::<Option<Vec<_>>>().map(Written::Object)
+            members.into_iter().map(member).collect::<Option<Vec<_>>>().map(WrittenValue::Object)
         }
         b'[' => {
             let items: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
             let items = items.iter().map(|item| read(item.get().trim(), may_repeat, depth + 1));
-            items.collect::<Option<Vec<_>>>().map(Written::List)
+            items.collect::<Option<Vec<_>>>().map(WrittenValue::List)
         }
-        b'"' => serde_json::from_str(text).ok().map(Written::Text),
-        _ => serde_json::from_str::<&RawValue>(text).ok().map(|bare| Written::Bare(bare.get().to_owned())),
+        b'"' => serde_json::from_str(text).ok().map(WrittenValue::Text),
+        _ => serde_json::from_str::<&RawValue>(text).ok().map(|bare| WrittenValue::Bare(bare.get().to_owned())),
     }
 }
 
 /// The first number that would not arrive as it was written: no machine word holds it.
 #[must_use]
-pub fn inexact(written: &Written) -> Option<&str> {
+pub fn inexact(written: &WrittenValue) -> Option<&str> {
     match written {
-        Written::Bare(bare) => (!is_exact(bare)).then_some(bare.as_str()),
-        Written::Text(_) => None,
-        Written::List(items) => items.iter().find_map(inexact),
-        Written::Object(members) => members.iter().find_map(|(_, value)| inexact(value)),
+        WrittenValue::Bare(bare) => (!is_exact(bare)).then_some(bare.as_str()),
+        WrittenValue::Text(_) => None,
+        WrittenValue::List(items) => items.iter().find_map(inexact),
+        WrittenValue::Object(members) => members.iter().find_map(|(_, value)| inexact(value)),
     }
 }
 
@@ -182,15 +182,15 @@ mod tests {
     fn d5_what_was_written_stays_as_it_was_written() {
         let written =
             r#"{"to": "Bo\u0062", "n": 123456789012345678901234567890, "a": [1.50, {"z": null, "b": true}], "n": 1e2}"#;
-        let bare = |text: &str| Written::Bare(text.to_owned());
-        let inner = Written::Object(vec![("z".to_owned(), bare("null")), ("b".to_owned(), bare("true"))]);
-        let expected = Written::Object(vec![
-            ("to".to_owned(), Written::Text("Bob".to_owned())),
+        let bare = |text: &str| WrittenValue::Bare(text.to_owned());
+        let inner = WrittenValue::Object(vec![("z".to_owned(), bare("null")), ("b".to_owned(), bare("true"))]);
+        let expected = WrittenValue::Object(vec![
+            ("to".to_owned(), WrittenValue::Text("Bob".to_owned())),
             ("n".to_owned(), bare("1e2")),
-            ("a".to_owned(), Written::List(vec![bare("1.50"), inner])),
+            ("a".to_owned(), WrittenValue::List(vec![bare("1.50"), inner])),
         ]);
         assert_eq!(parse(written), Some(expected));
-        assert_eq!(parse(" "), Some(Written::Object(Vec::new())));
+        assert_eq!(parse(" "), Some(WrittenValue::Object(Vec::new())));
         for none in ["{", "nothing", "{\"a\":}", "[1,]", "\"\\ud800\""] {
             assert_eq!(parse(none), None, "{none}");
         }

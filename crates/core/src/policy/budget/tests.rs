@@ -1,29 +1,32 @@
 use super::*;
 
-fn usd(amount: f64) -> Limits {
-    Limits { usd: Some(Money::from_usd(amount)), tokens: None }
+fn usd(amount: f64) -> PeriodCaps {
+    PeriodCaps { usd: Some(Money::from_usd(amount)), tokens: None }
 }
 
-fn both(amount: f64, tokens: u64) -> Limits {
-    Limits { tokens: Some(tokens), ..usd(amount) }
+fn both(amount: f64, tokens: u64) -> PeriodCaps {
+    PeriodCaps { tokens: Some(tokens), ..usd(amount) }
 }
 
 fn full() -> Budget {
-    let none = Limits::default();
+    let none = PeriodCaps::default();
     Budget {
         run: Some(Money::from_usd(1.0)),
-        house: Limited { hour: both(2.0, 20), day: usd(3.0), month: both(4.0, 40) },
-        person: Limited { hour: both(0.5, 700), day: none, month: usd(5.0) },
+        house: CapsByPeriod { hour: both(2.0, 20), day: usd(3.0), month: both(4.0, 40) },
+        person: CapsByPeriod { hour: both(0.5, 700), day: none, month: usd(5.0) },
         guest_month: Some(5_000),
         user_month: Some(9_000),
-        personas: BTreeMap::from([("cook".to_owned(), Limited { hour: both(0.1, 10), day: none, month: usd(0.4) })]),
+        personas: BTreeMap::from([(
+            "cook".to_owned(),
+            CapsByPeriod { hour: both(0.1, 10), day: none, month: usd(0.4) },
+        )]),
     }
 }
 
 fn shown(budget: &Budget, (role, persona): (Role, Option<&str>), now: &str) -> String {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let windows = budget.windows(Payer { role, persona }, now.parse().unwrap(), &zone);
-    let line = |Window { cap, since, resets }: &Window| {
+    let line = |CapWindow { cap, since, resets }: &CapWindow| {
         let resets = resets.as_ref().map_or("-".to_owned(), |at| at.strftime("%F %H:%M").to_string());
         format!("{} ({}; {}): {} since {since} until {resets}", cap.key, cap.scope.name(), cap.words, cap.most)
     };
@@ -49,7 +52,7 @@ fn c2_caps_follow_the_households_calendar_and_clock_changes() {
     month_usd (persona_month; a month as cook): $0.40 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
     ");
     assert_eq!(shown(&Budget::default(), (Role::Guest, Some("cook")), AUTUMN), "");
-    let day = Budget { house: Limited { day: usd(3.0), ..Limited::default() }, ..Budget::default() };
+    let day = Budget { house: CapsByPeriod { day: usd(3.0), ..CapsByPeriod::default() }, ..Budget::default() };
     assert_eq!(shown(&day, (Role::Guest, None), AUTUMN).lines().count(), 1);
     // A persona without caps of its own, and nobody in particular.
     assert_eq!(shown(&full(), (Role::Owner, Some("clerk")), AUTUMN), shown(&full(), (Role::Owner, None), AUTUMN));
@@ -72,25 +75,34 @@ fn c2_tokens_of_a_month_go_by_the_role_and_end_by_themselves() {
 #[test]
 fn n10_journals_name_scopes_as_they_always_did() {
     let old = ["run", "hour", "day", "month", "person_month"];
-    let read = old.map(|name| serde_json::from_value::<Scope>(name.into()).unwrap());
-    let (house, person) = (Scope::House, Scope::Person);
-    assert_eq!(read, [Scope::Run, house(Span::Hour), house(Span::Day), house(Span::Month), person(Span::Month)]);
+    let read = old.map(|name| serde_json::from_value::<CapScope>(name.into()).unwrap());
+    let (house, person) = (CapScope::House, CapScope::Person);
+    assert_eq!(
+        read,
+        [
+            CapScope::Run,
+            house(CapPeriod::Hour),
+            house(CapPeriod::Day),
+            house(CapPeriod::Month),
+            person(CapPeriod::Month)
+        ]
+    );
     for (scope, name) in NAMED {
         let written = serde_json::to_value(scope).unwrap();
         assert_eq!(written, name);
-        assert_eq!(serde_json::from_value::<Scope>(written).unwrap(), scope);
+        assert_eq!(serde_json::from_value::<CapScope>(written).unwrap(), scope);
     }
-    assert!(serde_json::from_value::<Scope>("year".into()).is_err());
+    assert!(serde_json::from_value::<CapScope>("year".into()).is_err());
 }
 
-fn window(most: Amount, scope: Scope) -> Window {
+fn window(most: CapAmount, scope: CapScope) -> CapWindow {
     let cap = Cap { scope, most, key: "", words: String::new() };
-    Window { cap, since: Timestamp::UNIX_EPOCH, resets: None }
+    CapWindow { cap, since: Timestamp::UNIX_EPOCH, resets: None }
 }
 
 #[test]
 fn n10_what_money_fits_and_what_is_told() {
-    let window = window(Amount::Usd(Money::from_usd(1.0)), Scope::Run);
+    let window = window(CapAmount::Usd(Money::from_usd(1.0)), CapScope::Run);
     let table = [
         (0.0, 0.0, true, false),
         (0.0, 1.0, true, false),
@@ -102,7 +114,7 @@ fn n10_what_money_fits_and_what_is_told() {
     ];
     for (used, wanted, fits, told) in table {
         // Tokens make no difference.
-        let sum = |usd| Sum { usd: Money::from_usd(usd), tokens: u64::MAX };
+        let sum = |usd| MoneyAndTokens { usd: Money::from_usd(usd), tokens: u64::MAX };
         let (used, wanted) = (sum(used), sum(wanted));
         assert_eq!((window.fits(used, wanted), window.is_nearly_used(used)), (fits, told), "{used:?} {wanted:?}");
     }
@@ -110,7 +122,7 @@ fn n10_what_money_fits_and_what_is_told() {
 
 #[test]
 fn c2_what_tokens_fit_and_what_is_told() {
-    let (most, house) = (Amount::Tokens(5_000), Scope::House(Span::Month));
+    let (most, house) = (CapAmount::Tokens(5_000), CapScope::House(CapPeriod::Month));
     let table = [
         (0, 5_000, true, false),
         (0, 5_001, false, false),
@@ -124,18 +136,18 @@ fn c2_what_tokens_fit_and_what_is_told() {
     ];
     for (used, wanted, fits, told) in table {
         // A price that nobody knows is no way around it.
-        let sum = |tokens| Sum { usd: Money::ZERO, tokens };
+        let sum = |tokens| MoneyAndTokens { usd: Money::ZERO, tokens };
         let (used, wanted) = (sum(used), sum(wanted));
         let window = window(most, house);
         assert_eq!((window.fits(used, wanted), window.is_nearly_used(used)), (fits, told), "{used:?} {wanted:?}");
     }
-    let own = window(most, Scope::Person(Span::Month));
+    let own = window(most, CapScope::Person(CapPeriod::Month));
     assert!(!own.is_told_ahead() && window(most, house).is_told_ahead(), "a person's own are in /status");
 }
 
 #[test]
 fn n10_what_is_over_leaves_what_it_did_not_use() {
-    let sum = |nanos, tokens| Sum { usd: Money::from_nanos(nanos), tokens };
+    let sum = |nanos, tokens| MoneyAndTokens { usd: Money::from_nanos(nanos), tokens };
     assert_eq!(sum(50, 900).minus(sum(40, 800)).plus(sum(7, 18)), sum(17, 118));
     assert_eq!(sum(1, 1).minus(sum(2, 2)), sum(-1, 0));
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn zone_of(address: &str) -> Zone {
+fn zone_of(address: &str) -> AddressZone {
     zone(address.parse().unwrap())
 }
 
@@ -112,22 +112,22 @@ const CLOSED: [&str; 48] = [
 #[test]
 fn n6_addresses_are_known_by_where_they_lead() {
     for address in PUBLIC {
-        assert_eq!(zone_of(address), Zone::Public, "{address}");
+        assert_eq!(zone_of(address), AddressZone::Public, "{address}");
     }
     for address in PRIVATE {
-        assert!(matches!(zone_of(address), Zone::Private(_)), "{address}: {:?}", zone_of(address));
+        assert!(matches!(zone_of(address), AddressZone::Private(_)), "{address}: {:?}", zone_of(address));
     }
     for address in CLOSED {
-        assert!(matches!(zone_of(address), Zone::Closed(_)), "{address}: {:?}", zone_of(address));
+        assert!(matches!(zone_of(address), AddressZone::Closed(_)), "{address}: {:?}", zone_of(address));
     }
 }
 
-fn allowed(places: &[&str]) -> Allowed {
-    Allowed::new(places.iter().map(|place| NamedPlace::parse(place).unwrap()).collect())
+fn allowed(places: &[&str]) -> AllowedPlaces {
+    AllowedPlaces::new(places.iter().map(|place| NamedPlace::parse(place).unwrap()).collect())
 }
 
 /// What is said of a URL whose host, where it is a name, leads to `leads_to`.
-fn verdict(allowed: &Allowed, url: &str, leads_to: &str) -> Result<Open, Barred> {
+fn verdict(allowed: &AllowedPlaces, url: &str, leads_to: &str) -> Result<AllowedAs, AddressRefusal> {
     let url = url::Url::parse(url).unwrap();
     let host = url.host().unwrap();
     let address = match host {
@@ -135,7 +135,7 @@ fn verdict(allowed: &Allowed, url: &str, leads_to: &str) -> Result<Open, Barred>
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address),
     };
-    allowed.check(&Near::default(), &host, (address, url.port_or_known_default().unwrap()))
+    allowed.check(&MachineNetworks::default(), &host, (address, url.port_or_known_default().unwrap()))
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn n6_odd_spellings_of_this_machine_lead_nowhere() {
         "http:\\\\127.0.0.1\\",
     ] {
         let leads_to = if url.contains("metadata") { "169.254.169.254" } else { "127.0.0.1" };
-        assert!(verdict(&Allowed::default(), url, leads_to).is_err(), "{url}");
+        assert!(verdict(&AllowedPlaces::default(), url, leads_to).is_err(), "{url}");
     }
 }
 
@@ -172,21 +172,21 @@ fn n6_odd_spellings_of_this_machine_lead_nowhere() {
 fn n6_a_range_opens_addresses_and_a_name_itself() {
     let opened = allowed(&["192.168.1.0/24", "nas.local:5000", "127.0.0.1:8080", "[fd00::7]:80", "169.254.169.254"]);
     for (url, leads_to, expected) in [
-        ("https://example.org/", "93.184.215.14", Ok(Open::ToAll)),
-        ("http://192.168.1.9/", "", Ok(Open::ByName)),
-        ("http://[::ffff:192.168.1.9]/", "", Ok(Open::ByName)),
-        ("http://192.168.2.9/", "", Err(Barred::Private("a private network"))),
-        ("http://evil.example/", "192.168.1.9", Err(Barred::Private("a private network"))),
-        ("http://nas.local:5000/", "192.168.7.7", Ok(Open::ByName)),
-        ("http://NAS.local.:5000/", "127.0.0.1", Ok(Open::ByName)),
-        ("http://nas.local/", "192.168.7.7", Err(Barred::Private("a private network"))),
-        ("http://not-nas.local:5000/", "192.168.7.7", Err(Barred::Private("a private network"))),
-        ("http://nas.local:5000/", "169.254.169.254", Err(Barred::Closed("a cloud's metadata service"))),
-        ("http://127.0.0.1:8080/", "", Ok(Open::ByName)),
-        ("http://127.0.0.1:8081/", "", Err(Barred::Private("this machine"))),
-        ("http://[fd00::7]/", "", Ok(Open::ByName)),
-        ("http://169.254.169.254/", "", Err(Barred::Closed("a cloud's metadata service"))),
-        ("http://[64:ff9b::192.168.1.9]/", "", Err(Barred::Closed("a private network"))),
+        ("https://example.org/", "93.184.215.14", Ok(AllowedAs::ToAll)),
+        ("http://192.168.1.9/", "", Ok(AllowedAs::ByName)),
+        ("http://[::ffff:192.168.1.9]/", "", Ok(AllowedAs::ByName)),
+        ("http://192.168.2.9/", "", Err(AddressRefusal::Private("a private network"))),
+        ("http://evil.example/", "192.168.1.9", Err(AddressRefusal::Private("a private network"))),
+        ("http://nas.local:5000/", "192.168.7.7", Ok(AllowedAs::ByName)),
+        ("http://NAS.local.:5000/", "127.0.0.1", Ok(AllowedAs::ByName)),
+        ("http://nas.local/", "192.168.7.7", Err(AddressRefusal::Private("a private network"))),
+        ("http://not-nas.local:5000/", "192.168.7.7", Err(AddressRefusal::Private("a private network"))),
+        ("http://nas.local:5000/", "169.254.169.254", Err(AddressRefusal::Closed("a cloud's metadata service"))),
+        ("http://127.0.0.1:8080/", "", Ok(AllowedAs::ByName)),
+        ("http://127.0.0.1:8081/", "", Err(AddressRefusal::Private("this machine"))),
+        ("http://[fd00::7]/", "", Ok(AllowedAs::ByName)),
+        ("http://169.254.169.254/", "", Err(AddressRefusal::Closed("a cloud's metadata service"))),
+        ("http://[64:ff9b::192.168.1.9]/", "", Err(AddressRefusal::Closed("a private network"))),
     ] {
         assert_eq!(verdict(&opened, url, leads_to), expected, "{url} {leads_to}");
     }
@@ -194,32 +194,32 @@ fn n6_a_range_opens_addresses_and_a_name_itself() {
 
 #[test]
 fn n6_this_machines_own_addresses_and_networks_are_not_everybodys() {
-    let mut near = Near::default();
+    let mut near = MachineNetworks::default();
     near.has("81.2.69.7".parse().unwrap(), 24);
     near.has("2001:470:0:1::aa".parse().unwrap(), 64);
     near.reaches("10.0.0.0".parse().unwrap(), 8);
     let (own, link) = ("this machine", "a network that this machine is in");
     for (address, expected) in [
-        ("81.2.69.7", Err(Barred::Private(own))),
-        ("::ffff:81.2.69.7", Err(Barred::Private(own))),
-        ("81.2.69.8", Err(Barred::Private(link))),
-        ("81.2.70.8", Ok(Open::ToAll)),
-        ("64:ff9b::81.2.69.7", Err(Barred::Closed(own))),
-        ("2002:5102:4507::1", Err(Barred::Closed(own))),
-        ("2001:470:0:1::aa", Err(Barred::Private(own))),
-        ("2001:470:0:1::9", Err(Barred::Private(link))),
-        ("2001:470:0:2::9", Ok(Open::ToAll)),
-        ("10.1.2.3", Err(Barred::Private("a private network"))),
-        ("169.254.169.254", Err(Barred::Closed("a cloud's metadata service"))),
+        ("81.2.69.7", Err(AddressRefusal::Private(own))),
+        ("::ffff:81.2.69.7", Err(AddressRefusal::Private(own))),
+        ("81.2.69.8", Err(AddressRefusal::Private(link))),
+        ("81.2.70.8", Ok(AllowedAs::ToAll)),
+        ("64:ff9b::81.2.69.7", Err(AddressRefusal::Closed(own))),
+        ("2002:5102:4507::1", Err(AddressRefusal::Closed(own))),
+        ("2001:470:0:1::aa", Err(AddressRefusal::Private(own))),
+        ("2001:470:0:1::9", Err(AddressRefusal::Private(link))),
+        ("2001:470:0:2::9", Ok(AllowedAs::ToAll)),
+        ("10.1.2.3", Err(AddressRefusal::Private("a private network"))),
+        ("169.254.169.254", Err(AddressRefusal::Closed("a cloud's metadata service"))),
     ] {
         let address: IpAddr = address.parse().unwrap();
         let host = Host::Domain("home.example");
-        assert_eq!(Allowed::default().check(&near, &host, (address, 80)), expected, "{address}");
+        assert_eq!(AllowedPlaces::default().check(&near, &host, (address, 80)), expected, "{address}");
         let opened = allowed(&["home.example:80"]).check(&near, &host, (address, 80));
         let is_opened = match expected {
             Ok(open) => Ok(open),
-            Err(Barred::Private(_)) => Ok(Open::ByName),
-            Err(closed @ Barred::Closed(_)) => Err(closed),
+            Err(AddressRefusal::Private(_)) => Ok(AllowedAs::ByName),
+            Err(closed @ AddressRefusal::Closed(_)) => Err(closed),
         };
         assert_eq!(opened, is_opened, "{address}");
     }
@@ -231,13 +231,13 @@ proptest::proptest! {
         let plain = Ipv4Addr::from_bits(bits);
         let [a, b, c, d] = plain.octets();
         let two = |high, low| u16::from_be_bytes([high, low]);
-        let public = zone(IpAddr::V4(plain)) == Zone::Public;
+        let public = zone(IpAddr::V4(plain)) == AddressZone::Public;
         proptest::prop_assert_eq!(zone(IpAddr::V6(plain.to_ipv6_mapped())), zone(IpAddr::V4(plain)));
         for wrapped in [
             Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, two(a, b), two(c, d)),
             Ipv6Addr::new(0x2002, two(a, b), two(c, d), 0, 0, 0, 0, 1),
         ] {
-            proptest::prop_assert_eq!(zone(IpAddr::V6(wrapped)) == Zone::Public, public, "{}", wrapped);
+            proptest::prop_assert_eq!(zone(IpAddr::V6(wrapped)) == AddressZone::Public, public, "{}", wrapped);
         }
     }
 }

@@ -1,21 +1,21 @@
 use super::*;
 
 /// A plan for `send`: to Ben, as he was named; an amount that nobody named; the text as it comes.
-fn planned(arguments: &str, said: &[&str]) -> Step {
+fn planned(arguments: &str, said: &[&str]) -> PlannedCall {
     let steps = read(&format!(r#"{{"steps":[{{"tool":"send","arguments":{arguments}}}]}}"#)).unwrap();
     let mut step = steps.into_iter().next().unwrap();
     step.content = vec!["text".to_owned()];
     for argument in &mut step.arguments {
-        if let Intended::Is { whence, .. } = &mut argument.value {
-            *whence = said.contains(&argument.name.as_str()).then_some(Whence::Words);
+        if let PlannedValue::Is { whence, .. } = &mut argument.value {
+            *whence = said.contains(&argument.name.as_str()).then_some(ValueSource::Words);
         }
     }
     step
 }
 
 /// The doubts, as one line; none: another call.
-fn told(step: &Step, arguments: &str) -> Option<String> {
-    let doubt = |doubt: &Doubt| format!("{}={} ({})", doubt.argument, doubt.value, doubt.planned);
+fn told(step: &PlannedCall, arguments: &str) -> Option<String> {
+    let doubt = |doubt: &UnvouchedValue| format!("{}={} ({})", doubt.argument, doubt.value, doubt.planned);
     fit(step, ("send", arguments), &|_| None).map(|doubts| doubts.iter().map(doubt).collect::<Vec<_>>().join("; "))
 }
 
@@ -61,7 +61,7 @@ fn n16_a_call_is_the_one_that_was_planned_or_another() {
 #[test]
 fn n16_a_mere_form_steers_nothing_by_itself() {
     let mut step = planned(r#"{"on":true,"text":"x"}"#, &[]);
-    step.arguments[0].value = Intended::Is { written: "true".to_owned(), whence: Some(Whence::Form) };
+    step.arguments[0].value = PlannedValue::Is { written: "true".to_owned(), whence: Some(ValueSource::Form) };
     assert_eq!(told(&step, r#"{"on":true,"text":"x"}"#), None, "no value of somebody's steers it");
 }
 
@@ -81,7 +81,7 @@ fn n16_a_value_may_be_found_by_a_call_that_the_plan_names() {
     }
     assert_eq!(of(r#"{"text":"x"}"#, Some("5")), None, "it is missing");
     for none in [r#"{"id":{"from":"find","with":"Ben"}}"#, r#"{"id":{"from":"find","with":{},"or":1}}"#] {
-        assert!(matches!(planned(none, &[]).arguments[0].value, Intended::Is { .. }), "{none}");
+        assert!(matches!(planned(none, &[]).arguments[0].value, PlannedValue::Is { .. }), "{none}");
     }
 }
 
@@ -110,17 +110,17 @@ fn n16_a_plan_has_its_form_or_is_none() {
         r#"{"steps":[{"tool":"send","arguments":{},"unless":"it rains"}]}"#,
     ];
     for written in shapeless {
-        assert_eq!(read(written), Err(Unread::Shapeless), "{written}");
+        assert_eq!(read(written), Err(PlanParseError::Shapeless), "{written}");
     }
     let many = format!(r#"{{"steps":[{}]}}"#, vec![r#"{"tool":"send"}"#; 21].join(","));
-    assert_eq!(read(&many), Err(Unread::TooLong));
-    assert_eq!(read(&"x".repeat(16_001)), Err(Unread::TooLong));
+    assert_eq!(read(&many), Err(PlanParseError::TooLong));
+    assert_eq!(read(&"x".repeat(16_001)), Err(PlanParseError::TooLong));
 }
 
 #[test]
 fn n16_what_steers_is_told_by_its_name_and_what_is_not_known_steers() {
     for says in ["body", "messageBody", "note", "title", "text", "Description", "commit_message"] {
-        assert!(Content::ByName.has(says), "{says}");
+        assert!(ContentArguments::ByName.has(says), "{says}");
     }
     for steers in [
         "to",
@@ -135,9 +135,13 @@ fn n16_what_steers_is_told_by_its_name_and_what_is_not_known_steers() {
         "x1",
         "command",
     ] {
-        assert!(!Content::ByName.has(steers), "{steers}");
+        assert!(!ContentArguments::ByName.has(steers), "{steers}");
     }
-    assert!(Content::Of(&["text"]).has("text") && !Content::Of(&["text"]).has("body") && !Content::None.has("body"));
+    assert!(
+        ContentArguments::Of(&["text"]).has("text")
+            && !ContentArguments::Of(&["text"]).has("body")
+            && !ContentArguments::None.has("body")
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 fn routed(text: &str) -> Tier {
-    route(&Features::of(text, Around::default()))
+    route(&MessageFeatures::of(text, RoutingContext::default()))
 }
 
 #[test]
@@ -101,17 +101,17 @@ fn a2_long_structured_and_code_is_for_the_smart_model() {
 
 #[test]
 fn a2_what_goes_before_counts() {
-    let none = Around::default();
+    let none = RoutingContext::default();
     let table = [
-        (Around { attachments: 1, ..none }, Tier::Primary),
-        (Around { attachments: 3, ..none }, Tier::Smart),
-        (Around { tool_calls: 1, ..none }, Tier::Fast),
-        (Around { tool_calls: 2, ..none }, Tier::Primary),
-        (Around { tool_calls: 8, ..none }, Tier::Smart),
-        (Around { failed: true, ..none }, Tier::Smart),
+        (RoutingContext { attachments: 1, ..none }, Tier::Primary),
+        (RoutingContext { attachments: 3, ..none }, Tier::Smart),
+        (RoutingContext { tool_calls: 1, ..none }, Tier::Fast),
+        (RoutingContext { tool_calls: 2, ..none }, Tier::Primary),
+        (RoutingContext { tool_calls: 8, ..none }, Tier::Smart),
+        (RoutingContext { failed: true, ..none }, Tier::Smart),
     ];
     for (around, tier) in table {
-        assert_eq!(route(&Features::of("go on", around)), tier, "{around:?}");
+        assert_eq!(route(&MessageFeatures::of("go on", around)), tier, "{around:?}");
     }
 }
 

@@ -12,7 +12,7 @@ pub const CAUGHT_UP_MAX: usize = 10;
 
 /// How late something may be, and what several that were missed come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Misfire {
+pub struct MisfirePolicy {
     /// So late it is still run.
     pub grace: SignedDuration,
     /// Of several only the newest is run.
@@ -21,7 +21,7 @@ pub struct Misfire {
 
 /// What is to be done about a rule that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct MisfirePlan {
     /// To be run, the oldest first.
     pub run: Vec<Timestamp>,
     /// Over: too late, or one of those for which the newest is run.
@@ -30,10 +30,10 @@ pub struct Plan {
     pub next: Option<Timestamp>,
 }
 
-impl Misfire {
+impl MisfirePolicy {
     /// The plan at `now` for a rule that was due at `due` and not looked at since.
     #[must_use]
-    pub fn plan(&self, rule: &Rule, zone: &TimeZone, (due, now): (Timestamp, Timestamp)) -> Plan {
+    pub fn plan(&self, rule: &Rule, zone: &TimeZone, (due, now): (Timestamp, Timestamp)) -> MisfirePlan {
         let (newest, others) = rule.newest(zone, due, now);
         let next = rule.next(zone, now);
         let earlier = std::iter::successors(others.then_some(due), |last| rule.next(zone, *last));
@@ -43,7 +43,7 @@ impl Misfire {
             let mut missed: Vec<Timestamp> = earlier.take(MISSED_MAX).collect();
             let run = if in_time(&newest) { vec![newest] } else { Vec::new() };
             missed.extend(run.is_empty().then_some(newest));
-            return Plan { run, missed, next };
+            return MisfirePlan { run, missed, next };
         }
         let missed = earlier.clone().take_while(|at| !in_time(at)).take(MISSED_MAX);
         let mut missed: Vec<Timestamp> = missed.collect();
@@ -52,7 +52,7 @@ impl Misfire {
             std::iter::successors(rule.next(zone, start - SignedDuration::from_secs(1)), |last| rule.next(zone, *last));
         let run: Vec<Timestamp> = late.take_while(|at| *at <= now).take(CAUGHT_UP_MAX).collect();
         missed.extend((run.is_empty() && !missed.contains(&newest)).then_some(newest));
-        Plan { run, missed, next }
+        MisfirePlan { run, missed, next }
     }
 }
 
@@ -66,8 +66,8 @@ mod tests {
         let at = |text: &str| format!("2026-11-21T{text}Z").parse::<Timestamp>().unwrap();
         let zone = TimeZone::UTC;
         let rule = read(rule, &zone, "2026-11-20T12:00:00Z".parse().unwrap()).unwrap();
-        let misfire = Misfire { grace: SignedDuration::from_hours(grace_hours), coalesces };
-        let Plan { run, missed, next } = misfire.plan(&rule, &zone, (at("00:00:00"), at(now)));
+        let misfire = MisfirePolicy { grace: SignedDuration::from_hours(grace_hours), coalesces };
+        let MisfirePlan { run, missed, next } = misfire.plan(&rule, &zone, (at("00:00:00"), at(now)));
         let shown = |at: &Timestamp| at.strftime("%d %H").to_string();
         (run.iter().map(shown).collect(), missed.iter().map(shown).collect(), next.as_ref().map(shown))
     }

@@ -57,7 +57,7 @@ pub fn read(text: &str, zone: &TimeZone, now: Timestamp) -> Result<Rule, ReadErr
         }
         None => {
             let parts = parts::take_apart(&lexicon::words(text))?;
-            join::join(parts, &join::Here { zone, now })?
+            join::join(parts, &join::ReadContext { zone, now })?
         }
     };
     rule.check(zone, now)?;

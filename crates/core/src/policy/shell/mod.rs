@@ -11,16 +11,16 @@
 //! Never: a guess in the command's favour.
 //! Start at [`assess`].
 
-mod looking;
+mod hidden_characters;
+mod read_only;
 mod refused;
-mod text;
 
 /// The longest command that is looked at.
 pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// What a command line would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CommandVerdict {
     /// It only looks at something.
     Looks,
     /// Nobody can say from its text; these are the programs that it names.
@@ -37,17 +37,19 @@ pub enum Verdict {
 
 /// What a command line would do.
 #[must_use]
-pub fn assess(command: &str) -> Verdict {
+pub fn assess(command: &str) -> CommandVerdict {
     if command.len() > COMMAND_BYTES_MAX {
-        return Verdict::Refused { why: "It is longer than 16 KiB".to_owned() };
+        return CommandVerdict::Refused { why: "It is longer than 16 KiB".to_owned() };
     }
-    if let Some(why) = text::hidden(command).or_else(|| refused::why(command)) {
-        return Verdict::Refused { why };
+    if let Some(why) = hidden_characters::hidden(command).or_else(|| refused::why(command)) {
+        return CommandVerdict::Refused { why };
     }
-    if looking::only_looks(command) {
-        return Verdict::Looks;
+    if read_only::only_looks(command) {
+        return CommandVerdict::Looks;
     }
-    Verdict::Asks { programs: refused::programs(command).iter().map(|name| text::quoted(name)).collect() }
+    CommandVerdict::Asks {
+        programs: refused::programs(command).iter().map(|name| hidden_characters::quoted(name)).collect(),
+    }
 }
 
 #[cfg(test)]

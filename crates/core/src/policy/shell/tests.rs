@@ -37,9 +37,9 @@ fn table() -> Vec<(String, String, String)> {
 
 fn verdict(command: &str) -> &'static str {
     match assess(command) {
-        Verdict::Looks => "looks",
-        Verdict::Asks { .. } => "asks",
-        Verdict::Refused { .. } => "refused",
+        CommandVerdict::Looks => "looks",
+        CommandVerdict::Asks { .. } => "asks",
+        CommandVerdict::Refused { .. } => "refused",
     }
 }
 
@@ -155,7 +155,7 @@ fn d6_options_that_write_or_run_are_no_looks() {
 #[test]
 fn d6_whoever_is_asked_is_told_which_programs_in_a_short_line() {
     for (_, _, command) in table() {
-        if let Verdict::Asks { programs } = assess(&command) {
+        if let CommandVerdict::Asks { programs } = assess(&command) {
             assert!(
                 programs.len() <= 6 && programs.iter().all(|name| name.chars().count() <= 64),
                 "{command}: {programs:?}"
@@ -163,7 +163,7 @@ fn d6_whoever_is_asked_is_told_which_programs_in_a_short_line() {
             assert!(!programs.concat().contains(char::is_control), "{command}");
         }
     }
-    let Verdict::Asks { programs } = assess("A=b cargo test && rm -rf build | tee x") else {
+    let CommandVerdict::Asks { programs } = assess("A=b cargo test && rm -rf build | tee x") else {
         panic!("it is asked about")
     };
     assert_eq!(programs, ["`cargo`", "`rm`", "`tee`"]);
@@ -194,7 +194,7 @@ proptest! {
 
     #[test]
     fn d6_what_looks_holds_nothing_that_a_shell_would_do(command in prop_oneof![shellish(), "\\PC{0,200}", ".{0,100}"]) {
-        if assess(&command) == Verdict::Looks {
+        if assess(&command) == CommandVerdict::Looks {
             let mut bare = command.clone();
             for quote in ['\'', '"'] {
                 let parts: Vec<&str> = bare.split(quote).collect();

@@ -95,10 +95,10 @@ fn n16_a_value_is_said_whole_or_not_at_all() {
     }
 }
 
-fn of(value: &str, schema: &Value) -> Option<Whence> {
+fn of(value: &str, schema: &Value) -> Option<ValueSource> {
     let told = [
-        Told { whence: Whence::Words, text: "Meet Ben and anna@home.example at the old mill".to_owned() },
-        Told { whence: Whence::Fact, text: "Ben's account: DE89 3704 0044 0532 0130 00".to_owned() },
+        SourcedText { whence: ValueSource::Words, text: "Meet Ben and anna@home.example at the old mill".to_owned() },
+        SourcedText { whence: ValueSource::Fact, text: "Ben's account: DE89 3704 0044 0532 0130 00".to_owned() },
     ];
     whence(&parse(value).unwrap(), schema, &told)
 }
@@ -106,25 +106,25 @@ fn of(value: &str, schema: &Value) -> Option<Whence> {
 #[test]
 fn n16_all_of_a_value_has_to_come_from_somebody_who_counts() {
     let none = Value::Null;
-    assert_eq!(of(r#""Ben""#, &none), Some(Whence::Words));
-    assert_eq!(of(r#""DE89370400440532013000""#, &none), Some(Whence::Fact));
-    assert_eq!(of(r#"["Ben","anna@home.example"]"#, &none), Some(Whence::Words));
+    assert_eq!(of(r#""Ben""#, &none), Some(ValueSource::Words));
+    assert_eq!(of(r#""DE89370400440532013000""#, &none), Some(ValueSource::Fact));
+    assert_eq!(of(r#"["Ben","anna@home.example"]"#, &none), Some(ValueSource::Words));
     assert_eq!(of(r#"["Ben","eve@evil.example"]"#, &none), None);
     assert_eq!(of("[]", &none), None);
-    assert_eq!(of(r#"{"at":"2024-05-19 10:00","who":"Ben"}"#, &none), Some(Whence::Words));
+    assert_eq!(of(r#"{"at":"2024-05-19 10:00","who":"Ben"}"#, &none), Some(ValueSource::Words));
     assert_eq!(of(r#"{"at":"2024-05-19 10:00","who":"Eve"}"#, &none), None);
     for form in ["true", "null", r#""2024-05-19""#, r#""2024-05-19T10:00""#, r#""10:00""#, r#""2024-05-19T10:00:00Z""#]
     {
-        assert_eq!(of(form, &none), Some(Whence::Form), "{form}");
+        assert_eq!(of(form, &none), Some(ValueSource::Form), "{form}");
     }
     for none_of_it in [r#""20240519""#, r#""10""#, r#""1000""#, r#""12:34:56:78""#, "7"] {
         assert_eq!(of(none_of_it, &none), None, "{none_of_it}");
     }
     let listed = json!({ "enum": ["r", "rw", 3] });
-    assert_eq!(of(r#""rw""#, &listed), Some(Whence::Form));
-    assert_eq!(of("3", &listed), Some(Whence::Form));
+    assert_eq!(of(r#""rw""#, &listed), Some(ValueSource::Form));
+    assert_eq!(of("3", &listed), Some(ValueSource::Form));
     assert_eq!(of(r#""rwx""#, &listed), None);
-    assert_eq!(of(r#"["r"]"#, &json!({ "items": listed })), Some(Whence::Form));
+    assert_eq!(of(r#"["r"]"#, &json!({ "items": listed })), Some(ValueSource::Form));
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn n16_what_somebody_quotes_or_hands_on_is_not_their_own() {
 
 #[test]
 fn n16_a_moment_is_said_with_its_day_and_its_time() {
-    let told = [Told { whence: Whence::Words, text: "On 2030-05-19 at 10:00, or 16:00.".to_owned() }];
-    let fact = [Told { whence: Whence::Fact, ..told[0].clone() }];
+    let told = [SourcedText { whence: ValueSource::Words, text: "On 2030-05-19 at 10:00, or 16:00.".to_owned() }];
+    let fact = [SourcedText { whence: ValueSource::Fact, ..told[0].clone() }];
     for (moment, said) in [
         ("2030-05-19", true),
         ("2030-05-19 16:00", true),
@@ -162,7 +162,7 @@ fn n16_a_moment_is_said_with_its_day_and_its_time() {
         ("10:00", false),
         ("at 10:00", false),
     ] {
-        let written = Written::Text(moment.to_owned()).json();
+        let written = WrittenValue::Text(moment.to_owned()).json();
         assert_eq!(is_moment_said(&written, &told), said, "{moment}");
         assert!(!is_moment_said(&written, &fact), "{moment}");
     }
@@ -171,7 +171,7 @@ fn n16_a_moment_is_said_with_its_day_and_its_time() {
 #[test]
 fn n16_where_a_form_proves_nothing_all_of_it_must_be_said() {
     let text = "Tell Ben loudly on 2026-05-12 at 10:00 please".to_owned();
-    let told = [Told { whence: Whence::Words, text }];
+    let told = [SourcedText { whence: ValueSource::Words, text }];
     let of = |json: &str| whence_said(&parse(json).unwrap(), &told);
     for said in [
         r#""Ben""#,
@@ -181,7 +181,7 @@ fn n16_where_a_form_proves_nothing_all_of_it_must_be_said() {
         r#"["Ben","2026-05-12"]"#,
         r#"{"to":"Ben","on":"2026-05-12"}"#,
     ] {
-        assert_eq!(of(said), Some(Whence::Words), "{said}");
+        assert_eq!(of(said), Some(ValueSource::Words), "{said}");
     }
     for unsaid in [
         r#""2026-05-13""#,

@@ -14,17 +14,17 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::capabilities::Limit;
 use crate::render::document::{Block, Item, List, Span, Table};
 use crate::render::lines::{self, Dialect};
-use crate::render::page::{Container, Page, Put, Size};
+use crate::render::page::{Container, Page, PutResult, Size};
 use crate::render::write;
 
 /// The room in a message: for its markup and for its plain form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Room {
+struct MessageRoom {
     markup: Size,
     plain: Size,
 }
 
-impl Room {
+impl MessageRoom {
     fn less(self, other: Self) -> Option<Self> {
         Some(Self { markup: self.markup.less(other.markup)?, plain: self.plain.less(other.plain)? })
     }
@@ -32,8 +32,8 @@ impl Room {
 
 /// Where blocks are written.
 #[derive(Debug, Clone)]
-struct Place {
-    room: Room,
+struct SplitPosition {
+    room: MessageRoom,
     path: Vec<Container>,
     /// No blank line is between blocks.
     tight: bool,
@@ -41,8 +41,8 @@ struct Place {
     empty: bool,
 }
 
-impl Place {
-    fn with(&self, room: Room, empty: bool) -> Self {
+impl SplitPosition {
+    fn with(&self, room: MessageRoom, empty: bool) -> Self {
         Self { room, path: self.path.clone(), tight: self.tight, empty }
     }
 
@@ -54,10 +54,10 @@ impl Place {
 }
 
 /// A part that goes into the message, and what is left for the next.
-type Parts<T> = (Option<T>, Option<T>);
+type SplitParts<T> = (Option<T>, Option<T>);
 
 /// What goes into one message.
-pub(super) struct Sheet {
+pub(super) struct SplitMessage {
     /// As a tree.
     #[cfg_attr(not(test), expect(dead_code, reason = "the laws compare it with what was to be split"))]
     pub(super) tree: Vec<Block>,
@@ -81,10 +81,10 @@ pub(super) struct Splitter<'a> {
 
 impl Splitter<'_> {
     /// The messages, in order; each fits.
-    pub(super) fn split(&self, blocks: Vec<Block>) -> Vec<Sheet> {
+    pub(super) fn split(&self, blocks: Vec<Block>) -> Vec<SplitMessage> {
         let mut queue = VecDeque::from(blocks);
         let mut chunks = Vec::new();
-        let place = Place { room: self.full(), path: Vec::new(), tight: false, empty: true };
+        let place = SplitPosition { room: self.full(), path: Vec::new(), tight: false, empty: true };
         while !queue.is_empty() {
             let taken = self.take(&mut queue, &place);
             if taken.is_empty() {
@@ -98,7 +98,7 @@ impl Splitter<'_> {
     }
 
     /// Parts are measured each for itself. Should they be more together, they are split with more to spare.
-    fn push(&self, taken: Vec<Block>, chunks: &mut Vec<Sheet>) {
+    fn push(&self, taken: Vec<Block>, chunks: &mut Vec<SplitMessage>) {
         let less = Size { units: self.size.units - self.size.units / 8, weight: self.size.weight };
         match self.written(taken) {
             Ok(sheet) => chunks.push(sheet),
@@ -111,58 +111,62 @@ impl Splitter<'_> {
     }
 
     /// The tree as it is written, if that fits a message.
-    fn written(&self, tree: Vec<Block>) -> Result<Sheet, Vec<Block>> {
+    fn written(&self, tree: Vec<Block>) -> Result<SplitMessage, Vec<Block>> {
         let one = |dialect: &dyn Dialect| {
             let mut page = Page::new(dialect.signs(), Some(self.limit), self.size, true);
             lines::blocks(dialect, &mut page, &tree, false).ok().map(|()| page.into_text())
         };
         match one(self.markup).zip(one(self.plain)) {
-            Some((markup, plain)) => Ok(Sheet { tree, markup, plain }),
+            Some((markup, plain)) => Ok(SplitMessage { tree, markup, plain }),
             None => Err(tree),
         }
     }
 
     /// The same of a tree that nothing can make fit.
-    fn unlimited(&self, tree: Vec<Block>) -> Sheet {
-        Sheet { markup: write(self.markup, &tree), plain: write(self.plain, &tree), tree }
+    fn unlimited(&self, tree: Vec<Block>) -> SplitMessage {
+        SplitMessage { markup: write(self.markup, &tree), plain: write(self.plain, &tree), tree }
     }
 
-    fn full(&self) -> Room {
-        Room { markup: self.size, plain: self.size }
+    fn full(&self) -> MessageRoom {
+        MessageRoom { markup: self.size, plain: self.size }
     }
 
     /// How much of the place's room the writing takes; none if it does not fit.
-    fn measure(&self, place: &Place, write: &dyn Fn(&dyn Dialect, &mut Page<'_>) -> Put) -> Option<Room> {
+    fn measure(
+        &self,
+        place: &SplitPosition,
+        write: &dyn Fn(&dyn Dialect, &mut Page<'_>) -> PutResult,
+    ) -> Option<MessageRoom> {
         let one = |dialect: &dyn Dialect, room: Size| {
             let mut page = Page::new(dialect.signs(), Some(self.limit), room, false);
             place.path.iter().for_each(|container| page.enter(*container, None));
             write(dialect, &mut page).ok().map(|()| page.used())
         };
-        Some(Room { markup: one(self.markup, place.room.markup)?, plain: one(self.plain, place.room.plain)? })
+        Some(MessageRoom { markup: one(self.markup, place.room.markup)?, plain: one(self.plain, place.room.plain)? })
     }
 
-    fn fits(&self, place: &Place, block: &Block) -> bool {
+    fn fits(&self, place: &SplitPosition, block: &Block) -> bool {
         self.measure(place, &|dialect, page| lines::block(dialect, page, block)).is_some()
     }
 
     /// What the gap between blocks or items takes; no place is too small for one.
-    fn gap(&self, place: &Place, tight: bool) -> Room {
+    fn gap(&self, place: &SplitPosition, tight: bool) -> MessageRoom {
         let used = self.measure(&place.with(self.full(), false), &|_, page| page.gap(tight));
         used.unwrap_or_else(|| self.full())
     }
 
     /// Whether what does not fit here is cut rather than left for the next message, `alone` telling if it fits one.
-    fn is_worth_cutting(&self, place: &Place, alone: &dyn Fn(&Place) -> bool) -> bool {
+    fn is_worth_cutting(&self, place: &SplitPosition, alone: &dyn Fn(&SplitPosition) -> bool) -> bool {
         let (left, all) = (place.room.markup.units.min(place.room.plain.units), self.size.units);
         if place.empty || left * 2 > all {
             return true;
         }
-        let next = Place { room: self.full(), path: place.path.clone(), tight: place.tight, empty: true };
+        let next = SplitPosition { room: self.full(), path: place.path.clone(), tight: place.tight, empty: true };
         left * 4 > all && !alone(&next)
     }
 
     /// Takes blocks off the queue for as long as they fit.
-    fn take(&self, queue: &mut VecDeque<Block>, place: &Place) -> Vec<Block> {
+    fn take(&self, queue: &mut VecDeque<Block>, place: &SplitPosition) -> Vec<Block> {
         let mut taken: Vec<Block> = Vec::new();
         let mut left = place.room;
         let mut cut = false;
@@ -196,7 +200,7 @@ impl Splitter<'_> {
     }
 
     /// Cuts a block that does not fit.
-    fn cut(&self, block: Block, place: &Place) -> Parts<Block> {
+    fn cut(&self, block: Block, place: &SplitPosition) -> SplitParts<Block> {
         match block {
             Block::Paragraph(text) => self.cut_text(text, place, &Block::Paragraph),
             Block::Heading(level, text) => self.cut_text(text, place, &|text| Block::Heading(level, text)),
@@ -215,13 +219,18 @@ impl Splitter<'_> {
         }
     }
 
-    fn cut_text(&self, mut text: Vec<Span>, place: &Place, block: &dyn Fn(Vec<Span>) -> Block) -> Parts<Block> {
+    fn cut_text(
+        &self,
+        mut text: Vec<Span>,
+        place: &SplitPosition,
+        block: &dyn Fn(Vec<Span>) -> Block,
+    ) -> SplitParts<Block> {
         let fits = |head: Vec<Span>| self.fits(place, &block(head));
         let head = text::cut(&mut text, place.room.plain.units, place.empty, &fits);
         (head.map(block), some(text).map(block))
     }
 
-    fn cut_quote(&self, inside: Vec<Block>, place: &Place) -> Parts<Block> {
+    fn cut_quote(&self, inside: Vec<Block>, place: &SplitPosition) -> SplitParts<Block> {
         let around = Block::Quote(Vec::new());
         let used = self.measure(place, &|dialect, page| lines::block(dialect, page, &around));
         let Some(room) = used.and_then(|used| place.room.less(used)) else { return (None, Some(Block::Quote(inside))) };
@@ -230,7 +239,7 @@ impl Splitter<'_> {
         (some(head).map(Block::Quote), some(queue.into()).map(Block::Quote))
     }
 
-    fn cut_list(&self, mut list: List, place: &Place) -> Parts<Block> {
+    fn cut_list(&self, mut list: List, place: &SplitPosition) -> SplitParts<Block> {
         let mut queue = VecDeque::from(std::mem::take(&mut list.items));
         let mut taken: Vec<Item> = Vec::new();
         let mut left = place.room;
@@ -243,8 +252,9 @@ impl Splitter<'_> {
                 break;
             };
             let here = place.with(room, place.empty && taken.is_empty());
-            let measured =
-                |place: &Place| self.measure(place, &|dialect, page| lines::item(dialect, page, &list, next, &item));
+            let measured = |place: &SplitPosition| {
+                self.measure(place, &|dialect, page| lines::item(dialect, page, &list, next, &item))
+            };
             if let Some(rest) = measured(&here).and_then(|used| room.less(used)) {
                 left = rest;
                 taken.push(item);
@@ -265,7 +275,7 @@ impl Splitter<'_> {
         (some(taken).map(|items| Block::List(List { items, ..list })), rest)
     }
 
-    fn cut_item(&self, list: &List, index: usize, item: Item, place: &Place) -> Parts<Item> {
+    fn cut_item(&self, list: &List, index: usize, item: Item, place: &SplitPosition) -> SplitParts<Item> {
         let depth = place.path.iter().filter(|container| matches!(container, Container::Item(_))).count();
         let marker = lines::marker(self.markup, depth, list, index, &item);
         // The marker has a line of its own where the item begins with code.
@@ -283,7 +293,7 @@ impl Splitter<'_> {
         (some(head).map(|blocks| Item { task: item.task, continued: item.continued, blocks }), rest)
     }
 
-    fn cut_table(&self, mut table: Table, place: &Place) -> Parts<Block> {
+    fn cut_table(&self, mut table: Table, place: &SplitPosition) -> SplitParts<Block> {
         let fits =
             |rows: usize| self.measure(place, &|dialect, page| lines::rows(dialect, page, &table, rows)).is_some();
         // Each row has at least its line's end.

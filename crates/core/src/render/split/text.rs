@@ -16,7 +16,7 @@ enum Boundary {
 
 /// A place in a text, by the bytes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
+struct CutPoint {
     boundary: Boundary,
     at: usize,
 }
@@ -65,7 +65,7 @@ fn last_fitting(places: &[usize], fits: &dyn Fn(usize) -> bool) -> Option<usize>
 }
 
 /// The places between words.
-fn cuts(window: &str) -> Vec<Cut> {
+fn cuts(window: &str) -> Vec<CutPoint> {
     let mut cuts = Vec::new();
     let mut before: Option<char> = None;
     // The last sign that is neither white nor closes something.
@@ -74,7 +74,7 @@ fn cuts(window: &str) -> Vec<Cut> {
     while let Some((at, sign)) = signs.next() {
         if !sign.is_whitespace() {
             if before.is_some_and(|before| matches!(before, '。' | '！' | '？') && apart(before, sign)) {
-                cuts.push(Cut { boundary: Boundary::Sentence, at });
+                cuts.push(CutPoint { boundary: Boundary::Sentence, at });
             }
             sentence = ends_sentence(sign) || (sentence && closes(sign));
             before = Some(sign);
@@ -93,7 +93,7 @@ fn cuts(window: &str) -> Vec<Cut> {
                 (false, true) => Boundary::Sentence,
                 (false, false) => Boundary::Word,
             };
-            cuts.push(Cut { boundary, at });
+            cuts.push(CutPoint { boundary, at });
         }
         before = Some(last);
         sentence = false;

@@ -7,13 +7,13 @@ use crate::domain::capabilities::{Capabilities, Markup};
 use crate::domain::inbound::ChannelKind;
 use crate::render::clean::clean;
 use crate::render::document::{Block, Span};
-use crate::render::lower::lower;
+use crate::render::lowering::lower;
 use crate::render::oracle::{limited, shown};
 use crate::render::parse::parse;
 use crate::render::tests::corpus;
 use crate::render::tests::mail;
 use crate::render::validators;
-use crate::render::{Chunk, Form, Kit, is_hidden, is_visible, literal, messages, pieces, render};
+use crate::render::{Chunk, RenderKit, TextFormat, is_hidden, is_visible, literal, messages, pieces, render};
 
 /// The text of a tree, leaf by leaf.
 fn leaves(blocks: &[Block], out: &mut Vec<String>) {
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn k2_words_that_are_no_markdown_are_shown_sign_for_sign_on_discord(text in corpus::any_text()) {
         let limit = Capabilities::of(ChannelKind::Discord).text_limit();
-        let pieces = pieces(&text, Form::Plain, ChannelKind::Discord);
+        let pieces = pieces(&text, TextFormat::Plain, ChannelKind::Discord);
         for piece in &pieces {
             let markup = literal(&piece.text);
             prop_assert!(limit.fits(&markup), "{} of {}", markup.len(), piece.text.len());
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn k2_all_chunks_together_tell_the_whole_text_in_order(text in corpus::any_text()) {
         for capabilities in limited() {
-            let kit = Kit::new(&capabilities);
+            let kit = RenderKit::new(&capabilities);
             let lowered = lower(parse(&text), &kit.shows());
             let mut whole = Vec::new();
             leaves(&lowered, &mut whole);
@@ -97,7 +97,7 @@ proptest! {
     #[test]
     fn k2_a_split_tree_is_the_tree(text in corpus::any_text()) {
         for capabilities in limited() {
-            let kit = Kit::new(&capabilities);
+            let kit = RenderKit::new(&capabilities);
             let lowered = lower(parse(&text), &kit.shows());
             let (mut whole, mut parts) = (Vec::new(), Vec::new());
             leaves(&lowered, &mut whole);

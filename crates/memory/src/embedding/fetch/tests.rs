@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Response};
 use axum::routing::get;
 use sha2::{Digest, Sha256};
 
-use super::{Progress, Wanted, fetch, is_there};
+use super::{ModelFile, Progress, fetch, is_there};
 use crate::embedding::error::EmbedError;
 
 const SMALL: &[u8] = b"{}";
@@ -23,7 +23,7 @@ fn large() -> Vec<u8> {
 
 /// How the server treats the large file.
 #[derive(Clone, Copy, PartialEq)]
-enum Manner {
+enum ServerBehaviour {
     /// As it should.
     Well,
     /// Sends half of it, the first time.
@@ -44,13 +44,13 @@ enum Manner {
     Unwell,
 }
 
-struct Server {
-    manner: Manner,
+struct FakeServer {
+    manner: ServerBehaviour,
     /// The file and the range of each request.
     asked: Vec<String>,
 }
 
-type Shared = Arc<Mutex<Server>>;
+type Shared = Arc<Mutex<FakeServer>>;
 
 async fn serve(State(server): State<Shared>, UrlPath(name): UrlPath<String>, headers: HeaderMap) -> Response<Body> {
     let mut server = server.lock().unwrap();
@@ -64,18 +64,18 @@ async fn serve(State(server): State<Shared>, UrlPath(name): UrlPath<String>, hea
     }
     let mut bytes = large();
     match server.manner {
-        Manner::Breaks if first => {
+        ServerBehaviour::Breaks if first => {
             let half = Ok::<_, std::io::Error>(bytes[..150_000].to_vec());
             return Response::new(Body::from_stream(futures::stream::iter([half])));
         }
-        Manner::Whole => return Response::new(Body::from(bytes)),
-        Manner::Elsewhere if name == "large" => return to("/files/large-elsewhere"),
-        Manner::Circle => return to("/files/large"),
-        Manner::Other => bytes[299_999] ^= 1,
-        Manner::Longer => bytes.push(1),
-        Manner::Missing => return plain(404),
-        Manner::Unwell if first => return plain(503),
-        Manner::Well | Manner::Breaks | Manner::Elsewhere | Manner::Unwell => {}
+        ServerBehaviour::Whole => return Response::new(Body::from(bytes)),
+        ServerBehaviour::Elsewhere if name == "large" => return to("/files/large-elsewhere"),
+        ServerBehaviour::Circle => return to("/files/large"),
+        ServerBehaviour::Other => bytes[299_999] ^= 1,
+        ServerBehaviour::Longer => bytes.push(1),
+        ServerBehaviour::Missing => return plain(404),
+        ServerBehaviour::Unwell if first => return plain(503),
+        ServerBehaviour::Well | ServerBehaviour::Breaks | ServerBehaviour::Elsewhere | ServerBehaviour::Unwell => {}
     }
     let Some(from) = range.strip_prefix("bytes=").and_then(|range| range.strip_suffix('-')) else {
         return Response::new(Body::from(bytes));
@@ -85,8 +85,8 @@ async fn serve(State(server): State<Shared>, UrlPath(name): UrlPath<String>, hea
     Response::builder().status(206).header("content-range", range).body(Body::from(bytes.split_off(from))).unwrap()
 }
 
-async fn server(manner: Manner) -> (Shared, String) {
-    let server = Arc::new(Mutex::new(Server { manner, asked: Vec::new() }));
+async fn server(manner: ServerBehaviour) -> (Shared, String) {
+    let server = Arc::new(Mutex::new(FakeServer { manner, asked: Vec::new() }));
     let app = Router::new().route("/files/{name}", get(serve)).with_state(Arc::clone(&server));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/files/", listener.local_addr().unwrap());
@@ -99,9 +99,9 @@ fn sum(bytes: &[u8]) -> &'static str {
     sum.leak()
 }
 
-fn wanted() -> [Wanted; 2] {
-    let small = Wanted { name: "small", bytes: 2, sha256: sum(SMALL) };
-    [small, Wanted { name: "large", bytes: 300_000, sha256: sum(&large()) }]
+fn wanted() -> [ModelFile; 2] {
+    let small = ModelFile { name: "small", bytes: 2, sha256: sum(SMALL) };
+    [small, ModelFile { name: "large", bytes: 300_000, sha256: sum(&large()) }]
 }
 
 /// Fetches both files; gives the progress told.
@@ -120,7 +120,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn e5_the_files_are_fetched_once() {
-    let (server, base_url) = server(Manner::Well).await;
+    let (server, base_url) = server(ServerBehaviour::Well).await;
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("models/minilm");
     assert!(!is_there(&folder, &wanted()).await);
@@ -137,7 +137,7 @@ async fn e5_the_files_are_fetched_once() {
 
 #[tokio::test]
 async fn e5_a_download_goes_on_where_it_broke_off() {
-    let (server, base_url) = server(Manner::Breaks).await;
+    let (server, base_url) = server(ServerBehaviour::Breaks).await;
     let home = tempfile::tempdir().unwrap();
     fetched(&base_url, home.path()).await.unwrap();
     assert_eq!(std::fs::read(home.path().join("large")).unwrap(), large());
@@ -148,7 +148,7 @@ async fn e5_a_download_goes_on_where_it_broke_off() {
 
 #[tokio::test]
 async fn e5_what_an_earlier_process_left_is_taken_up() {
-    for manner in [Manner::Well, Manner::Whole] {
+    for manner in [ServerBehaviour::Well, ServerBehaviour::Whole] {
         let (server, base_url) = server(manner).await;
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("large.part"), &large()[..100_000]).unwrap();
@@ -156,13 +156,13 @@ async fn e5_what_an_earlier_process_left_is_taken_up() {
         assert_eq!(std::fs::read(home.path().join("large")).unwrap(), large());
         assert_eq!(server.lock().unwrap().asked, ["small", "large bytes=100000-"]);
         let first = progress.iter().find(|progress| progress.name == "large").unwrap();
-        assert!(manner == Manner::Whole || first.done > 100_000, "{first:?}");
+        assert!(manner == ServerBehaviour::Whole || first.done > 100_000, "{first:?}");
     }
 }
 
 #[tokio::test]
 async fn e5_a_part_that_is_whole_is_only_checked() {
-    let (server, base_url) = server(Manner::Well).await;
+    let (server, base_url) = server(ServerBehaviour::Well).await;
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("large.part"), large()).unwrap();
     fetched(&base_url, home.path()).await.unwrap();
@@ -172,7 +172,7 @@ async fn e5_a_part_that_is_whole_is_only_checked() {
 
 #[tokio::test]
 async fn e5_a_server_may_be_unwell_or_send_on() {
-    for manner in [Manner::Unwell, Manner::Elsewhere] {
+    for manner in [ServerBehaviour::Unwell, ServerBehaviour::Elsewhere] {
         let (_server, base_url) = server(manner).await;
         let home = tempfile::tempdir().unwrap();
         fetched(&base_url, home.path()).await.unwrap();
@@ -183,7 +183,7 @@ async fn e5_a_server_may_be_unwell_or_send_on() {
 #[tokio::test]
 async fn e5_what_is_not_the_file_is_thrown_away() {
     let mut said = Vec::new();
-    for manner in [Manner::Other, Manner::Longer, Manner::Missing, Manner::Circle] {
+    for manner in [ServerBehaviour::Other, ServerBehaviour::Longer, ServerBehaviour::Missing, ServerBehaviour::Circle] {
         let (_server, base_url) = server(manner).await;
         let home = tempfile::tempdir().unwrap();
         let error = fetched(&base_url, home.path()).await.unwrap_err();

@@ -6,14 +6,14 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::local::layer::{Gemm, Layer, Norm, Rows};
-use crate::embedding::local::shape::Shape;
-use crate::embedding::local::weights::{Table, Weights};
+use crate::embedding::local::layer::{Gemm, Layer, Norm, TokenRows};
+use crate::embedding::local::shape::ModelShape;
+use crate::embedding::local::weights::{TensorRows, Weights};
 use crate::embedding::{TokenVector, normalise};
 
 /// The model.
 pub(super) struct Encoder {
-    words: Table,
+    words: TensorRows,
     /// A row for each place in a text, the same for all texts.
     places: Vec<f32>,
     norm: Norm,
@@ -24,7 +24,7 @@ pub(super) struct Encoder {
 impl Encoder {
     /// Reads the weights, and adds to `hash` what tells them from another model's: a whole hash would read the table of
     /// words too, which is half of the file.
-    pub(super) fn read(path: &Path, shape: &Shape, hash: &mut Sha256) -> Result<Self, EmbedError> {
+    pub(super) fn read(path: &Path, shape: &ModelShape, hash: &mut Sha256) -> Result<Self, EmbedError> {
         let weights = Weights::open(path, hash)?;
         let gemm = Gemm::new();
         let width = shape.hidden_size;
@@ -49,7 +49,7 @@ impl Encoder {
 
     /// The last layer's rows of each text.
     pub(super) fn hidden<'a>(&self, texts: impl Iterator<Item = &'a [u32]>) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut rows = Rows { values: Vec::new(), ends: Vec::new() };
+        let mut rows = TokenRows { values: Vec::new(), ends: Vec::new() };
         for ids in texts {
             for (&id, place) in ids.iter().zip(self.places.chunks_exact(self.width)) {
                 let word = self.words.row(id)?;

@@ -6,7 +6,7 @@ use rten_tensor::{Layout, Matrix, NdTensorView};
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Softmax};
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::local::shape::Shape;
+use crate::embedding::local::shape::ModelShape;
 use crate::embedding::local::weights::Weights;
 
 /// A multiplication by weights that lie in memory as the kernel reads them.
@@ -36,7 +36,7 @@ pub(super) struct Layer {
 }
 
 /// Texts' rows after each other, and where each text ends.
-pub(super) struct Rows {
+pub(super) struct TokenRows {
     pub(super) values: Vec<f32>,
     pub(super) ends: Vec<usize>,
 }
@@ -65,7 +65,7 @@ impl Linear {
 }
 
 impl Norm {
-    pub(super) fn read(weights: &Weights, name: &str, shape: &Shape) -> Result<Self, EmbedError> {
+    pub(super) fn read(weights: &Weights, name: &str, shape: &ModelShape) -> Result<Self, EmbedError> {
         let scale = weights.tensor(&format!("{name}.weight"), &[shape.hidden_size])?;
         let bias = weights.tensor(&format!("{name}.bias"), &[shape.hidden_size])?;
         Ok(Self { scale, bias, epsilon: shape.layer_norm_eps })
@@ -106,7 +106,7 @@ impl Gemm {
 }
 
 impl Layer {
-    pub(super) fn read(weights: &Weights, gemm: &Gemm, shape: &Shape, index: usize) -> Result<Self, EmbedError> {
+    pub(super) fn read(weights: &Weights, gemm: &Gemm, shape: &ModelShape, index: usize) -> Result<Self, EmbedError> {
         let name = |part: &str| format!("encoder.layer.{index}.{part}");
         let (hidden, inner) = (shape.hidden_size, shape.intermediate_size);
         let linear = |names: &[String], input, output| Linear::read(weights, gemm, names, input, output);
@@ -128,7 +128,7 @@ impl Layer {
         self.norm.scale.iter().chain(&self.norm.bias).chain(&self.outer.bias).copied()
     }
 
-    pub(super) fn apply(&self, gemm: &Gemm, rows: &mut Rows) -> Result<(), EmbedError> {
+    pub(super) fn apply(&self, gemm: &Gemm, rows: &mut TokenRows) -> Result<(), EmbedError> {
         let seen = self.attention(gemm, rows)?;
         add(&mut rows.values, &self.attention_out.apply(gemm, &seen)?);
         self.attention_norm.apply(&mut rows.values);
@@ -140,7 +140,7 @@ impl Layer {
     }
 
     /// What each row sees of the other rows of its text.
-    fn attention(&self, gemm: &Gemm, rows: &Rows) -> Result<Vec<f32>, EmbedError> {
+    fn attention(&self, gemm: &Gemm, rows: &TokenRows) -> Result<Vec<f32>, EmbedError> {
         let hidden = self.heads * self.head_size;
         let qkv = self.attention_in.apply(gemm, &rows.values)?;
         let mut seen = vec![0.0; rows.values.len()];

@@ -13,15 +13,15 @@ use tokio::sync::oneshot;
 
 use crate::embedding::error::EmbedError;
 use crate::embedding::local::encoder::Encoder;
-use crate::embedding::local::pieces::Pieces;
+use crate::embedding::local::tokenizer::WordPieceTokenizer;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel};
 
 mod encoder;
 mod layer;
-mod pieces;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod tokenizer;
 mod weights;
 
 /// How many texts are embedded before the next in line has its turn: a question does not wait for a backlog.
@@ -31,15 +31,15 @@ const TEXTS_AT_ONCE: usize = 4;
 pub const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
 /// A model that is loaded.
-struct Loaded {
-    pieces: Pieces,
+struct LoadedModel {
+    pieces: WordPieceTokenizer,
     encoder: Encoder,
 }
 
 /// Embeds on a thread of its own.
 pub struct LocalEmbedder {
     model: EmbeddingModel,
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedModel>,
     thread: ThreadPool,
 }
 
@@ -89,7 +89,7 @@ impl Embedder for LocalEmbedder {
     }
 }
 
-impl Loaded {
+impl LoadedModel {
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let texts = self.pieces.of_all(texts)?;
         let hidden = self.encoder.hidden(texts.iter().map(|text| text.ids.as_slice()))?;
@@ -99,7 +99,7 @@ impl Loaded {
     fn embed_tokens(&self, texts: &[String]) -> Result<Vec<Embedded>, EmbedError> {
         let texts = self.pieces.of_all(texts)?;
         let hidden = self.encoder.hidden(texts.iter().map(|text| text.ids.as_slice()))?;
-        let with_tokens = |(text, rows): (pieces::Text, Vec<f32>)| {
+        let with_tokens = |(text, rows): (tokenizer::TokenizedText, Vec<f32>)| {
             let vector = self.encoder.mean(&rows);
             Embedded { vector, tokens: self.encoder.tokens(&rows, text.ranges) }
         };
@@ -124,17 +124,17 @@ async fn on<T: Send + 'static>(
     })
 }
 
-fn load(folder: &Path) -> Result<(EmbeddingModel, Loaded), EmbedError> {
+fn load(folder: &Path) -> Result<(EmbeddingModel, LoadedModel), EmbedError> {
     let [config, tokenizer, weights] = FILES.map(|name| folder.join(name));
     let mut hash = Sha256::new();
     let (config, shape) = shape::read(&config)?;
     hash.update(config);
-    let (tokenizer, pieces) = Pieces::read(&tokenizer, shape.tokens_max())?;
+    let (tokenizer, pieces) = WordPieceTokenizer::read(&tokenizer, shape.tokens_max())?;
     hash.update(tokenizer);
     let encoder = Encoder::read(&weights, &shape, &mut hash)?;
     let name = folder.file_name().map_or_else(|| "local".to_owned(), |name| name.to_string_lossy().into_owned());
     let digest = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Ok((EmbeddingModel { name, dimensions: shape.hidden_size, digest }, Loaded { pieces, encoder }))
+    Ok((EmbeddingModel { name, dimensions: shape.hidden_size, digest }, LoadedModel { pieces, encoder }))
 }
 
 /// A file of the model that cannot be used.

@@ -14,7 +14,7 @@ const SIZE_MAX: usize = 1 << 20;
 
 /// The parts of the config that the forward pass needs.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct Shape {
+pub(super) struct ModelShape {
     pub(super) model_type: String,
     pub(super) hidden_act: String,
     pub(super) hidden_size: usize,
@@ -26,7 +26,7 @@ pub(super) struct Shape {
     pub(super) layer_norm_eps: f32,
 }
 
-impl Shape {
+impl ModelShape {
     pub(super) fn tokens_max(&self) -> usize {
         self.max_position_embeddings.min(TOKENS_MAX)
     }
@@ -60,9 +60,9 @@ impl Shape {
 }
 
 /// Reads the file; gives its bytes too.
-pub(super) fn read(path: &Path) -> Result<(Vec<u8>, Shape), EmbedError> {
+pub(super) fn read(path: &Path) -> Result<(Vec<u8>, ModelShape), EmbedError> {
     let bytes = std::fs::read(path).map_err(|error| unusable(path, error))?;
-    let shape: Shape = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error))?;
+    let shape: ModelShape = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error))?;
     match shape.problem() {
         None => Ok((bytes, shape)),
         Some(problem) => Err(unusable(path, problem)),

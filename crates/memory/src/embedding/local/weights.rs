@@ -34,7 +34,7 @@ struct Tensor {
 }
 
 /// Rows that stay in the file: each is read when it is needed, from the system's cache as a rule.
-pub(super) struct Table {
+pub(super) struct TensorRows {
     path: PathBuf,
     file: File,
     at: u64,
@@ -74,10 +74,10 @@ impl Weights {
     }
 
     /// A tensor whose rows stay in the file.
-    pub(super) fn table(&self, name: &str, rows: usize, columns: usize) -> Result<Table, EmbedError> {
+    pub(super) fn table(&self, name: &str, rows: usize, columns: usize) -> Result<TensorRows, EmbedError> {
         let at = self.find(name, &[rows, columns])?;
         let file = self.file.try_clone().map_err(|error| unusable(&self.path, error))?;
-        Ok(Table { path: self.path.clone(), file, at, rows, columns })
+        Ok(TensorRows { path: self.path.clone(), file, at, rows, columns })
     }
 
     fn find(&self, name: &str, shape: &[usize]) -> Result<u64, EmbedError> {
@@ -96,7 +96,7 @@ impl Weights {
     }
 }
 
-impl Table {
+impl TensorRows {
     /// One row.
     pub(super) fn row(&self, index: u32) -> Result<Vec<f32>, EmbedError> {
         let index = index as usize;

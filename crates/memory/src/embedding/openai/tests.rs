@@ -11,7 +11,7 @@ use axum::routing::post;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::{OpenAiEmbedder, Remote};
+use super::{OpenAiEmbedder, RemoteModel};
 use crate::embedding::account::Account;
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedder};
@@ -20,10 +20,10 @@ use hob_core::domain::clock::SystemClock;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
-use hob_core::policy::budget::{Budget, Limited, Limits};
+use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
 use hob_model::budget_guard::BudgetGuard;
-use hob_model::table::Table;
-use hob_store::{Pace, Store};
+use hob_model::model_table::ModelTable;
+use hob_store::{SchedulingMode, Store};
 
 /// What was asked, and what is answered, in order; then vectors that begin with the text's length.
 #[derive(Default)]
@@ -67,9 +67,9 @@ async fn server() -> (Shared, String) {
     (script, base_url)
 }
 
-fn remote(base_url: &str) -> Remote {
+fn remote(base_url: &str) -> RemoteModel {
     let api_key = Some(Secret::new("sk-test".to_owned()));
-    Remote { vendor: "embedding", base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
+    RemoteModel { vendor: "embedding", base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
 async fn e5_a_text_is_cut_to_what_a_server_takes() {
     let (script, base_url) = server().await;
     let dimensions = Some(3);
-    let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }, None).await.unwrap();
+    let embedder = OpenAiEmbedder::open(RemoteModel { dimensions, ..remote(&base_url) }, None).await.unwrap();
     embedder.embed(&["ä".repeat(10_000)]).await.unwrap();
     let script = script.lock().unwrap();
     assert_eq!(script.asked[1]["input"][0].as_str().unwrap().len(), 16 * 1024);
@@ -110,7 +110,7 @@ async fn e5_a_model_is_told_by_address_name_and_length() {
     let digest = async |remote| OpenAiEmbedder::open(remote, None).await.unwrap().model().digest.clone();
     let one = digest(remote(&base_url)).await;
     assert_eq!(one, digest(remote(&format!("{base_url}/"))).await);
-    assert_ne!(one, digest(Remote { model: "n".to_owned(), ..remote(&base_url) }).await);
+    assert_ne!(one, digest(RemoteModel { model: "n".to_owned(), ..remote(&base_url) }).await);
     script.lock().unwrap().answers.push((200, r#"{"data":[{"index":0,"embedding":[1,2]}]}"#));
     assert_ne!(one, digest(remote(&base_url)).await);
 }
@@ -180,19 +180,19 @@ const PRICED: &str = "[models.'embedding/m']\ninput_usd = 1000\noutput_usd = 0";
 /// A house with an owner, who pays within a cap for the hour.
 async fn house(prices: &str, cap: f64) -> (tempfile::TempDir, Account) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+    let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
     let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
     let owner = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'owner', 0)";
     sqlx::query(owner).execute(&mut raw).await.unwrap();
     let config: Config = toml::from_str(prices).unwrap();
-    let hour = Limits { usd: Some(Money::from_usd(cap)), tokens: None };
-    let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
+    let hour = PeriodCaps { usd: Some(Money::from_usd(cap)), tokens: None };
+    let budget = Budget { house: CapsByPeriod { hour, ..CapsByPeriod::default() }, ..Budget::default() };
     let budget_guard = Arc::new(BudgetGuard { budget, zone: TimeZone::UTC });
     (
         dir,
         Account {
             store,
-            table: Arc::new(Table::new(&config.models).unwrap()),
+            table: Arc::new(ModelTable::new(&config.models).unwrap()),
             budget_guard,
             clock: Arc::new(SystemClock),
         },
@@ -265,8 +265,8 @@ async fn n10_nobody_buys_vectors_before_there_is_an_owner() {
 async fn c2_vectors_without_a_known_price_count_by_their_tokens() {
     let (script, base_url) = server().await;
     let (dir, mut account) = house("", 0.01).await;
-    let hour = Limits { usd: None, tokens: Some(12) };
-    let budget = Budget { house: Limited { hour, ..Limited::default() }, ..Budget::default() };
+    let hour = PeriodCaps { usd: None, tokens: Some(12) };
+    let budget = Budget { house: CapsByPeriod { hour, ..CapsByPeriod::default() }, ..Budget::default() };
     account.budget_guard = Arc::new(BudgetGuard { budget, zone: TimeZone::UTC });
     let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
     embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
@@ -322,7 +322,10 @@ async fn c2_a_question_is_on_the_bill_of_who_asks_and_what_is_said_stops_at_no_p
     let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
     let guest = "INSERT INTO users (id, name, role, created_at) VALUES (2, 'Bo', 'guest', 0)";
     sqlx::query(guest).execute(&mut raw).await.unwrap();
-    let most = |usd| Limited { hour: Limits { usd: Some(Money::from_usd(usd)), tokens: None }, ..Limited::default() };
+    let most = |usd| CapsByPeriod {
+        hour: PeriodCaps { usd: Some(Money::from_usd(usd)), tokens: None },
+        ..CapsByPeriod::default()
+    };
     let budget = Budget { house: most(1.0), person: most(0.012), ..Budget::default() };
     let personas = [("cook".to_owned(), most(0.005))].into();
     account.budget_guard = Arc::new(BudgetGuard { budget: Budget { personas, ..budget }, zone: TimeZone::UTC });

@@ -3,10 +3,10 @@
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
 
-use crate::rank::dates::Days;
+use crate::rank::dates::DateRange;
 
 /// The season that began in this year; in months, as people mean it.
-pub(super) fn season(word: &str, year: i16) -> Option<Days> {
+pub(super) fn season(word: &str, year: i16) -> Option<DateRange> {
     let first = match word {
         "spring" | "springtime" | "fruhling" | "fruhjahr" => 3,
         "summer" | "sommer" => 6,
@@ -15,13 +15,14 @@ pub(super) fn season(word: &str, year: i16) -> Option<Days> {
         _ => return None,
     };
     let from = Date::new(year, first, 1).ok()?;
-    Some(Days { from, to: from.checked_add(2.months()).ok()?.last_of_month() })
+    Some(DateRange { from, to: from.checked_add(2.months()).ok()?.last_of_month() })
 }
 
 /// The feast in this year.
-pub(super) fn feast(word: &str, year: i16) -> Option<Days> {
-    let fixed =
-        |month, from, to| Some(Days { from: Date::new(year, month, from).ok()?, to: Date::new(year, month, to).ok()? });
+pub(super) fn feast(word: &str, year: i16) -> Option<DateRange> {
+    let fixed = |month, from, to| {
+        Some(DateRange { from: Date::new(year, month, from).ok()?, to: Date::new(year, month, to).ok()? })
+    };
     match word {
         "christmas" | "xmas" | "weihnachten" => fixed(12, 24, 26),
         "heiligabend" => fixed(12, 24, 24),
@@ -31,11 +32,11 @@ pub(super) fn feast(word: &str, year: i16) -> Option<Days> {
         "halloween" => fixed(10, 31, 31),
         "thanksgiving" => {
             let day = Date::new(year, 11, 1).ok()?.nth_weekday_of_month(4, Weekday::Thursday).ok()?;
-            Some(Days { from: day, to: day })
+            Some(DateRange { from: day, to: day })
         }
         "easter" | "ostern" => {
             let sunday = easter(year)?;
-            Some(Days { from: sunday.checked_sub(2.days()).ok()?, to: sunday.checked_add(1.day()).ok()? })
+            Some(DateRange { from: sunday.checked_sub(2.days()).ok()?, to: sunday.checked_add(1.day()).ok()? })
         }
         _ => None,
     }
@@ -69,10 +70,10 @@ mod tests {
 
     #[test]
     fn e5_seasons_and_feasts_have_their_days() {
-        assert_eq!(season("winter", 2023), Some(Days { from: date(2023, 12, 1), to: date(2024, 2, 29) }));
-        assert_eq!(season("fall", 2023), Some(Days { from: date(2023, 9, 1), to: date(2023, 11, 30) }));
-        assert_eq!(feast("thanksgiving", 2024), Some(Days { from: date(2024, 11, 28), to: date(2024, 11, 28) }));
-        assert_eq!(feast("ostern", 2025), Some(Days { from: date(2025, 4, 18), to: date(2025, 4, 21) }));
+        assert_eq!(season("winter", 2023), Some(DateRange { from: date(2023, 12, 1), to: date(2024, 2, 29) }));
+        assert_eq!(season("fall", 2023), Some(DateRange { from: date(2023, 9, 1), to: date(2023, 11, 30) }));
+        assert_eq!(feast("thanksgiving", 2024), Some(DateRange { from: date(2024, 11, 28), to: date(2024, 11, 28) }));
+        assert_eq!(feast("ostern", 2025), Some(DateRange { from: date(2025, 4, 18), to: date(2025, 4, 21) }));
         assert_eq!(season("dog", 2023), None);
         assert_eq!(feast("dog", 2023), None);
     }

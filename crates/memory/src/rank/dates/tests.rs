@@ -1,12 +1,12 @@
 use jiff::civil::{Date, date};
 
-use super::{Days, closeness, spoken};
+use super::{DateRange, closeness, spoken};
 
 /// A Wednesday.
 const TODAY: Date = date(2024, 5, 15);
 
-fn days(from: Date, to: Date) -> Days {
-    Days { from, to }
+fn days(from: Date, to: Date) -> DateRange {
+    DateRange { from, to }
 }
 
 #[test]

@@ -1,36 +1,36 @@
 use jiff::civil::date;
 
-use super::{OF_MEANING, Question, Session, Turn, describe, embedded, looked_for, tells};
+use super::{OF_MEANING, RankQuestion, RankSession, RankTurn, describe, embedded, looked_for, tells};
 use crate::rank::dates;
-use crate::rank::gist::{Gist, hash};
-use crate::rank::late::TokenSigns;
+use crate::rank::gist::{TextDigest, hash};
+use crate::rank::late::TokenBinaryCodes;
 use crate::rank::lexical::Term;
 
-fn question(text: &str) -> Question {
+fn question(text: &str) -> RankQuestion {
     let terms =
         looked_for(text, &["Anna", "Ben"]).into_iter().map(|stem| Term { stem: hash(&stem), worth: 1.0 }).collect();
-    Question {
+    RankQuestion {
         text: text.to_owned(),
         terms,
         days: dates::spoken(text, date(2024, 5, 15)),
-        tokens: TokenSigns::default(),
+        tokens: TokenBinaryCodes::default(),
     }
 }
 
 /// A session of the 8 May 2024; each turn is a candidate.
-fn session(turns: &[(&str, &str)]) -> Session {
-    let turn = |(id, (speaker, text)): (i64, &(&str, &str))| Turn {
+fn session(turns: &[(&str, &str)]) -> RankSession {
+    let turn = |(id, (speaker, text)): (i64, &(&str, &str))| RankTurn {
         id,
         speaker: (*speaker).to_owned(),
-        gist: Gist::of(text),
+        gist: TextDigest::of(text),
         is_candidate: true,
-        ..Turn::default()
+        ..RankTurn::default()
     };
-    Session { day: date(2024, 5, 8), turns: (0..).zip(turns).map(turn).collect() }
+    RankSession { day: date(2024, 5, 8), turns: (0..).zip(turns).map(turn).collect() }
 }
 
 /// One feature of each candidate.
-fn feature(at: usize, question: &Question, sessions: &[Session]) -> Vec<f64> {
+fn feature(at: usize, question: &RankQuestion, sessions: &[RankSession]) -> Vec<f64> {
     describe(question, sessions).iter().map(|one| one.features[at]).collect()
 }
 
@@ -95,13 +95,13 @@ fn e5_what_hob_asked_for_is_an_answer() {
 
 #[test]
 fn e5_tokens_are_looked_for_in_a_turn_before_it_and_around_it() {
-    let signs = |value: f32| TokenSigns::new([[value; 64].as_slice()]);
+    let signs = |value: f32| TokenBinaryCodes::new([[value; 64].as_slice()]);
     let mut one = session(&[("A", "x"), ("B", "x"), ("A", "x"), ("B", "x"), ("A", "x"), ("B", "x")]);
     for turn in &mut one.turns {
         (turn.tokens, turn.cosine) = (signs(-1.0), Some(0.0));
     }
     one.turns[2].tokens = signs(1.0);
-    let asked = Question { tokens: signs(1.0), ..question("x") };
+    let asked = RankQuestion { tokens: signs(1.0), ..question("x") };
     let all = [one.clone()];
     let found = |at| feature(at, &asked, &all).iter().map(|score| *score > 0.5).collect::<Vec<_>>();
     assert_eq!(found(3), [false, false, true, false, false, false]);

@@ -1,14 +1,14 @@
-use super::{OF_SESSION, Ranked, WEIGHTS, ranked};
-use crate::rank::features::{Described, FEATURES, OF_MEANING};
+use super::{OF_SESSION, RankedCandidate, WEIGHTS, ranked};
+use crate::rank::features::{CandidateFeatures, FEATURES, OF_MEANING};
 
 /// A candidate with one feature, and whether there is an embedding.
-fn with(id: i64, at: usize, value: f64, embedded: bool) -> Described {
+fn with(id: i64, at: usize, value: f64, embedded: bool) -> CandidateFeatures {
     let mut features = [0.0; FEATURES];
     features[at] = value;
-    Described { id, features, has_meaning: embedded, ..Described::default() }
+    CandidateFeatures { id, features, has_meaning: embedded, ..CandidateFeatures::default() }
 }
 
-fn ids(ranked: &[Ranked]) -> Vec<i64> {
+fn ids(ranked: &[RankedCandidate]) -> Vec<i64> {
     ranked.iter().map(|one| one.id).collect()
 }
 

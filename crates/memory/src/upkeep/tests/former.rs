@@ -3,24 +3,24 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::nearby::Standing;
-use crate::upkeep::tests::{Bench, FakeEmbedder};
+use crate::embedding_service::EmbeddingStatus;
+use crate::upkeep::tests::{FakeEmbedder, Harness};
 
 /// A bench on which `model` has embedded twenty memories.
-async fn embedded_by(model: &Arc<FakeEmbedder>) -> (Bench, BTreeSet<i64>) {
-    let bench = Bench::new().await;
+async fn embedded_by(model: &Arc<FakeEmbedder>) -> (Harness, BTreeSet<i64>) {
+    let bench = Harness::new().await;
     let texts: Vec<String> = (0..20).map(|number| format!("thing {number}")).collect();
     let ids = bench.say(&texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let upkeep = bench.start(&[model]);
     bench.until_done().await;
     upkeep.cut_off().await;
     bench.nearby.serve(None);
-    bench.nearby.stand(Standing::Off);
+    bench.nearby.stand(EmbeddingStatus::Off);
     (bench, ids.iter().map(|id| id.0).collect())
 }
 
-fn ready(model: &str, backlog: u64) -> Standing {
-    Standing::Ready { model: model.to_owned(), backlog }
+fn ready(model: &str, backlog: u64) -> EmbeddingStatus {
+    EmbeddingStatus::Ready { model: model.to_owned(), backlog }
 }
 
 #[tokio::test]

@@ -10,11 +10,11 @@ use axum::Router;
 use axum::extract::Path;
 use axum::routing::get;
 
-use crate::nearby::Standing;
-use crate::upkeep::Opener;
-use crate::upkeep::source::{Leave, MINILM_NAME, Source, Wanted};
-use crate::upkeep::tests::{Bench, SCOPE};
-use crate::vectors::bits;
+use crate::embedding_service::EmbeddingStatus;
+use crate::upkeep::EmbedderOpener;
+use crate::upkeep::source::{EmbedderSource, FetchPermission, MINILM_NAME, ModelOrigin};
+use crate::upkeep::tests::{Harness, SCOPE};
+use crate::vectors::binary_codes;
 
 fn folder() -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model"));
@@ -24,19 +24,19 @@ fn folder() -> PathBuf {
 
 #[tokio::test]
 async fn e5_what_was_said_is_found_by_its_meaning() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let texts = [
         "The plumber comes on Thursday at nine.",
         "I bought a new bicycle for my daughter.",
         "We watched the sunset from the roof.",
     ];
     let ids = bench.say(&texts).await;
-    let source = Source { wanted: Wanted::Folder(folder()), models: "/nowhere".into(), account: None };
+    let source = EmbedderSource { wanted: ModelOrigin::Folder(folder()), models: "/nowhere".into(), account: None };
     let _upkeep = bench.start_with(Arc::new(source));
     bench.until_done().await;
     let serving = bench.nearby.serving().unwrap();
     let question = serving.embedder.embed(&["When is the water pipe repaired?".to_owned()]).await.unwrap();
-    let nearest = serving.index.read().unwrap().nearest(&bits::of(&question[0]), &[SCOPE], 1);
+    let nearest = serving.index.read().unwrap().nearest(&binary_codes::of(&question[0]), &[SCOPE], 1);
     assert_eq!(nearest[0].id, ids[0].0);
     assert_eq!(bench.stored_vectors().await.len(), 3);
 }
@@ -50,17 +50,17 @@ async fn e5_the_model_is_fetched_once_and_then_works() {
     let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
 
     let home = tempfile::tempdir().unwrap();
-    let wanted = Wanted::Fetched { from: Some(from), leave: Leave::After(Duration::ZERO) };
-    let source = Source { wanted, models: home.path().join("models"), account: None };
+    let wanted = ModelOrigin::Fetched { from: Some(from), leave: FetchPermission::After(Duration::ZERO) };
+    let source = EmbedderSource { wanted, models: home.path().join("models"), account: None };
     let told = Mutex::new(Vec::new());
     source.prepare(&|what| told.lock().unwrap().push(what)).await.unwrap();
     assert_eq!(told.lock().unwrap().last().unwrap(), "fetching the model, 92 of 92 MB");
 
     // From now on it is there, and nobody is asked.
     server.abort();
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     bench.say(&["one"]).await;
     let _upkeep = bench.start_with(Arc::new(source));
-    let ready = Standing::Ready { model: MINILM_NAME.to_owned(), backlog: 0 };
+    let ready = EmbeddingStatus::Ready { model: MINILM_NAME.to_owned(), backlog: 0 };
     bench.until("ready", |standing| *standing == ready).await;
 }

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::embedding::error::EmbedError;
-use crate::embedding::openai::Remote;
-use crate::nearby::Standing;
-use crate::upkeep::source::{Source, Wanted};
-use crate::upkeep::tests::{Bench, FakeEmbedder};
+use crate::embedding::openai::RemoteModel;
+use crate::embedding_service::EmbeddingStatus;
+use crate::upkeep::source::{EmbedderSource, ModelOrigin};
+use crate::upkeep::tests::{FakeEmbedder, Harness};
 
 fn transient() -> EmbedError {
     EmbedError::Transient { what: "The server does not answer.".to_owned(), retry_after: None }
@@ -23,9 +23,9 @@ fn transient() -> EmbedError {
 
 /// A log that a test reads.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Log {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -36,7 +36,7 @@ impl Write for Log {
     }
 }
 
-impl<'a> MakeWriter<'a> for Log {
+impl<'a> MakeWriter<'a> for LogBuffer {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {
@@ -44,7 +44,7 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-impl Log {
+impl LogBuffer {
     fn count(&self, text: &str) -> usize {
         String::from_utf8_lossy(&self.0.lock().unwrap()).matches(text).count()
     }
@@ -52,7 +52,7 @@ impl Log {
 
 #[tokio::test]
 async fn e5_what_is_refused_has_no_vector_and_holds_nobody_up() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let ids = bench.say(&["one", "two", "xxx", "four", "five"]).await;
     let model = FakeEmbedder::named("m").refusing("xxx");
     let _upkeep = bench.start(&[&model]);
@@ -71,12 +71,12 @@ async fn e5_what_is_refused_has_no_vector_and_holds_nobody_up() {
 
 #[tokio::test]
 async fn e5_a_server_that_takes_nothing_makes_no_memory_unembeddable() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let ids = bench.say(&["one", "two"]).await;
     // Any text has a vowel.
     let model = FakeEmbedder::named("m").refusing("o");
     let _upkeep = bench.start(&[&model]);
-    bench.until("degraded", |standing| matches!(standing, Standing::Degraded { .. })).await;
+    bench.until("degraded", |standing| matches!(standing, EmbeddingStatus::Degraded { .. })).await;
     assert_eq!(bench.stored().await.only("m").0.0, 0);
     *model.script.refused.lock().unwrap() = None;
     bench.until_done().await;
@@ -85,10 +85,10 @@ async fn e5_a_server_that_takes_nothing_makes_no_memory_unembeddable() {
 
 #[tokio::test]
 async fn n9_trouble_is_told_once_and_so_is_its_end() {
-    let log = Log::default();
+    let log = LogBuffer::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).finish();
     let _here = tracing::subscriber::set_default(subscriber);
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     bench.say(&["one", "two"]).await;
     let setup = EmbedError::Setup("The key is wrong.".to_owned());
     let errors = vec![transient(), transient(), setup, transient(), transient()];
@@ -131,11 +131,15 @@ async fn server(answers: Vec<u16>) -> (String, Arc<Mutex<usize>>) {
 async fn e5_a_busy_server_is_asked_again() {
     // Opened, then busy, then down, then well.
     let (base_url, given) = server(vec![503, 200, 429, 429, 500]).await;
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let ids = bench.say(&["one", "two"]).await;
-    let remote = Remote { vendor: "embedding", base_url, api_key: None, model: "small".to_owned(), dimensions: None };
-    let _upkeep =
-        bench.start_with(Arc::new(Source { wanted: Wanted::Server(remote), models: "/nowhere".into(), account: None }));
+    let remote =
+        RemoteModel { vendor: "embedding", base_url, api_key: None, model: "small".to_owned(), dimensions: None };
+    let _upkeep = bench.start_with(Arc::new(EmbedderSource {
+        wanted: ModelOrigin::Server(remote),
+        models: "/nowhere".into(),
+        account: None,
+    }));
     bench.until_done().await;
     assert_eq!(bench.stored_vectors().await, [ids[0].0, ids[1].0]);
     assert_eq!(*given.lock().unwrap(), 1, "both in one request");

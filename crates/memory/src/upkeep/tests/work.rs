@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::nearby::{Nearby, Standing};
-use crate::upkeep::tests::{Bench, FakeEmbedder, SCOPE};
-use hob_core::domain::condition::{Part, Trouble};
+use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
+use crate::upkeep::tests::{FakeEmbedder, Harness, SCOPE};
+use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::ids::MemoryId;
 
 fn numbered(count: usize) -> Vec<String> {
@@ -28,7 +28,7 @@ fn passage(before: &str, text: &str) -> String {
 
 #[tokio::test]
 async fn e5_the_backlog_is_worked_off_in_order_and_then_what_comes() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let texts = numbered(40);
     let mut ids = bench.say(&borrowed(&texts)).await;
     let model = FakeEmbedder::named("m");
@@ -44,31 +44,31 @@ async fn e5_the_backlog_is_worked_off_in_order_and_then_what_comes() {
     bench.until_indexed(41).await;
     assert_eq!(bench.stored().await.only("m"), (ids[40], set(&ids)));
     assert_eq!(model.embedded().last().unwrap(), &passage("thing 40", "one more"));
-    assert_eq!(bench.nearby.standing(), Standing::Ready { model: "m".to_owned(), backlog: 0 });
+    assert_eq!(bench.nearby.standing(), EmbeddingStatus::Ready { model: "m".to_owned(), backlog: 0 });
 }
 
 #[tokio::test]
 async fn n9_while_the_disk_is_low_nothing_is_embedded() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let low = Trouble { since: Timestamp::UNIX_EPOCH, what: "9 MB left".to_owned(), fix: "free some".to_owned() };
-    bench.conditions.tell(Part::Disk, low);
+    bench.conditions.tell(SystemPart::Disk, low);
     let ids = bench.say(&["one", "two"]).await;
     let model = FakeEmbedder::named("m");
     let _upkeep = bench.start(&[&model]);
-    bench.until("waiting", |standing| matches!(standing, Standing::Starting { .. })).await;
+    bench.until("waiting", |standing| matches!(standing, EmbeddingStatus::Starting { .. })).await;
     // Others have their turns, and a database its time.
     for _ in 0..20 {
         assert_eq!(bench.stored_vectors().await, Vec::<i64>::new());
         assert_eq!(model.embedded(), Vec::<String>::new());
     }
-    bench.conditions.mend(&Part::Disk);
+    bench.conditions.mend(&SystemPart::Disk);
     bench.until_done().await;
     assert_eq!(bench.indexed(), set(&ids));
 }
 
 #[tokio::test]
 async fn e5_a_kill_between_batches_loses_and_doubles_nothing() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let texts = numbered(50);
     let ids = bench.say(&borrowed(&texts)).await;
     let mut seen = Vec::new();
@@ -78,7 +78,7 @@ async fn e5_a_kill_between_batches_loses_and_doubles_nothing() {
         let upkeep = bench.start(&[&model]);
         bench
             .until("two batches", |standing| {
-                *standing == Standing::Ready { model: "m".to_owned(), backlog: [18, 0][round] }
+                *standing == EmbeddingStatus::Ready { model: "m".to_owned(), backlog: [18, 0][round] }
             })
             .await;
         upkeep.cut_off().await;
@@ -97,11 +97,11 @@ async fn e5_a_kill_between_batches_loses_and_doubles_nothing() {
 
 #[tokio::test]
 async fn n6_what_is_forgotten_meanwhile_does_not_come_back() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let ids = bench.say(&["the code is 1234", "thanks", "bye"]).await;
     let model = FakeEmbedder::held_after("m", 0);
     let _upkeep = bench.start(&[&model]);
-    bench.until("at work", |standing| matches!(standing, Standing::Ready { backlog: 3, .. })).await;
+    bench.until("at work", |standing| matches!(standing, EmbeddingStatus::Ready { backlog: 3, .. })).await;
     // The passages are read, or are about to be: either way nothing of the first may stay.
     bench.forget(ids[0]).await;
     model.let_through(100);
@@ -114,7 +114,7 @@ async fn n6_what_is_forgotten_meanwhile_does_not_come_back() {
 
 #[tokio::test]
 async fn n6_the_vector_behind_what_is_forgotten_is_made_anew() {
-    let bench = Bench::new().await;
+    let bench = Harness::new().await;
     let ids = bench.say(&["the code is 1234", "thanks", "bye"]).await;
     let model = FakeEmbedder::named("m");
     let _upkeep = bench.start(&[&model]);
@@ -131,10 +131,10 @@ async fn n6_the_vector_behind_what_is_forgotten_is_made_anew() {
 fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
     use std::sync::Arc;
 
-    use crate::serving::Serving;
+    use crate::active_embedder::ActiveEmbedder;
     use crate::vectors::index::Index;
 
-    let nearby = Nearby::default();
+    let nearby = EmbeddingService::default();
     let mut index = Index::new(8);
     nearby.watch();
     // Read, then forgotten, then put into the index that now serves.
@@ -142,9 +142,9 @@ fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
     index.insert(SCOPE, 1, &[0]);
     index.insert(SCOPE, 2, &[0]);
     let embedder = FakeEmbedder::named("m");
-    nearby.serve(Some(Arc::new(Serving::of(embedder, 1, index))));
+    nearby.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, index))));
     nearby.settle();
-    let left = |nearby: &Nearby| nearby.serving().unwrap().index.read().unwrap().len(SCOPE);
+    let left = |nearby: &EmbeddingService| nearby.serving().unwrap().index.read().unwrap().len(SCOPE);
     assert_eq!(left(&nearby), 1);
     nearby.forget(SCOPE, MemoryId(2));
     assert_eq!(left(&nearby), 0);

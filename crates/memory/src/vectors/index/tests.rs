@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::block::ROWS_MAX;
 use super::{Candidate, Index};
-use crate::vectors::{bits, bytes};
+use crate::vectors::{binary_codes, bytes};
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::memory::Scope;
 
@@ -15,13 +15,13 @@ const BEN: Scope = Scope::Person(UserId(2));
 const FAMILY: Scope = Scope::Conversation(SessionId(1));
 const SCOPES: [Scope; 4] = [ANNA, BEN, FAMILY, Scope::House];
 
-type Model = BTreeMap<(Scope, i64), Vec<u64>>;
+type ReferenceIndex = BTreeMap<(Scope, i64), Vec<u64>>;
 
 /// What the index should answer.
-fn expected(model: &Model, query: &[u64], scopes: &[Scope], limit: usize) -> Vec<Candidate> {
+fn expected(model: &ReferenceIndex, query: &[u64], scopes: &[Scope], limit: usize) -> Vec<Candidate> {
     let seen = model.iter().filter(|((scope, _), _)| scopes.contains(scope));
     let mut all: Vec<Candidate> =
-        seen.map(|(&(_, id), signs)| Candidate { distance: bits::distance(signs, query), id }).collect();
+        seen.map(|(&(_, id), signs)| Candidate { distance: binary_codes::distance(signs, query), id }).collect();
     all.sort_by_key(|candidate| (candidate.distance, -candidate.id));
     all.truncate(limit);
     all
@@ -55,7 +55,7 @@ proptest! {
         seen in prop::collection::vec(0..4_usize, 0..5),
         limit in 0..20_usize,
     ) {
-        let (mut index, mut model) = (Index::new(100), Model::new());
+        let (mut index, mut model) = (Index::new(100), ReferenceIndex::new());
         for step in steps {
             match step {
                 Step::Insert(scope, id, signs) => {
@@ -96,7 +96,7 @@ fn e5_many_blocks_answer_as_one() {
     let rows = ROWS_MAX as i64 * 3 + 7;
     // In order, as memories come; backwards; and across, so that blocks split in their middle.
     for order in [1, rows - 1, 1_000] {
-        let (mut index, mut model) = (Index::new(64), Model::new());
+        let (mut index, mut model) = (Index::new(64), ReferenceIndex::new());
         for at in 0..rows {
             let id = (at * order) % rows;
             let signs = [scattered(id as u64)];
@@ -159,7 +159,7 @@ fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
     let stored: Vec<Vec<u8>> = rows.iter().map(|(_, vector)| bytes::encode(vector)).collect();
     let mut index = Index::new(384);
     for ((id, _), stored) in rows.iter().zip(&stored) {
-        index.insert(Scope::House, *id, &bytes::Stored::read(stored, 384).unwrap().bits());
+        index.insert(Scope::House, *id, &bytes::StoredVector::read(stored, 384).unwrap().bits());
     }
     let mut hits = 0;
     for question in 0..20 {
@@ -167,7 +167,7 @@ fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
         let mut exact: Vec<(i64, f32)> =
             rows.iter().map(|(id, vector)| (*id, vector.iter().zip(&query).map(|(a, b)| a * b).sum())).collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let near = index.nearest(&bits::of(&query), &[Scope::House], 300);
+        let near = index.nearest(&binary_codes::of(&query), &[Scope::House], 300);
         let near = near.iter().map(|candidate| (candidate.id, stored[candidate.id as usize].as_slice()));
         let found = bytes::rescore(&query, near, 10);
         hits += exact[..10].iter().filter(|(id, _)| found.iter().any(|(other, _)| other == id)).count();

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::exchange::halves::Halves;
+use crate::exchange::surrogates::SurrogateHalves;
 
 /// Feeds events; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
@@ -206,7 +206,7 @@ fn halves_of_a_character_are_joined_in_words_and_arguments() {
     let half = |index: u64, kind: &str, field: &str, json: &str| {
         format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":{json}}}}}"#)
     };
-    let mut halves = Halves::default();
+    let mut halves = SurrogateHalves::default();
     let events = [
         start(0, TEXT),
         half(0, "text_delta", "text", r#""a\ud83d""#),

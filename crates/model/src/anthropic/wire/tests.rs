@@ -20,7 +20,7 @@ fn sealed(data: &str) -> ReplyPart {
 }
 
 fn written(messages: Vec<Message>, stable: usize, thinks: bool) -> String {
-    let turns = turns(Legal { messages, stable }, thinks);
+    let turns = turns(LegalHistory { messages, stable }, thinks);
     turns.iter().map(|turn| serde_json::to_string(turn).unwrap()).collect::<Vec<_>>().join("\n")
 }
 
@@ -67,7 +67,7 @@ fn no_message_ends_with_thinking() {
 
 fn body(model: &str, tuning: Tuning, request: &Request) -> Value {
     let (model, label) = (model.to_owned(), "anthropic/m".to_owned());
-    let speaker = Speaker { family: Family::of(&model), model, label, tuning, sees_images: true };
+    let speaker = ModelProfile { family: Family::of(&model), model, label, tuning, sees_images: true };
     serde_json::to_value(MessagesRequest::new(&speaker, request)).unwrap()
 }
 

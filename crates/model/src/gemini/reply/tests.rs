@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::exchange::halves::Halves;
+use crate::exchange::surrogates::SurrogateHalves;
 use crate::message::{ReplyPart, Sealed};
 
 const LABEL: &str = "google/gemini-3-pro-preview";
@@ -179,7 +179,7 @@ proptest! {
 #[test]
 fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
     let part = |part: &str| format!(r#"{{"candidates":[{{"content":{{"parts":[{part}]}},"index":0}}]}}"#);
-    let mut halves = Halves::default();
+    let mut halves = SurrogateHalves::default();
     let events = [
         part(r#"{"text":"a\ud83d"}"#),
         part(r#"{"text":"\ude00b"}"#),

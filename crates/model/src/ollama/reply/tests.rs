@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::error::ErrorClass;
-use crate::exchange::halves::Halves;
+use crate::exchange::surrogates::SurrogateHalves;
 use crate::message::{ReplyPart, Sealed};
 
 const LABEL: &str = "ollama/qwen3";
@@ -120,7 +120,7 @@ proptest! {
 #[test]
 fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
     let line = |message: &str| format!(r#"{{"message":{{"role":"assistant",{message}}},"done":false}}"#);
-    let mut halves = Halves::default();
+    let mut halves = SurrogateHalves::default();
     let lines = [
         line(r#""content":"a\ud83d""#),
         line(r#""content":"\ude00b""#),

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::message::{Image, MediaType, Sealed, ToolResult};
-use crate::ollama::traits::Shown;
+use crate::ollama::traits::ShowResponse;
 use crate::settings::{Deadlines, Effort, Tuning};
 use hob_core::domain::ids::CallId;
 
@@ -23,7 +23,8 @@ fn settings() -> Settings {
 
 fn traits(capabilities: &Value) -> Traits {
     let info = json!({"general.architecture": "qwen3", "qwen3.context_length": 40_960});
-    let shown: Shown = serde_json::from_value(json!({"model_info": info, "capabilities": capabilities})).unwrap();
+    let shown: ShowResponse =
+        serde_json::from_value(json!({"model_info": info, "capabilities": capabilities})).unwrap();
     Traits::of(&shown)
 }
 

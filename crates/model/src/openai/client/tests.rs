@@ -16,12 +16,12 @@ use hob_core::domain::secret::Secret;
 const FLOOD_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-struct Said;
+struct FakeForm;
 
-impl AsyncTryFrom<Said> for Form {
+impl AsyncTryFrom<FakeForm> for Form {
     type Error = OpenAIError;
 
-    async fn try_from(_said: Said) -> Result<Self, OpenAIError> {
+    async fn try_from(_said: FakeForm) -> Result<Self, OpenAIError> {
         Ok(Self::new().text("model", "whisper-1"))
     }
 }
@@ -42,7 +42,7 @@ impl Call {
             Self::Models => client.models().await,
             Self::Model => client.model("m").await,
             Self::Embed => client.embed("m", vec!["a".to_owned()], Some(3)).await,
-            Self::Transcribe => client.transcribe(Said).await,
+            Self::Transcribe => client.transcribe(FakeForm).await,
         }
     }
 }
@@ -167,7 +167,7 @@ async fn k1_what_an_answer_says_stays_out_of_the_log() {
             connection.write_all(&[head.as_bytes(), answer].concat()).await.unwrap();
             connection.read_to_end(&mut Vec::new()).await.unwrap();
         };
-        let (outcome, ()) = tokio::join!(client.transcribe::<_, Vec<u8>>(Said), server);
+        let (outcome, ()) = tokio::join!(client.transcribe::<_, Vec<u8>>(FakeForm), server);
         assert_eq!(outcome.unwrap_err().error.class, ErrorClass::Malformed);
     }
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();

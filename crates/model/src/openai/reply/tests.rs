@@ -1,9 +1,9 @@
 use super::*;
-use crate::exchange::halves::{Halves, repaired};
+use crate::exchange::surrogates::{SurrogateHalves, repaired};
 
 /// Feeds events as servers write them; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
-    let mut reply = Reply::new("a/b", ReasoningBack::Never);
+    let mut reply = Reply::new("a/b", ReasoningReplay::Never);
     let mut shown = String::new();
     for event in events {
         match reply.take(event) {
@@ -119,7 +119,7 @@ fn what_is_to_go_back_stands_before_its_part() {
         r#"{"choices":[{"delta":{"reasoning_content":"so.","content":[{"type":"thinking","thinking":[]},{"type":"text","text":"Well."}]}}]}"#,
         r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s+/="}}}]},"finish_reason":"tool_calls"}]}"#,
     ];
-    let mut reply = Reply::new("a/b", ReasoningBack::Content);
+    let mut reply = Reply::new("a/b", ReasoningReplay::Content);
     let shown: String = events.iter().map(|event| reply.take(event).unwrap()).collect();
     assert_eq!(shown, "Well.");
     let parts: Vec<_> = reply
@@ -185,7 +185,7 @@ fn halves_of_a_character_are_joined_in_words_and_arguments() {
             r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":{arguments}}}}}]}}}}]}}"#
         )
     };
-    let mut halves = Halves::default();
+    let mut halves = SurrogateHalves::default();
     let events = [
         r#"{"choices":[{"delta":{"content":"a\ud83d"}}]}"#.to_owned(),
         r#"{"choices":[{"delta":{"content":"\ude00b\udc00"}}]}"#.to_owned(),

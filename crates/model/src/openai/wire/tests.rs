@@ -31,22 +31,23 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
-fn asked<'a>(quirks: &'a Quirks, learned: &'a Learned) -> Asked<'a> {
-    Asked { model: "m", label: LABEL, quirks, tuning: Tuning::default(), sees_images: true, learned }
+fn asked<'a>(quirks: &'a Quirks, learned: &'a RefusedParameters) -> TargetModel<'a> {
+    TargetModel { model: "m", label: LABEL, quirks, tuning: Tuning::default(), sees_images: true, learned }
 }
 
 /// The model's messages on the wire, each without what is not asked about.
 fn replies(quirks: &Quirks, messages: Vec<Message>) -> Vec<Value> {
-    let body = serde_json::to_value(ChatRequest::new(&request(messages), asked(quirks, &Learned::default()))).unwrap();
+    let body = serde_json::to_value(ChatRequest::new(&request(messages), asked(quirks, &RefusedParameters::default())))
+        .unwrap();
     let all = body["messages"].as_array().unwrap();
     all.iter().filter(|message| message["role"] == "assistant").cloned().collect()
 }
 
 /// What the request has besides the conversation.
 fn options(quirks: &Quirks, tuning: Tuning, refused: &[&str]) -> String {
-    let learned: Learned = serde_json::from_value(json!(refused)).unwrap();
+    let learned: RefusedParameters = serde_json::from_value(json!(refused)).unwrap();
     let request = Request { tool_choice: ToolChoice::Any, ..request(vec![Message::user("a")]) };
-    let body = ChatRequest::new(&request, Asked { tuning, ..asked(quirks, &learned) });
+    let body = ChatRequest::new(&request, TargetModel { tuning, ..asked(quirks, &learned) });
     let told = serde_json::to_string(&body.options).unwrap();
     let names: Value = serde_json::to_value(body.refusable()).unwrap();
     let on_the_wire = |name: &&Value| **name != THINKING_BESIDE_TOOLS;
@@ -59,7 +60,7 @@ fn options(quirks: &Quirks, tuning: Tuning, refused: &[&str]) -> String {
 fn options_follow_the_server_and_what_it_refused() {
     let tuning = Tuning { temperature: Some(0.5), max_output_tokens: Some(100), effort: Some(Effort::High) };
     let new_name = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..PLAIN };
-    let object = Quirks { effort: EffortAs::Object, usage_option: false, ..PLAIN };
+    let object = Quirks { effort: EffortFormat::Object, usage_option: false, ..PLAIN };
     let said = [
         options(&PLAIN, Tuning::default(), &[]),
         options(&PLAIN, tuning, &[]),
@@ -85,7 +86,7 @@ fn pictures_go_as_data_and_words_alone_as_a_text() {
     let image = Image::new(MediaType::Png, "AA==");
     let parts = vec![UserPart::text("What is it?"), UserPart::Image(image)];
     let request = request(vec![Message::User { parts }]);
-    let learned = Learned::default();
+    let learned = RefusedParameters::default();
     let body = ChatRequest::new(&request, asked(&PLAIN, &learned));
     insta::assert_snapshot!(serde_json::to_string(&body.messages).unwrap(), @r#"[{"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]"#);
 }
@@ -94,16 +95,18 @@ fn pictures_go_as_data_and_words_alone_as_a_text() {
 fn what_a_server_refuses_changes_nothing_that_is_on_record() {
     let parts = vec![UserPart::text("What is it?"), UserPart::Image(Image::new(MediaType::Png, "AA=="))];
     let request = request(vec![Message::User { parts }]);
-    let content = |learned: &Learned| {
+    let content = |learned: &RefusedParameters| {
         let mut body = serde_json::to_value(ChatRequest::new(&request, asked(&PLAIN, learned))).unwrap();
         let sent = body.as_object_mut().unwrap();
         sent.retain(|name, _| ["model", "messages", "tools"].contains(&name.as_str()));
         body
     };
     let all = ["tool_choice", "stream_options", "temperature", "max_tokens", "max_completion_tokens", "image_url"];
-    let learned: Learned = serde_json::from_value(json!(all)).unwrap();
-    assert_eq!(content(&learned), content(&Learned::default()));
-    assert!(!ChatRequest::new(&request, asked(&PLAIN, &Learned::default())).refusable().contains(&"image_url"));
+    let learned: RefusedParameters = serde_json::from_value(json!(all)).unwrap();
+    assert_eq!(content(&learned), content(&RefusedParameters::default()));
+    assert!(
+        !ChatRequest::new(&request, asked(&PLAIN, &RefusedParameters::default())).refusable().contains(&"image_url")
+    );
 }
 
 #[test]
@@ -111,8 +114,8 @@ fn thinking_goes_back_to_its_maker_where_it_is_wanted() {
     let details = r#"[{"type":"reasoning.encrypted","data":"A+/="}]"#;
     let turn = |parts: Vec<ReplyPart>| vec![Message::user("a"), Message::Assistant { parts }, result("0.0")];
     let thought = |kind: &str, data: &str| turn(vec![sealed(LABEL, kind, data), call("0.0")]);
-    let content = Quirks { reasoning: ReasoningBack::Content, ..PLAIN };
-    let all = Quirks { reasoning: ReasoningBack::Details, ..PLAIN };
+    let content = Quirks { reasoning: ReasoningReplay::Content, ..PLAIN };
+    let all = Quirks { reasoning: ReasoningReplay::Details, ..PLAIN };
     let table = [
         (&PLAIN, thought(REASONING_CONTENT, "Hm."), json!(null), json!(null)),
         (&content, thought(REASONING_CONTENT, "Hm.\n"), json!("Hm.\n"), json!(null)),
@@ -159,7 +162,8 @@ fn between_results_and_the_user_the_model_speaks_where_the_server_wants_it() {
     };
     let roles = |quirks: &Quirks| {
         let body =
-            serde_json::to_value(ChatRequest::new(&request(history()), asked(quirks, &Learned::default()))).unwrap();
+            serde_json::to_value(ChatRequest::new(&request(history()), asked(quirks, &RefusedParameters::default())))
+                .unwrap();
         let messages = body["messages"].as_array().unwrap();
         messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };

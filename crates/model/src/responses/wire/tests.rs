@@ -19,14 +19,14 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
-fn asked(learned: &Learned) -> Asked<'_> {
+fn asked(learned: &RefusedParameters) -> TargetModel<'_> {
     let tuning = Tuning::default();
-    Asked { model: "m", label: LABEL, tuning, sees_images: true, gives_reasoning: true, learned }
+    TargetModel { model: "m", label: LABEL, tuning, sees_images: true, gives_reasoning: true, learned }
 }
 
 fn body(messages: Vec<Message>, gives_reasoning: bool) -> Value {
-    let learned = Learned::default();
-    let asked = Asked { gives_reasoning, ..asked(&learned) };
+    let learned = RefusedParameters::default();
+    let asked = TargetModel { gives_reasoning, ..asked(&learned) };
     serde_json::to_value(ResponsesRequest::new(&request(messages), asked)).unwrap()
 }
 
@@ -90,8 +90,8 @@ fn f5_options_are_left_out_once_they_are_refused() {
     let request =
         Request { tool_choice: ToolChoice::Tool { name: "look".to_owned() }, ..request(vec![Message::user("a")]) };
     let options = |refused: &[&str]| {
-        let learned: Learned = serde_json::from_value(json!(refused)).unwrap();
-        let body = ResponsesRequest::new(&request, Asked { tuning, ..asked(&learned) });
+        let learned: RefusedParameters = serde_json::from_value(json!(refused)).unwrap();
+        let body = ResponsesRequest::new(&request, TargetModel { tuning, ..asked(&learned) });
         let mut options = serde_json::to_value(&body).unwrap();
         options.as_object_mut().unwrap().retain(|name, _| names.contains(&name.as_str()));
         (options, body.refusable())

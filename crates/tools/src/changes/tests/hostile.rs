@@ -1,7 +1,7 @@
 //! Layers that nobody well-meaning leaves.
 
 use super::*;
-use crate::changes::look::{DEPTH_MAX, ENTRIES_MAX};
+use crate::changes::scan::{DEPTH_MAX, ENTRIES_MAX};
 
 /// The bounds are below what the tests of them make.
 const _: () = assert!(DEPTH_MAX < 4_000 && ENTRIES_MAX < 1_000_000);
@@ -12,7 +12,7 @@ fn look(draft: &DraftDir) -> Result<ChangeSet, ChangesError> {
 
 #[test]
 fn fifos_sockets_and_setuid_are_told_and_never_kept() {
-    let house = House::new();
+    let house = Harness::new();
     let draft = house.open(1);
     let upper = draft.layer(0, "upper");
     mknodat(CWD, upper.join("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
@@ -30,7 +30,7 @@ fn fifos_sockets_and_setuid_are_told_and_never_kept() {
 
 #[test]
 fn no_link_leads_out_of_the_workspace_or_the_layer() {
-    let (house, outside) = (House::new(), tempfile::tempdir().unwrap());
+    let (house, outside) = (Harness::new(), tempfile::tempdir().unwrap());
     fs::write(outside.path().join("secret"), "secret").unwrap();
     // Below, a folder is a link to outside; above, the program has made a folder there, or the other way round.
     symlink(outside.path(), house.root().join("out")).unwrap();
@@ -52,14 +52,14 @@ fn no_link_leads_out_of_the_workspace_or_the_layer() {
 
 #[test]
 fn a_folder_that_became_a_link_while_it_was_kept_is_not_followed() {
-    let (house, outside) = (House::new(), tempfile::tempdir().unwrap());
+    let (house, outside) = (Harness::new(), tempfile::tempdir().unwrap());
     house.write("d/f", "old");
     let after = Tree::of(&house.root()).with("d/f", file(0o644, "new")).with("d/g", file(0o644, "new"));
     let draft = house.draft(1, &after);
     let digest = look(&draft).unwrap().digest();
-    ground::cut::after(Some(0));
+    root_handles::cut::after(Some(0));
     draft.keep(&digest, at(2)).unwrap_err();
-    ground::cut::after(None);
+    root_handles::cut::after(None);
     fs::rename(house.root().join("d"), house.root().join("e")).unwrap();
     symlink(outside.path(), house.root().join("d")).unwrap();
     let kept = draft.keep(&digest, at(2)).unwrap();
@@ -69,7 +69,7 @@ fn a_folder_that_became_a_link_while_it_was_kept_is_not_followed() {
 
 #[test]
 fn names_of_any_bytes_are_kept_and_shown_on_their_line() {
-    let house = House::new();
+    let house = Harness::new();
     let draft = house.open(1);
     let names: [&[u8]; 4] = [b"\xff\xfe", b"a\nb: yes", "\u{202e}txt.exe".as_bytes(), &[b'n'; 255]];
     for name in names {
@@ -89,7 +89,7 @@ fn names_of_any_bytes_are_kept_and_shown_on_their_line() {
 
 #[test]
 fn what_is_nested_thousands_deep_is_neither_kept_nor_left_behind() {
-    let house = House::new();
+    let house = Harness::new();
     let draft = house.open(1);
     let mut here = rustix::fs::open(draft.layer(0, "upper"), rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
     // On some machines a folder takes milliseconds to delete.
@@ -97,18 +97,18 @@ fn what_is_nested_thousands_deep_is_neither_kept_nor_left_behind() {
         rustix::fs::mkdirat(&here, "d", Mode::RWXU).unwrap();
         here = rustix::fs::openat(&here, "d", rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
     }
-    assert!(matches!(look(&draft), Err(ChangesError::TooMuch(Bound::Depth))));
-    assert!(matches!(draft.keep_all(at(2)), Err(ChangesError::TooMuch(Bound::Depth))));
+    assert!(matches!(look(&draft), Err(ChangesError::TooMuch(ScanLimit::Depth))));
+    assert!(matches!(draft.keep_all(at(2)), Err(ChangesError::TooMuch(ScanLimit::Depth))));
     draft.discard().unwrap();
     assert_eq!(fs::read_dir(house.dir.path().join("drafts")).unwrap().count(), 0);
 }
 
 #[test]
 fn a_sparse_terabyte_is_not_read() {
-    let house = House::new();
+    let house = Harness::new();
     let draft = house.open(1);
     File::create(draft.layer(0, "upper").join("big")).unwrap().set_len(1 << 40).unwrap();
-    assert!(matches!(look(&draft), Err(ChangesError::TooMuch(Bound::Bytes))));
+    assert!(matches!(look(&draft), Err(ChangesError::TooMuch(ScanLimit::Bytes))));
     // Where nobody is asked, nothing has to be read.
     assert_eq!(draft.keep_all(at(2)).unwrap().changes, 1);
     assert_eq!(house.root().join("big").metadata().unwrap().len(), 1 << 40);
@@ -117,7 +117,7 @@ fn a_sparse_terabyte_is_not_read() {
 #[test]
 fn what_is_stored_in_a_strange_way_is_refused() {
     for name in ["user.overlay.metacopy", "user.overlay.redirect"] {
-        let house = House::new();
+        let house = Harness::new();
         let draft = house.open(1);
         fs::create_dir(draft.layer(0, "upper").join("d")).unwrap();
         note(&draft.layer(0, "upper").join("d"), name, b"/elsewhere");

@@ -38,22 +38,22 @@ proptest! {
 
     #[test]
     fn to_keep_and_take_back_gives_the_tree_back(before in tree(), after in tree(), cut in prop::option::of(0_u32..40)) {
-        let house = House::new();
+        let house = Harness::new();
         before.write(&house.root());
         let draft = house.draft(1, &after);
         let set = draft.look().unwrap();
         prop_assert_eq!(set.is_empty(), before == after);
-        ground::cut::after(cut);
+        root_handles::cut::after(cut);
         let first = draft.keep(&set.digest(), at(2));
-        ground::cut::after(None);
+        root_handles::cut::after(None);
         if first.is_err() {
             draft.keep(&set.digest(), at(2)).unwrap();
         }
         prop_assert_eq!(&Tree::of(&house.root()), &after);
         if !set.is_empty() {
-            ground::cut::after(cut);
+            root_handles::cut::after(cut);
             let first = house.drafts.undo_last(None, at(3));
-            ground::cut::after(None);
+            root_handles::cut::after(None);
             if first.is_err() {
                 house.drafts.undo_last(None, at(4)).unwrap();
             }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::changes::summary::SHOWN_CHARS_MAX;
 
-fn shown(house: &House, after: &Tree) -> String {
+fn shown(house: &Harness, after: &Tree) -> String {
     let draft = house.draft(1, after).look().unwrap().summary(3);
     assert_eq!(draft.number, 3);
     format!("{}\nRuns later: {:#?}", draft.shown, draft.runs_later)
@@ -48,7 +48,7 @@ fn each_kind_of_change_has_its_line() {
 
 #[test]
 fn what_runs_later_comes_first() {
-    let house = House::new();
+    let house = Harness::new();
     let mut after = Tree::default();
     for (path, mode) in [
         ("a.txt", 0o644),
@@ -86,7 +86,7 @@ fn what_runs_later_comes_first() {
 
 #[test]
 fn a_long_text_shows_its_head_and_its_tail() {
-    let house = House::new();
+    let house = Harness::new();
     let text: String = (1..=400).map(|line| format!("line {line}\n")).collect();
     let shown = shown(&house, &Tree::default().with("long.txt", file(0o644, &text)));
     assert!(
@@ -100,20 +100,24 @@ fn a_long_text_shows_its_head_and_its_tail() {
 fn change() -> impl Strategy<Value = Change> {
     let text = || prop_oneof!["\\PC{0,2000}", ".{0,300}", any::<String>()];
     let now = prop_oneof![
-        (any::<u64>(), prop::option::of("[0-9a-f]{64}")).prop_map(|(size, hash)| Now::File { size, hash }),
-        text().prop_map(|target| Now::Link { target: target.into() }),
-        Just(Now::Folder),
-        Just(Now::Gone),
-        Just(Now::Special { what: "a FIFO" }),
+        (any::<u64>(), prop::option::of("[0-9a-f]{64}")).prop_map(|(size, hash)| EntryAfter::File { size, hash }),
+        text().prop_map(|target| EntryAfter::Link { target: target.into() }),
+        Just(EntryAfter::Folder),
+        Just(EntryAfter::Gone),
+        Just(EntryAfter::Special { what: "a FIFO" }),
     ];
     let before = prop_oneof![
-        Just(Before::Nothing),
-        any::<u64>().prop_map(|size| Before::File { size }),
-        text().prop_map(|target| Before::Link { target: target.into() }),
-        (0_u64..1 << 40).prop_map(|holds| Before::Folder { holds }),
-        Just(Before::Special),
+        Just(EntryBefore::Nothing),
+        any::<u64>().prop_map(|size| EntryBefore::File { size }),
+        text().prop_map(|target| EntryBefore::Link { target: target.into() }),
+        (0_u64..1 << 40).prop_map(|holds| EntryBefore::Folder { holds }),
+        Just(EntryBefore::Special),
     ];
-    let content = prop_oneof![Just(Content::Hidden), text().prop_map(Content::Diff), text().prop_map(Content::Text)];
+    let content = prop_oneof![
+        Just(ContentPreview::Hidden),
+        text().prop_map(ContentPreview::Diff),
+        text().prop_map(ContentPreview::Text)
+    ];
     let path = prop::collection::vec(any::<u8>(), 0..300);
     (path, now, before, content, 0_u32..0o1000, any::<bool>()).prop_map(
         |(path, now, before, content, mode, conflicts)| {
@@ -132,12 +136,12 @@ fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
     // Where the workspace lies says nothing of what is in it.
     let roots = ["/home/fish/systemd", "/home/x/.config/autostart", "/home/x/bin"].map(PathBuf::from).to_vec();
     let made = |root, path: &str, now| Change { root, path: path.into(), mode: 0o644, now, ..Change::blank() };
-    let file = || Now::File { size: 2, hash: None };
+    let file = || EntryAfter::File { size: 2, hash: None };
     let changes = vec![
         made(0, "notes.txt", file()),
-        made(0, ".git", Now::Link { target: "elsewhere".into() }),
+        made(0, ".git", EntryAfter::Link { target: "elsewhere".into() }),
         made(1, "notes.txt", file()),
-        made(1, "", Now::Folder),
+        made(1, "", EntryAfter::Folder),
         made(2, ".bashrc", file()),
         made(2, "b\u{202e}.txt", file()),
     ];
@@ -157,7 +161,7 @@ fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
 
 #[test]
 fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
-    let house = House::new();
+    let house = Harness::new();
     let line = |number: u32| format!("line {number} of a long text that is longer than anybody reads\n");
     let text: String = (0..5_000).map(line).collect();
     house.write("log.txt", &text);
@@ -184,7 +188,7 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
 
 #[test]
 fn d6_what_is_different_far_into_a_long_file_is_shown() {
-    let house = House::new();
+    let house = Harness::new();
     // Each sign is two bytes, and one lies across the border of two pieces.
     let text = format!("{}\n", "ä".repeat(63)).repeat(20_000) + "x";
     house.write("long.txt", &text);
@@ -198,7 +202,7 @@ fn d6_what_is_different_far_into_a_long_file_is_shown() {
 
 #[test]
 fn d6_what_fills_an_empty_file_or_empties_one_is_shown() {
-    let house = House::new();
+    let house = Harness::new();
     house.write("__init__.py", "");
     house.write("notes.txt", "buy milk\n");
     let after =
@@ -211,8 +215,8 @@ fn d6_what_fills_an_empty_file_or_empties_one_is_shown() {
 fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
     let file = |number: usize| Change {
         path: format!("f{number:03}").into(),
-        now: Now::File { size: 2, hash: None },
-        content: Content::Text("x\n".to_owned()),
+        now: EntryAfter::File { size: 2, hash: None },
+        content: ContentPreview::Text("x\n".to_owned()),
         ..Change::blank()
     };
     let few = set(vec![file(0)]).summary(1);
@@ -222,7 +226,7 @@ fn d6_what_a_question_about_changes_leaves_out_is_told_whole_beside_it() {
     let whole = many.whole.unwrap();
     assert!((0..200).all(|number| whole.contains(&format!("f{number:03}:\n+x"))), "{whole}");
     let lines: String = (0..400).map(|line| format!("{line}\n")).collect();
-    let long = Change { content: Content::Text(lines), ..file(1) };
+    let long = Change { content: ContentPreview::Text(lines), ..file(1) };
     let long = set(vec![long]).summary(1);
     assert!(!long.shown.contains("+200\n") && long.whole.unwrap().contains("+200\n"));
 }

@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{World, program};
-use crate::mcp::settings::{Settings, Way};
+use super::{Harness, program};
+use crate::mcp::settings::{ServerTransport, Settings};
 use hob_core::domain::secret::Secret;
 
 fn installed(name: &str) -> PathBuf {
@@ -30,7 +30,7 @@ fn reference(name: &str, more: &[&str]) -> Settings {
 
 #[tokio::test]
 async fn server_everything_answers_in_every_form() {
-    let world = World::with(|_| reference("mcp-server-everything", &[])).asked().await;
+    let world = Harness::with(|_| reference("mcp-server-everything", &[])).asked().await;
     assert_eq!(world.line(), "mcp s: idle, 13 tools");
     insta::assert_snapshot!(world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await, @"<MCP server s> The sum of 2 and 3 is 5.");
     insta::assert_snapshot!(world.says("s__get-tiny-image", json!({})).await, @"
@@ -58,7 +58,7 @@ async fn server_everything_answers_in_every_form() {
 
 #[tokio::test]
 async fn server_filesystem_is_believed_where_it_is_trusted() {
-    let world = World::with(|dir| {
+    let world = Harness::with(|dir| {
         std::fs::write(dir.join("note.txt"), "milk\n").unwrap();
         let dir = dir.canonicalize().unwrap();
         Settings {
@@ -82,15 +82,20 @@ async fn server_filesystem_is_believed_where_it_is_trusted() {
 async fn server_memory_remembers_beyond_its_own_end() {
     let settings = |dir: &Path| {
         let way = match reference("mcp-server-memory", &[]).way {
-            Way::Program { vector, dir: place, own, .. } => {
+            ServerTransport::Program { vector, dir: place, own, .. } => {
                 let file = Secret::new(dir.join("memory.json").display().to_string());
-                Way::Program { vector, environment: vec![("MEMORY_FILE_PATH".to_owned(), file)], dir: place, own }
+                ServerTransport::Program {
+                    vector,
+                    environment: vec![("MEMORY_FILE_PATH".to_owned(), file)],
+                    dir: place,
+                    own,
+                }
             }
-            address @ Way::Address { .. } => address,
+            address @ ServerTransport::Address { .. } => address,
         };
         Settings { way, ..reference("mcp-server-memory", &[]) }
     };
-    let world = World::with(settings).asked().await;
+    let world = Harness::with(settings).asked().await;
     let entity = json!({ "name": "Ada", "entityType": "person", "observations": ["She likes tea."] });
     world.says("s__create_entities", json!({ "entities": [entity] })).await;
     let dir = world.dir.path().to_owned();
@@ -118,8 +123,9 @@ async fn listening(port: u16) -> Child {
 async fn server_everything_answers_by_http_and_again_after_its_restart() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut server = listening(port).await;
-    let way = Way::Address { url: format!("http://127.0.0.1:{port}/mcp"), bearer: None, headers: Vec::new() };
-    let world = World::with(|_| Settings { way, ..program(&["x"]) }).asked().await;
+    let way =
+        ServerTransport::Address { url: format!("http://127.0.0.1:{port}/mcp"), bearer: None, headers: Vec::new() };
+    let world = Harness::with(|_| Settings { way, ..program(&["x"]) }).asked().await;
     assert_eq!(world.line(), "mcp s: idle, 13 tools");
     let sum = async || world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await;
     assert_eq!(sum().await, "<MCP server s> The sum of 2 and 3 is 5.");

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use super::*;
 
 /// A run with a past and some batches, and how many messages of each kind.
-fn any_run() -> impl Strategy<Value = Active> {
+fn any_run() -> impl Strategy<Value = ActiveState> {
     let rounds = proptest::collection::vec((1..4_usize, 1..60_usize), 0..6);
     (0..30_usize, 1..60_u64, rounds, any::<bool>()).prop_map(|(count, each, rounds, steered)| {
         let mut begun = with(past(count, each), ContextPolicy::default());
-        begun.room = Room::default();
-        let mut run = Active::begin(accepted(), begun);
+        begun.room = ContextBudget::default();
+        let mut run = ActiveState::begin(accepted(), begun);
         for (number, (calls, size)) in rounds.into_iter().enumerate() {
             let names = vec!["look"; calls];
             let mut reply = completion("", &names);
@@ -54,8 +54,8 @@ proptest! {
     /// Whatever is kept, calls and results stay together, and what people said in the run stays.
     #[test]
     fn e11_calls_and_results_stay_paired_under_any_view(run in any_run(), keep in 1..20_u32, chars in 10..500_u32) {
-        if let Some(plan) = Plan::keeping(&run, keep) {
-            let view = View { result_chars: Some(chars), ..plan.without_summary(&run) };
+        if let Some(plan) = CutPlan::keeping(&run, keep) {
+            let view = ContextView { result_chars: Some(chars), ..plan.without_summary(&run) };
             let shown = view.of_transcript(&run.transcript, run.past.len());
             assert_paired(&shown)?;
             let people = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
@@ -67,8 +67,8 @@ proptest! {
     /// A compacted request does not exceed the window where what is kept as it is fits.
     #[test]
     fn b4_a_compacted_request_fits_where_what_is_kept_does(run in any_run(), keep in 1..20_u32, summary in 1..400_usize) {
-        if let Some(plan) = Plan::keeping(&run, keep) {
-            let bare = View { from: plan.to, ..View::default() };
+        if let Some(plan) = CutPlan::keeping(&run, keep) {
+            let bare = ContextView { from: plan.to, ..ContextView::default() };
             let view = fitted(&run, plan.with_summary(&run, words(summary)));
             // What stands in the place of a summary that does not fit is a line.
             if size::request(&run, &bare) + 60 <= size::window(&run).tokens {
@@ -83,8 +83,8 @@ proptest! {
         let mut run = run;
         run.past.clear();
         run.billing.context_tokens = 100;
-        if let Some(plan) = Plan::keeping(&run, keep) {
-            let view = View { result_chars: chars, ..plan.without_summary(&run) };
+        if let Some(plan) = CutPlan::keeping(&run, keep) {
+            let view = ContextView { result_chars: chars, ..plan.without_summary(&run) };
             let shown = view.of_transcript(&run.transcript, 0);
             let block = view.block();
             let sum: u64 = block.iter().chain(&shown).map(tokens::message).sum();

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan};
 
-use crate::policy::schedule::read::parts::{Day, Parts};
+use crate::policy::schedule::read::parts::{CalendarDay, ScheduleParts};
 use crate::policy::schedule::read::{ReadError, date};
 use crate::policy::schedule::{Rule, RuleError, Unit, moment};
 
@@ -12,17 +12,17 @@ use crate::policy::schedule::{Rule, RuleError, Unit, moment};
 const YEARS_AHEAD: i16 = 9;
 
 /// Who reads it, and when.
-pub(super) struct Here<'a> {
+pub(super) struct ReadContext<'a> {
     pub(super) zone: &'a TimeZone,
     pub(super) now: Timestamp,
 }
 
-impl Here<'_> {
+impl ReadContext<'_> {
     fn today(&self) -> Date {
         self.zone.to_datetime(self.now).date()
     }
 
-    fn once(&self, day: Date, time: Time, parts: &Parts) -> Result<Rule, ReadError> {
+    fn once(&self, day: Date, time: Time, parts: &ScheduleParts) -> Result<Rule, ReadError> {
         let civil = day.to_datetime(time);
         let at = match parts.offset {
             Some(offset) => offset.to_timestamp(civil).ok(),
@@ -38,7 +38,7 @@ impl Here<'_> {
 }
 
 /// Puts a rule together.
-pub(super) fn join(mut parts: Parts, here: &Here<'_>) -> Result<Rule, ReadError> {
+pub(super) fn join(mut parts: ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     parts.weekdays.sort_unstable();
     parts.weekdays.dedup();
     parts.times.sort_unstable();
@@ -88,7 +88,7 @@ pub(super) fn join(mut parts: Parts, here: &Here<'_>) -> Result<Rule, ReadError>
     on_weekdays(&parts, here)
 }
 
-fn time(parts: &Parts) -> Result<Time, ReadError> {
+fn time(parts: &ScheduleParts) -> Result<Time, ReadError> {
     match parts.times[..] {
         [] => Err(ReadError::NoTime),
         [time] => Ok(time),
@@ -97,7 +97,7 @@ fn time(parts: &Parts) -> Result<Time, ReadError> {
 }
 
 /// At these times on the days that the last three fields name.
-fn cron(parts: &Parts, days: &str) -> Result<Rule, ReadError> {
+fn cron(parts: &ScheduleParts, days: &str) -> Result<Rule, ReadError> {
     let Some(first) = parts.times.first() else { return Err(ReadError::NoTime) };
     // One expression has one minute.
     if parts.times.iter().any(|time| time.minute() != first.minute() || time.second() != 0) {
@@ -107,7 +107,7 @@ fn cron(parts: &Parts, days: &str) -> Result<Rule, ReadError> {
     Ok(Rule::Cron { expression: format!("{} {} {days}", first.minute(), hours.join(",")) })
 }
 
-fn ahead(parts: &Parts, here: &Here<'_>) -> Result<Rule, ReadError> {
+fn ahead(parts: &ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     let alone = parts.weekdays.is_empty() && parts.times.len() <= 1 && parts.every.is_none();
     if !alone {
         return Err(ReadError::Ambiguous);
@@ -136,7 +136,7 @@ fn ahead(parts: &Parts, here: &Here<'_>) -> Result<Rule, ReadError> {
     }
 }
 
-fn periodic(parts: &Parts, (count, unit): (u32, Unit), here: &Here<'_>) -> Result<Rule, ReadError> {
+fn periodic(parts: &ScheduleParts, (count, unit): (u32, Unit), here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     if count == 0 {
         return Err(RuleError::Period.into());
     }
@@ -159,11 +159,11 @@ fn periodic(parts: &Parts, (count, unit): (u32, Unit), here: &Here<'_>) -> Resul
 }
 
 /// The first day of a period of days or weeks.
-fn first_day(parts: &Parts, unit: Unit, time: Time, here: &Here<'_>) -> Result<Date, ReadError> {
+fn first_day(parts: &ScheduleParts, unit: Unit, time: Time, here: &ReadContext<'_>) -> Result<Date, ReadError> {
     let days = (0..=7).filter_map(|days| here.today().checked_add(days.days()).ok());
     let mut ahead = days.filter(|day| here.is_ahead(*day, time));
     match (parts.weekdays.as_slice(), parts.from) {
-        ([], Some(Day { day, month, year: Some(year) })) => date(year, month, day),
+        ([], Some(CalendarDay { day, month, year: Some(year) })) => date(year, month, day),
         ([], Some(_)) | ([_, ..], Some(_)) | ([_, _, ..], None) => Err(ReadError::Ambiguous),
         ([], None) if unit == Unit::Days => ahead.next().ok_or(RuleError::Never.into()),
         ([], None) => Err(ReadError::NoDay),
@@ -171,8 +171,8 @@ fn first_day(parts: &Parts, unit: Unit, time: Time, here: &Here<'_>) -> Result<D
     }
 }
 
-fn by_the_hour(parts: &Parts, (count, unit): (u32, Unit), here: &Here<'_>) -> Result<Rule, ReadError> {
-    if let Some(Day { day, month, year }) = parts.from {
+fn by_the_hour(parts: &ScheduleParts, (count, unit): (u32, Unit), here: &ReadContext<'_>) -> Result<Rule, ReadError> {
+    if let Some(CalendarDay { day, month, year }) = parts.from {
         let (Some(year), true, None) = (year, parts.weekdays.is_empty(), parts.between) else {
             return Err(ReadError::Ambiguous);
         };
@@ -207,7 +207,7 @@ fn by_the_hour(parts: &Parts, (count, unit): (u32, Unit), here: &Here<'_>) -> Re
     Ok(Rule::Cron { expression: format!("{fields} * * {days}") })
 }
 
-fn on_date(parts: &Parts, day: Day, here: &Here<'_>) -> Result<Rule, ReadError> {
+fn on_date(parts: &ScheduleParts, day: CalendarDay, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     if !parts.weekdays.is_empty() || parts.monthly {
         return Err(ReadError::Ambiguous);
     }
@@ -230,7 +230,7 @@ fn on_date(parts: &Parts, day: Day, here: &Here<'_>) -> Result<Rule, ReadError> 
     here.once(next, time, parts)
 }
 
-fn on_weekdays(parts: &Parts, here: &Here<'_>) -> Result<Rule, ReadError> {
+fn on_weekdays(parts: &ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     match (parts.weekdays.as_slice(), parts.again) {
         (days @ [_, ..], true) => cron(parts, &format!("* * {}", listed(days))),
         ([], true) => Err(ReadError::NoDay),

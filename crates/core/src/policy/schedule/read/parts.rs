@@ -10,7 +10,7 @@ use crate::policy::schedule::read::{ReadError, date};
 
 /// A day of the calendar, perhaps of each year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Day {
+pub(super) struct CalendarDay {
     pub(super) day: i8,
     pub(super) month: i8,
     pub(super) year: Option<i16>,
@@ -18,7 +18,7 @@ pub(super) struct Day {
 
 /// What a text says.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct ScheduleParts {
     /// A period: every so many.
     pub(super) every: Option<(u32, Unit)>,
     /// How long from now.
@@ -32,7 +32,7 @@ pub(super) struct Parts {
     /// A day of each month; 0: the last.
     pub(super) month_day: Option<i8>,
     /// A date.
-    pub(super) day: Option<Day>,
+    pub(super) day: Option<CalendarDay>,
     /// Each year.
     pub(super) yearly: bool,
     /// Each month.
@@ -44,14 +44,14 @@ pub(super) struct Parts {
     /// From hour to hour.
     pub(super) between: Option<(Time, Time)>,
     /// The first day of a period.
-    pub(super) from: Option<Day>,
+    pub(super) from: Option<CalendarDay>,
     /// Which of two equal times.
     pub(super) offset: Option<Offset>,
 }
 
 /// Takes the words apart.
-pub(super) fn take_apart(words: &[String]) -> Result<Parts, ReadError> {
-    let mut reader = Reader { words, at: 0, parts: Parts::default() };
+pub(super) fn take_apart(words: &[String]) -> Result<ScheduleParts, ReadError> {
+    let mut reader = WordReader { words, at: 0, parts: ScheduleParts::default() };
     while let Some(word) = reader.peek() {
         reader.at += 1;
         reader.word(word)?;
@@ -59,13 +59,13 @@ pub(super) fn take_apart(words: &[String]) -> Result<Parts, ReadError> {
     Ok(reader.parts)
 }
 
-struct Reader<'a> {
+struct WordReader<'a> {
     words: &'a [String],
     at: usize,
-    parts: Parts,
+    parts: ScheduleParts,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WordReader<'a> {
     fn peek(&self) -> Option<&'a str> {
         self.words.get(self.at).map(String::as_str)
     }
@@ -231,9 +231,9 @@ impl<'a> Reader<'a> {
     }
 
     /// `24 December`, `December 24 2026`, `2026-12-24`, `24.12.2026`.
-    fn calendar_day(&mut self, word: &str) -> Result<Option<Day>, ReadError> {
+    fn calendar_day(&mut self, word: &str) -> Result<Option<CalendarDay>, ReadError> {
         if let Ok(date) = word.parse::<Date>() {
-            return Ok(Some(Day { day: date.day(), month: date.month(), year: Some(date.year()) }));
+            return Ok(Some(CalendarDay { day: date.day(), month: date.month(), year: Some(date.year()) }));
         }
         if word.len() == 10 && word.split('-').count() == 3 && word.split('-').all(|part| part.parse::<u16>().is_ok()) {
             // It is written like a date, and there is none.
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
             && rest.len() <= 1
         {
             let year = rest.first().and_then(|year| year.parse().ok());
-            return Self::existing(Day { day, month, year }).map(Some);
+            return Self::existing(CalendarDay { day, month, year }).map(Some);
         }
         let of = usize::from(self.peek() == Some("of"));
         let after = self.words.get(self.at + of).and_then(|word| month(word));
@@ -259,10 +259,10 @@ impl<'a> Reader<'a> {
         };
         let Some((day, month)) = found else { return Ok(None) };
         let year = self.take(|word| word.parse().ok().filter(|year| word.len() == 4 && *year >= 1970));
-        Self::existing(Day { day, month, year }).map(Some)
+        Self::existing(CalendarDay { day, month, year }).map(Some)
     }
 
-    fn existing(day: Day) -> Result<Day, ReadError> {
+    fn existing(day: CalendarDay) -> Result<CalendarDay, ReadError> {
         // Without a year it may be a leap year's.
         date(day.year.unwrap_or(2000), day.month, day.day)?;
         Ok(day)

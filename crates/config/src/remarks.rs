@@ -1,0 +1,42 @@
+//! What is right as a text and cannot do what it is there for: nothing is refused for it, and it is told.
+
+use jiff::Timestamp;
+
+use crate::Config;
+use crate::key_path;
+use crate::load::LoadNote;
+use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
+
+/// Why letters from everybody are a stranger's.
+const NOBODY: &str = "nobody who writes can be recognised: neither is a mail server named whose word counts, nor are signatures checked, \
+     so each letter is a stranger's";
+/// What helps.
+const VERIFY: &str =
+    "`verify = true` has Hob check signatures itself, or name your provider's server in `authserv_ids` (docs/email.md)";
+
+impl Config {
+    /// The sections that cannot do what they are there for.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<LoadNote> {
+        let mailbox = self.email.iter().map(|account| ("email".to_owned(), account));
+        let more = self.email_accounts.iter().map(|(name, account)| (key_path::child("email_accounts", name), account));
+        let deaf = mailbox.chain(more).filter(|(_, account)| account.recognises_nobody());
+        let note = |(key, _)| LoadNote { key, line: None, what: NOBODY.to_owned(), fix: VERIFY.to_owned() };
+        deaf.map(note).collect()
+    }
+}
+
+/// Tells of every section that cannot do what it is there for; what was told of before and is not so any more is mended.
+pub fn stand(config: &Config, conditions: &Conditions, since: Timestamp) {
+    let notes = config.remarks();
+    let is_over = |part: &SystemPart| match part {
+        SystemPart::Setting(name) => notes.iter().all(|note| note.key != *name),
+        _ => false,
+    };
+    for part in conditions.all().into_keys().filter(is_over) {
+        drop(conditions.mend(&part));
+    }
+    for LoadNote { key, what, fix, .. } in notes {
+        conditions.tell(SystemPart::Setting(key), Trouble { since, what, fix });
+    }
+}

@@ -1,0 +1,126 @@
+//! Who speaks, and whether it is for Hob: looked up before anything is claimed (rows C1, C4).
+
+use crate::command::{self, Command};
+use crate::groups::mode_of;
+use crate::intake::transaction::{IntakeOutcome, IntakeTransaction};
+use crate::pairing::{self, FirstOwnerOutcome, Visitor};
+use crate::triggered_runs;
+use hob_core::domain::channel::UpdateOutcome;
+use hob_core::domain::inbound::{Inbound, InboundEvent};
+use hob_core::domain::principal::{Role, Trust};
+use hob_core::domain::redactor::Redactor;
+use hob_core::policy::access::AccessList;
+use hob_core::policy::groups::{AddressingFacts, GroupMode, MessageDisposition, fate};
+use hob_core::render::clean::clean;
+use hob_store::error::StoreError;
+use hob_store::{Tx, members, quarantined_mail};
+
+/// What is known of a sender and a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SenderAccess {
+    /// What the sender may; none: they are not let in.
+    pub(super) role: Option<Role>,
+    /// What they may by having been paired.
+    pub(super) member: Option<Role>,
+    /// When Hob answers there, if it is a group.
+    pub(super) group: Option<GroupMode>,
+}
+
+impl SenderAccess {
+    pub(super) async fn of(
+        tx: &mut Tx,
+        access: &AccessList,
+        inbound: &Inbound,
+        member: Option<Role>,
+    ) -> Result<Self, StoreError> {
+        let (place, sender) = (&inbound.conversation, &inbound.sender.external_id);
+        let role = access.role_of(place, sender, member);
+        Ok(Self { role, member, group: mode_of(tx, &access.groups, place).await? })
+    }
+
+    /// Whether a button may be pressed here by somebody who may what `role` may. Which button, its question says.
+    pub(super) fn may_press(&self, role: Role) -> bool {
+        self.group != Some(GroupMode::Off) || role == Role::Owner
+    }
+
+    /// Whether their words may instruct: those of members of the household, where they are proven.
+    pub(super) fn is_member(&self, access: &AccessList, inbound: &Inbound) -> bool {
+        let said_by = (inbound.sender.external_id.as_str(), &inbound.circumstances.proof);
+        let trust = access.trust(&inbound.conversation, said_by, self.member);
+        self.role >= Some(Role::User) && trust == Trust::Trusted && inbound.circumstances.forwarded_from.is_none()
+    }
+}
+
+/// What becomes of a new message.
+pub(super) fn fate_of(inbound: &Inbound, known: &SenderAccess) -> MessageDisposition {
+    let InboundEvent::Posted { text } = &inbound.happening else {
+        return if known.role.is_some() { MessageDisposition::Heard } else { MessageDisposition::Ignored };
+    };
+    let is_own = inbound.circumstances.forwarded_from.is_none();
+    let is_command = is_own && command::parse(clean(text).trim()).is_some();
+    fate(AddressingFacts { group: known.group, audience: inbound.circumstances.audience, role: known.role, is_command })
+}
+
+/// Looks before it is known whether anything is to be stored.
+pub(super) async fn look(tx: &mut Tx, access: &AccessList, inbound: &Inbound) -> Result<SenderAccess, StoreError> {
+    let member = members::role(tx, &inbound.conversation, &inbound.sender.external_id).await?;
+    SenderAccess::of(tx, access, inbound, member).await
+}
+
+/// Takes this Hob's secrets out of everything that people can put into a message.
+pub(super) fn redact(redactor: &Redactor, inbound: &mut Inbound) {
+    if let InboundEvent::Posted { text } | InboundEvent::Edited { text } = &mut inbound.happening {
+        redactor.clean(text);
+    }
+    redactor.clean(&mut inbound.sender.name);
+    inbound.attachments.iter_mut().for_each(|file| redactor.clean(&mut file.name));
+    inbound.circumstances.forwarded_from.iter_mut().for_each(|author| redactor.clean(author));
+    if let Some(quoted) = &mut inbound.circumstances.quoted {
+        redactor.clean(&mut quoted.author);
+        redactor.clean(&mut quoted.text);
+    }
+}
+
+impl IntakeTransaction {
+    /// A stranger talks with Hob alone. Nothing of what they say is kept.
+    pub(super) async fn unknown(&self, tx: &mut Tx, text: &str) -> Result<IntakeOutcome, StoreError> {
+        let visitor = Visitor {
+            place: &self.inbound.conversation,
+            sender: &self.inbound.sender,
+            proof: &self.inbound.circumstances.proof,
+        };
+        let is_own = self.inbound.circumstances.forwarded_from.is_none();
+        if let Some(Command::Pair(Some(pair))) = command::parse(text).filter(|_| is_own) {
+            match pairing::become_owner(tx, visitor, &pair.code, self.now).await? {
+                FirstOwnerOutcome::Bound => {
+                    // It is known who they are, from now on.
+                    let arrival = self.look(tx).await?;
+                    let arriving = self.arriving(tx, arrival, Role::Owner).await?;
+                    let claimed = self.claim(tx, &arriving, "/pair", "command").await?;
+                    return self.tell(tx, &arriving, claimed, pairing::texts::OWNER).await;
+                }
+                FirstOwnerOutcome::Wrong => return self.answer_stranger(tx, pairing::texts::WRONG).await,
+                FirstOwnerOutcome::Closed => {}
+            }
+        }
+        match pairing::knock(tx, &self.desk.access, visitor, &self.code, self.now).await? {
+            Some(told) => self.answer_stranger(tx, &told).await,
+            None => {
+                tracing::debug!("a message from somebody who is not let in was ignored");
+                Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored))
+            }
+        }
+    }
+
+    /// Says something to somebody who is nobody here: no user, no claim. Delivered again, the message is answered once.
+    async fn answer_stranger(&self, tx: &mut Tx, told: &str) -> Result<IntakeOutcome, StoreError> {
+        let Inbound { conversation, external_id, .. } = &self.inbound;
+        let key = format!("stranger:{}:{external_id}", conversation.session_key());
+        let session = triggered_runs::say(tx, conversation, &key, told, self.now).await?;
+        // Their letter is not kept, so the answer brings along to whom it goes.
+        if let Some(envelope) = &self.inbound.circumstances.envelope {
+            quarantined_mail::address(tx, &format!("{key}:0"), envelope).await?;
+        }
+        Ok(IntakeOutcome { said: Some(session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
+    }
+}

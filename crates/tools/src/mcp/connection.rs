@@ -1,0 +1,390 @@
+//! A connection to a server: opened, asked for its tools, called, closed.
+//!
+//! What a server asks of Hob in turn (a model's words, a person's, folders) it does not get: Hob says that it can do none of
+//! that.
+//! Start at [`Connection::open`].
+
+mod task;
+
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
+    ListToolsRequest, MetaObject, PaginatedRequestParams, ProtocolVersion, RequestMetaObject, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, RunningService, ServiceError,
+    serve_client_with_lifecycle_and_ct,
+};
+use rmcp::transport::IntoTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
+};
+use rmcp::{ClientHandler, RoleClient};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::mcp::answer::ToolAnswer;
+use crate::mcp::bounded::{BoundedReader, MESSAGE_BYTES_MAX, OutputAllowance};
+use crate::mcp::child::{self, Program, ShutdownTokens};
+use crate::mcp::diagnostics::ServerDiagnostics;
+use crate::mcp::error::McpError;
+use crate::mcp::listed::{ListedTool, plain};
+use crate::mcp::settings::{ServerTransport, Settings};
+use crate::mcp::{ServerContext, excerpt};
+use hob_core::domain::secret::Secret;
+use hob_telemetry::tasks;
+
+/// How long a connection to an address may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The most pages of a list.
+const PAGES_MAX: usize = 50;
+/// The most tools of a server.
+const TOOLS_MAX: usize = 256;
+/// How long is waited for a word on how a process ended, once it does not answer any more.
+const FATE: Duration = Duration::from_secs(2);
+/// How long a process that is to leave is waited for, at most.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// What Hob says of itself, and what it hears besides answers.
+#[derive(Debug, Clone)]
+struct HobClientHandler {
+    /// Its tools are others now.
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for HobClientHandler {
+    fn get_info(&self) -> ClientConfig {
+        let hob = Implementation::new("hob", env!("CARGO_PKG_VERSION"));
+        // No capability: it may ask for no model's words, no person's, and no folders.
+        ClientConfig::new(ClientCapabilities::default(), hob)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+}
+
+/// A connection. Dropping it ends what is at its other end, if that is a process.
+pub(super) struct Connection {
+    service: RunningService<RoleClient, HobClientHandler>,
+    tokens: ShutdownTokens,
+    fate: Arc<ServerDiagnostics>,
+    allowance: Arc<OutputAllowance>,
+    /// It is a process, which can be ended.
+    is_process: bool,
+    calls: AtomicUsize,
+    used: Mutex<Instant>,
+    /// The tools that it takes as tasks alone.
+    as_tasks: Mutex<BTreeSet<String>>,
+}
+
+/// What a tool is called with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CallParams {
+    /// Its arguments.
+    pub(super) arguments: Map<String, Value>,
+    /// What its server learns beside them (row A10).
+    pub(super) meta: Map<String, Value>,
+}
+
+/// A server's tools, and those that cannot be offered, each with the reason.
+pub(super) struct ToolList {
+    pub(super) tools: Vec<ListedTool>,
+    pub(super) quarantined: Vec<(String, String)>,
+}
+
+impl Connection {
+    /// Connects. Dropping the future leaves nothing behind.
+    pub(super) async fn open(
+        settings: &Settings,
+        place: &ServerContext,
+        changed: &Arc<Notify>,
+    ) -> Result<Self, McpError> {
+        let ears = HobClientHandler { changed: Arc::clone(changed) };
+        let opened = Box::pin(Self::greet(settings, place, &ears, ClientLifecycleMode::Initialize)).await;
+        match opened {
+            // It may be too new for a handshake.
+            Err(McpError::Refused(first)) => {
+                let preferred_versions = vec![ProtocolVersion::LATEST];
+                let discover = ClientLifecycleMode::Discover { preferred_versions };
+                let second = Box::pin(Self::greet(settings, place, &ears, discover)).await;
+                second.map_err(|_its_first_word_says_more| McpError::Refused(first))
+            }
+            other => other,
+        }
+    }
+
+    async fn greet(
+        settings: &Settings,
+        place: &ServerContext,
+        ears: &HobClientHandler,
+        mode: ClientLifecycleMode,
+    ) -> Result<Self, McpError> {
+        let (tokens, fate, allowance) =
+            (ShutdownTokens::default(), Arc::new(ServerDiagnostics::default()), Arc::new(OutputAllowance::default()));
+        let guard = tokens.over.clone().drop_guard();
+        let over = tokens.over.clone();
+        let greeted = match &settings.way {
+            ServerTransport::Program { vector, environment, dir, own } => {
+                let confined = own.as_ref().map(|own| place.walls.around(own, vector));
+                let program = Program { vector, environment, dir, leftovers: &place.leftovers, confined };
+                let (started, stdin, stdout) = child::start(&program).await.map_err(|reason| McpError::NotStarted {
+                    program: vector.first().cloned().unwrap_or_default(),
+                    reason,
+                })?;
+                tasks::spawn_among(&place.tracker, "mcp.program", started.mind(Arc::clone(&fate), tokens.clone()));
+                let stdout = BoundedReader::new(stdout, Arc::clone(&allowance), Arc::clone(&fate));
+                let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MESSAGE_BYTES_MAX);
+                serve(ears, transport, mode, over, settings.start_within).await
+            }
+            ServerTransport::Address { url, bearer, headers } => {
+                tokens.gone.cancel();
+                let transport = address(url, bearer.as_ref(), headers)?;
+                serve(ears, transport, mode, over, settings.start_within).await
+            }
+        };
+        let is_process = matches!(settings.way, ServerTransport::Program { .. });
+        match greeted {
+            Ok(service) => {
+                guard.disarm();
+                let (calls, used) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
+                let as_tasks = Mutex::default();
+                Ok(Self { service, tokens, fate, allowance, is_process, calls, used, as_tasks })
+            }
+            Err(error) => {
+                // Who has broken off may be about to say by its exit why; nobody else is waited for.
+                if !matches!(error, McpError::Lost(_)) {
+                    tokens.over.cancel();
+                }
+                Err(error.with(&told(&fate, &tokens, is_process).await))
+            }
+        }
+    }
+
+    /// Can nobody be reached by it any more?
+    pub(super) fn is_over(&self) -> bool {
+        self.tokens.over.is_cancelled() || self.service.peer().is_transport_closed()
+    }
+
+    /// Is there a process at its other end?
+    pub(super) fn is_process(&self) -> bool {
+        self.is_process
+    }
+
+    /// Resolves when it is over.
+    pub(super) async fn over(&self) {
+        self.tokens.over.cancelled().await;
+    }
+
+    /// Since when it has not been used; none: it is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.calls.load(Ordering::Acquire) == 0).then_some(used)
+    }
+
+    /// Has a process end by itself, and waits until it is gone.
+    pub(super) async fn leave(&self) {
+        if !self.is_process {
+            self.tokens.over.cancel();
+            return;
+        }
+        self.tokens.leaving.cancel();
+        if tokio::time::timeout(LEAVE, self.tokens.gone.cancelled()).await.is_err() {
+            tracing::warn!("mcp.stays: a server does not end");
+        }
+    }
+
+    /// Asks for its tools, page by page.
+    pub(super) async fn list(&self) -> Result<ToolList, McpError> {
+        let (mut found, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            self.allowance.renew();
+            let (tools, next) = self.page(cursor.take()).await?;
+            found.extend(tools);
+            cursor = next;
+            if cursor.is_none() || found.len() > TOOLS_MAX {
+                break;
+            }
+        }
+        Ok(sort(found))
+    }
+
+    async fn page(&self, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), McpError> {
+        let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+        let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
+        let answer = self.service.peer().send_request(ClientRequest::ListToolsRequest(request)).await;
+        let list = match answer {
+            Ok(ServerResult::ListToolsResult(list)) => {
+                serde_json::to_value(list).map_err(|_unwritable| McpError::Strange)?
+            }
+            // One tool that is none must not cost the others.
+            Ok(ServerResult::CustomResult(list)) => list.0,
+            Ok(_) => return Err(McpError::Strange),
+            Err(error) => return Err(self.failure(error).await),
+        };
+        let tools = list["tools"].as_array().ok_or(McpError::Strange)?.clone();
+        let next = list["nextCursor"].as_str().filter(|next| !next.is_empty()).map(str::to_owned);
+        Ok((tools, next))
+    }
+
+    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
+    pub(super) async fn call(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
+        let _call = OpenCallGuard::of(self);
+        self.allowance.renew();
+        let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
+        if wants_task() {
+            return Box::pin(self.as_task(tool, call)).await;
+        }
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(call.arguments.clone());
+        params.meta = (!call.meta.is_empty()).then(|| RequestMetaObject(MetaObject(call.meta.clone())));
+        let answer = self.service.peer().call_tool_once(params).await;
+        let is_undone = match &answer {
+            Ok(CallToolResponse::Complete(result)) => task::tells_undone(result),
+            Ok(_) => false,
+            Err(error) => task::is_undone(error),
+        };
+        if is_undone {
+            let said = Box::pin(self.as_task(tool, call)).await?;
+            self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
+            return Ok(said);
+        }
+        match answer {
+            Ok(CallToolResponse::Complete(result)) => Ok(ToolAnswer::of(&result)),
+            Ok(CallToolResponse::InputRequired(_)) => Err(McpError::WantsInput),
+            Ok(_) => Err(McpError::Strange),
+            Err(error) => Err(self.failure(error).await),
+        }
+    }
+
+    async fn failure(&self, error: ServiceError) -> McpError {
+        match error {
+            ServiceError::McpError(error) => McpError::Refused(excerpt(&error.message)),
+            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
+                McpError::Lost(String::new()).with(&told(&self.fate, &self.tokens, self.is_process).await)
+            }
+            ServiceError::TransportSend(error) => McpError::Lost(causes(error.error.as_ref()))
+                .with(&told(&self.fate, &self.tokens, self.is_process).await),
+            _ => McpError::Strange,
+        }
+    }
+}
+
+/// Counts a call while it lasts.
+struct OpenCallGuard<'a>(&'a Connection);
+
+impl<'a> OpenCallGuard<'a> {
+    fn of(link: &'a Connection) -> Self {
+        link.calls.fetch_add(1, Ordering::AcqRel);
+        Self(link)
+    }
+}
+
+impl Drop for OpenCallGuard<'_> {
+    fn drop(&mut self) {
+        *self.0.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+async fn serve<T, E, A>(
+    ears: &HobClientHandler,
+    transport: T,
+    mode: ClientLifecycleMode,
+    over: tokio_util::sync::CancellationToken,
+    within: Duration,
+) -> Result<RunningService<RoleClient, HobClientHandler>, McpError>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: Error + Send + Sync + 'static,
+{
+    let serving = Box::pin(serve_client_with_lifecycle_and_ct(ears.clone(), transport, mode, over));
+    match tokio::time::timeout(within, serving).await {
+        Ok(Ok(service)) => Ok(service),
+        Ok(Err(error)) => Err(unserved(&error)),
+        Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
+    }
+}
+
+fn unserved(error: &ClientInitializeError) -> McpError {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => McpError::Refused(excerpt(&error.message)),
+        ClientInitializeError::TransportError { error, .. } => McpError::Lost(causes(error.error.as_ref())),
+        ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => McpError::Lost(String::new()),
+        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+            McpError::Refused("it speaks no version of MCP that Hob speaks".to_owned())
+        }
+        _ => McpError::Strange,
+    }
+}
+
+/// What became of the server; how a process ended is known a little later than that it has.
+async fn told(fate: &ServerDiagnostics, tokens: &ShutdownTokens, is_process: bool) -> String {
+    if is_process && tokio::time::timeout(FATE, tokens.gone.cancelled()).await.is_err() {
+        tracing::debug!("the server has not ended");
+    }
+    fate.told()
+}
+
+/// An error with those behind it, each once.
+fn causes(error: &(dyn Error + 'static)) -> String {
+    // The SDK's own error does not say what is behind it.
+    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        return causes(error);
+    }
+    let mut words: Vec<String> = Vec::new();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !words.iter().any(|known| known.contains(&said)) {
+            words.push(said);
+        }
+        cause = error.source();
+    }
+    plain(&words.join(": "), 300)
+}
+
+fn address(
+    url: &str,
+    bearer: Option<&Secret>,
+    headers: &[(String, Secret)],
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpError> {
+    let client = hob_http::client(CONNECT).map_err(|error| McpError::Lost(error.to_string()))?;
+    let mut further = HashMap::new();
+    for (name, value) in headers {
+        let name = HeaderName::try_from(name.as_str()).map_err(|_named| McpError::Header(name.clone()))?;
+        let mut sent = HeaderValue::try_from(value.expose()).map_err(|_secret| McpError::Header(name.to_string()))?;
+        sent.set_sensitive(true);
+        further.insert(name, sent);
+    }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
+        .custom_headers(further)
+        .max_sse_event_size(MESSAGE_BYTES_MAX);
+    config.auth_header = bearer.map(|token| token.expose().to_owned());
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Reads a list; what cannot be offered is set aside.
+fn sort(found: Vec<Value>) -> ToolList {
+    let (mut tools, mut quarantined, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for tool in found {
+        let name = excerpt(tool["name"].as_str().unwrap_or_default());
+        match ListedTool::read(&tool) {
+            Ok(_) if tools.len() == TOOLS_MAX => {
+                quarantined.push((name, format!("its server has more than {TOOLS_MAX} tools")));
+            }
+            Ok(listed) if names.insert(listed.name.clone()) => tools.push(listed),
+            Ok(_) => quarantined.push((name, "its server has another of the same name".to_owned())),
+            Err(unfit) => quarantined.push((name, unfit.to_string())),
+        }
+    }
+    ToolList { tools, quarantined }
+}

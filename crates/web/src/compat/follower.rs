@@ -1,0 +1,106 @@
+//! Follows a message until it is answered, for as long as its client listens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app_state::AppState;
+use crate::chat::channel::{ChatActivity, ChatWatcher};
+use crate::compat::answer_stream::AnswerStream;
+use crate::compat::progress::{self, MessageProgress};
+use crate::compat::target::RequestTarget;
+use hob_core::domain::ids::RunId;
+use hob_store::error::StoreError;
+
+/// What is written within this time is told together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// It is looked at so often even if nobody has said that something changed.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// What happened.
+#[derive(Debug)]
+pub(super) enum FollowEvent {
+    /// This was said, and more may come.
+    More(String),
+    /// That is all.
+    Over(Box<MessageProgress>),
+    /// Hob stops.
+    Stopping,
+}
+
+/// Follows one message.
+pub(super) struct MessageFollower {
+    served: Arc<AppState>,
+    place: RequestTarget,
+    scene: ChatWatcher,
+    /// So many changes were looked at.
+    looked: Option<u64>,
+    run: Option<RunId>,
+    teller: AnswerStream,
+    /// What is being written is told as well.
+    grows: bool,
+    over: Option<Box<MessageProgress>>,
+}
+
+impl MessageFollower {
+    /// From before the message is handed in, so that nothing is missed.
+    pub(super) fn begin(served: &Arc<AppState>, place: RequestTarget, grows: bool) -> Self {
+        let scene = served.page.watch(&place.chat);
+        let served = Arc::clone(served);
+        Self { served, place, scene, looked: None, run: None, teller: AnswerStream::default(), grows, over: None }
+    }
+
+    /// What was said next.
+    pub(super) async fn next(&mut self) -> Result<FollowEvent, StoreError> {
+        loop {
+            if let Some(seen) = self.over.take() {
+                return Ok(FollowEvent::Over(seen));
+            }
+            let is_time = self.looked.is_none() || self.wait().await;
+            if is_time && self.served.stop.is_cancelled() {
+                return Ok(FollowEvent::Stopping);
+            }
+            let scene = self.scene.look();
+            let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
+                self.looked = Some(scene.changes);
+                self.served.router.store.look(async |tx| progress::look(tx, &self.place).await).await?
+            } else {
+                None
+            };
+            let told = self.tell(scene, seen);
+            if !told.is_empty() {
+                return Ok(FollowEvent::More(told));
+            }
+        }
+    }
+
+    /// Until something happens; true: it is time to look, whatever happened.
+    async fn wait(&mut self) -> bool {
+        let is_time = tokio::select! {
+            () = self.served.stop.cancelled() => return true,
+            () = self.scene.changed() => false,
+            () = tokio::time::sleep(LOOK_EVERY) => true,
+        };
+        if !is_time {
+            tokio::time::sleep(TOGETHER).await;
+        }
+        is_time
+    }
+
+    fn tell(&mut self, scene: ChatActivity, seen: Option<MessageProgress>) -> String {
+        let redactor = &self.served.router.redactor;
+        let mut told = String::new();
+        self.run = seen.as_ref().and_then(|seen| seen.run).or(self.run);
+        if let Some((_, text)) = scene.growing.filter(|(run, _)| self.grows && Some(*run) == self.run) {
+            told.extend(self.teller.grow(&redactor.redact(&text)));
+        }
+        let Some(mut seen) = seen else { return told };
+        for words in &mut seen.words {
+            words.text = redactor.redact(&words.text).into_owned();
+            told.extend(self.teller.say(words));
+        }
+        if seen.is_over {
+            self.over = Some(Box::new(seen));
+        }
+        told
+    }
+}

@@ -1,0 +1,121 @@
+//! In which conversation a request belongs, and which message it is.
+//!
+//! A client sends all that was said, and no name for it. A conversation is known by how it began: whose key it was, for which
+//! user, and the user's first words. The client's instructions do not count, since they often hold the time of day. Whoever
+//! sends first words alone begins a conversation, also with words that were said before. Of several that began alike it is
+//! the one whose first answer the client tells, or else the newest.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::chat::channel::conversation;
+use crate::compat::request::ParsedRequest;
+use hob_store::error::StoreError;
+use hob_store::web_compat::{self, ApiConversation};
+use hob_store::{Tx, millis, sessions};
+
+/// A client tries again within this.
+const TRIES_FOR: SignedDuration = SignedDuration::from_mins(30);
+
+/// Where a request belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RequestTarget {
+    /// The conversation.
+    pub(super) chat: String,
+    /// What the message is called in it.
+    pub(super) external_id: String,
+}
+
+/// Finds where a request belongs.
+#[derive(Debug, Clone)]
+pub(super) struct TargetLookup {
+    /// What was asked: how it began, what was answered first, what it is known by.
+    pub(super) opening: String,
+    pub(super) first_answer: Option<String>,
+    pub(super) print: String,
+    /// The conversation, where the client names it.
+    pub(super) named: Option<String>,
+    /// What the client calls the request, or else what nothing was ever called.
+    pub(super) nonce: String,
+    /// The client has a name for the request.
+    pub(super) is_named: bool,
+    /// The client says that it tries again.
+    pub(super) is_retry: bool,
+    pub(super) now: Timestamp,
+}
+
+impl TargetLookup {
+    pub(super) async fn find(&self, tx: &mut Tx) -> Result<RequestTarget, StoreError> {
+        // A request that has a name is the same one each time, and so is the conversation that it begins.
+        let fresh =
+            RequestTarget { chat: format!("v1-{}-{}", self.opening, self.nonce), external_id: self.external_id() };
+        let begins = self.first_answer.is_none();
+        let chat = match &self.named {
+            Some(named) => Some(named.clone()),
+            None if begins && (self.is_named || !self.is_retry) => None,
+            None => self.begun(tx).await?,
+        };
+        let Some(chat) = chat else { return Ok(fresh) };
+        let again = if self.is_retry && !self.is_named { self.again(tx, &chat).await? } else { None };
+        match again {
+            Some(external_id) => Ok(RequestTarget { chat, external_id }),
+            // It tries again what never arrived.
+            None if begins && self.named.is_none() => Ok(fresh),
+            None => Ok(RequestTarget { chat, ..fresh }),
+        }
+    }
+
+    /// For what was asked.
+    pub(super) fn of(asked: &ParsedRequest, nonce: String, now: Timestamp) -> Self {
+        let (opening, first_answer, print) = (asked.opening.clone(), asked.first_answer.clone(), asked.print.clone());
+        Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, now }
+    }
+}
+
+impl TargetLookup {
+    /// What the message is called.
+    fn external_id(&self) -> String {
+        format!("v1-{}-{}", self.print, self.nonce)
+    }
+
+    /// The conversation that began so.
+    async fn begun(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
+        let key = |end| conversation(&format!("v1-{}{end}", self.opening)).session_key().0;
+        let alike = web_compat::begun(tx, &key('-'), &key('.')).await?;
+        let chat = |begun: &ApiConversation| begun.key.strip_prefix("web:").unwrap_or(&begun.key).to_owned();
+        if self.is_named {
+            // It is where it was before, whatever else has begun alike since.
+            let external_id = self.external_id();
+            for begun in &alike {
+                if web_compat::came_in(tx, &chat(begun), &external_id).await?.is_some() {
+                    return Ok(Some(chat(begun)));
+                }
+            }
+        }
+        let answer = bare(self.first_answer.as_deref().unwrap_or_default());
+        if alike.len() > 1 && !answer.is_empty() {
+            for begun in &alike {
+                let said = web_compat::first_words(tx, begun.session).await?;
+                if said.iter().map(|words| bare(words)).any(|words| !words.is_empty() && answer.contains(&words)) {
+                    return Ok(Some(chat(begun)));
+                }
+            }
+        }
+        Ok(alike.first().map(chat))
+    }
+
+    /// What the same request was called when it came before, if nothing was said since.
+    async fn again(&self, tx: &mut Tx, chat: &str) -> Result<Option<String>, StoreError> {
+        let Some(session) = sessions::find_by_key(tx, &conversation(chat).session_key().0).await? else {
+            return Ok(None);
+        };
+        let from = millis(self.now.checked_sub(TRIES_FOR).unwrap_or(Timestamp::MIN));
+        let newest = web_compat::newest(tx, session.id).await?;
+        let is_same = |id: &str| id.strip_prefix("v1-").is_some_and(|rest| rest.starts_with(&self.print));
+        Ok(newest.filter(|(id, at)| is_same(id) && *at >= from).map(|(id, _)| id))
+    }
+}
+
+/// Letters and digits alone: what is left of words however they are marked up.
+fn bare(words: &str) -> String {
+    words.chars().filter(|sign| sign.is_alphanumeric()).collect()
+}

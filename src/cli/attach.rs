@@ -1,0 +1,187 @@
+//! A window onto the Hob that runs on this data directory: `hob chat` and `hob ask` beside it, through its socket.
+
+use std::io::{BufRead as _, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::sync::{mpsc, watch};
+
+use crate::daemon::terminal_windows::{MessageOutcome, WindowFrame, WindowMessage};
+use hob_console::screen::Console;
+use hob_console::{SessionIdle, place, read_attachment};
+use hob_core::domain::channel::{Channel as _, Intake, IntakeError, UpdateOutcome};
+use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::inbound::{ChannelKind, Cursor, Inbound, InboundEvent};
+use hob_core::domain::outgoing::{Destination, Outgoing};
+use hob_core::domain::rng::{Rng, SystemRng};
+use hob_web::local_client::{AskError, post, stream};
+
+/// How long a running Hob may take to take a message in, its file among that.
+const WITHIN: Duration = Duration::from_secs(120);
+/// The largest file that is handed in.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How much may wait to be shown.
+const FRAMES_MAX: usize = 1_024;
+
+/// A window that is open.
+pub(super) struct AttachedWindow {
+    data_dir: PathBuf,
+    chat: String,
+    frames: Option<mpsc::Receiver<WindowFrame>>,
+    /// Whose questions were answered, of all windows on the conversation.
+    rested: watch::Sender<BTreeSet<u64>>,
+    gone: watch::Sender<bool>,
+}
+
+/// Opens a window onto a conversation of the Hob that runs here; none: none runs.
+///
+/// # Errors
+/// When one runs that cannot be asked.
+pub(super) fn open(data_dir: &Path, chat: &str) -> anyhow::Result<Option<AttachedWindow>> {
+    let stream = match stream(data_dir, &format!("/terminal/{chat}")) {
+        Ok(stream) => stream,
+        Err(AskError::NotRunning | AskError::Place(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut lines = BufReader::new(stream);
+    match next(&mut lines) {
+        Some(WindowFrame::Open) => {}
+        _ => bail!("the Hob that runs here is another version, or is stopping: restart it, or try again"),
+    }
+    let (told, frames) = mpsc::channel(FRAMES_MAX);
+    std::thread::Builder::new()
+        .name("window".to_owned())
+        .spawn(move || while next(&mut lines).is_some_and(|frame| told.blocking_send(frame).is_ok()) {})
+        .context("no thread for the window")?;
+    Ok(Some(AttachedWindow {
+        data_dir: data_dir.to_owned(),
+        chat: chat.to_owned(),
+        frames: Some(frames),
+        rested: watch::Sender::new(BTreeSet::new()),
+        gone: watch::Sender::new(false),
+    }))
+}
+
+/// The next frame; none: Hob is gone.
+fn next(lines: &mut BufReader<UnixStream>) -> Option<WindowFrame> {
+    let mut line = String::new();
+    let read = lines.read_line(&mut line).ok()?;
+    if read == 0 {
+        return None;
+    }
+    serde_json::from_str(&line).inspect_err(|error| tracing::warn!(%error, "Hob said something strange")).ok()
+}
+
+impl AttachedWindow {
+    /// What is to be shown, once.
+    pub(super) fn frames(&mut self) -> anyhow::Result<mpsc::Receiver<WindowFrame>> {
+        self.frames.take().context("the window is shown already")
+    }
+
+    /// Shows all that is said and done until Hob is gone.
+    pub(super) async fn show<W>(&self, mut frames: mpsc::Receiver<WindowFrame>, console: &Console<W>)
+    where
+        W: Write + Send + 'static,
+    {
+        let destination = Destination { conversation: place(&self.chat), reply_to: None };
+        while let Some(frame) = frames.recv().await {
+            match frame {
+                WindowFrame::Open | WindowFrame::Alive => {}
+                WindowFrame::Rested { asked } => self.rested.send_modify(|all| all.extend([asked])),
+                WindowFrame::Progress { run, progress } => console.progress(&destination, RunId(run), &progress),
+                WindowFrame::Said { run, text, markup, may_repeat } => {
+                    let said = Outgoing {
+                        id: OutboxId(0),
+                        destination: destination.clone(),
+                        run: run.map(RunId),
+                        text,
+                        markup,
+                        replaces: None,
+                        envelope: None,
+                        choices: Vec::new(),
+                        file: None,
+                        may_repeat,
+                    };
+                    if let Err(error) = console.deliver(&said).await {
+                        tracing::debug!(%error, "the terminal did not take all of it");
+                    }
+                }
+            }
+        }
+        self.gone.send_replace(true);
+    }
+
+    async fn post(&self, path: String, body: String) -> Result<String, String> {
+        let data_dir = self.data_dir.clone();
+        let path = format!("/terminal/{}/{path}", self.chat);
+        let asked = tokio::task::spawn_blocking(move || post(&data_dir, &path, &body, WITHIN)).await;
+        match asked {
+            Ok(Ok(answer)) if answer.status < 300 => Ok(answer.body),
+            Ok(Ok(answer)) => Err(answer.body),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[async_trait]
+impl Intake for AttachedWindow {
+    async fn accept(&self, inbound: Inbound) -> Result<UpdateOutcome, IntakeError> {
+        let InboundEvent::Posted { text } = inbound.happening else { return Ok(UpdateOutcome::Ignored) };
+        let read = |handle: &str| read_attachment(handle, FILE_BYTES_MAX).map_err(|error| IntakeError(error.0));
+        let file = match inbound.attachments.first() {
+            Some(file) => Some((file.name.clone(), STANDARD.encode(read(&file.handle)?))),
+            None => None,
+        };
+        let said = WindowMessage { id: inbound.external_id, text, name: inbound.sender.name, file };
+        let said = serde_json::to_string(&said).map_err(|error| IntakeError(error.to_string()))?;
+        let taken = self.post("say".to_owned(), said).await.map_err(IntakeError)?;
+        match serde_json::from_str(&taken) {
+            Ok(MessageOutcome::Committed) => Ok(UpdateOutcome::Committed),
+            Ok(MessageOutcome::Duplicate) => Ok(UpdateOutcome::Duplicate),
+            Ok(MessageOutcome::Ignored) => Ok(UpdateOutcome::Ignored),
+            Err(error) => Err(IntakeError(error.to_string())),
+        }
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(BTreeMap::new())
+    }
+
+    async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SessionIdle for AttachedWindow {
+    async fn quiet(&self) {
+        let asked = SystemRng.next_u64();
+        let (mut rested, mut gone) = (self.rested.subscribe(), self.gone.subscribe());
+        let told = async {
+            if let Err(why) = self.post(format!("rest/{asked}"), String::new()).await {
+                tracing::debug!(why, "Hob does not say when it is at rest");
+                return;
+            }
+            // Behind it stands nothing that was said before.
+            if rested.wait_for(|all| all.contains(&asked)).await.is_err() {
+                tracing::debug!("nobody shows this window");
+            }
+        };
+        tokio::select! {
+            () = told => {}
+            _ = gone.wait_for(|gone| *gone) => {}
+        }
+    }
+}
+
+/// A conversation of its own.
+pub(super) fn new_chat() -> String {
+    format!("{}-{}", hob_console::LOCAL, SystemRng.id())
+}

@@ -1,0 +1,143 @@
+//! What lies in another program's folder, read into plain data. Nothing there is changed, and nothing outside it is looked at but
+//! the workspace that its config names.
+//!
+//! Start at [`ForeignFolder::read`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+
+use crate::cli::import::Program;
+use crate::cli::import::plan::SkillFolder;
+use hob_store::foreign_databases::openclaw_jobs;
+
+/// Bigger files are no notes and no config.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+/// So many files of one folder are read, at most.
+const FILES_MAX: usize = 4_000;
+/// The program's own skills, which it keeps up to date by itself: `name:hash` a line.
+const BUNDLED: &str = ".bundled_manifest";
+
+/// A text file.
+#[derive(Debug, Clone)]
+pub(super) struct TextFile {
+    /// The words.
+    pub(super) text: String,
+    /// When it was changed last.
+    pub(super) changed: Timestamp,
+}
+
+/// A folder's content, as far as it is of use.
+#[derive(Debug, Default)]
+pub(super) struct ForeignFolder {
+    /// By its path; what lies in the workspace begins with `workspace/`, wherever that is.
+    pub(super) texts: BTreeMap<String, TextFile>,
+    /// Jobs that are kept in a database, as JSON.
+    pub(super) jobs: Vec<String>,
+    /// Folders with a `SKILL.md`.
+    pub(super) skills: Vec<SkillFolder>,
+}
+
+impl ForeignFolder {
+    /// The text of a file, if it is there.
+    pub(super) fn text(&self, path: &str) -> Option<&str> {
+        self.texts.get(path).map(|file| file.text.as_str())
+    }
+
+    /// Reads the folder.
+    ///
+    /// # Errors
+    /// When it is not this program's, or cannot be read.
+    pub(super) async fn read(program: Program, dir: &Path, workspace: Option<PathBuf>) -> anyhow::Result<Self> {
+        let mut foreign = Self::default();
+        let workspace = workspace.unwrap_or_else(|| dir.join("workspace"));
+        for path in program.files() {
+            foreign.take(&within(dir, &workspace, path), path)?;
+        }
+        for folder in program.folders() {
+            foreign.take_folder(&within(dir, &workspace, folder), folder)?;
+        }
+        for folder in program.skill_folders() {
+            let place = within(dir, &workspace, folder);
+            let bundled = fs::read_to_string(place.join(BUNDLED)).unwrap_or_default();
+            let own: Vec<&str> = bundled.lines().filter_map(|line| line.split(':').next()).collect();
+            let found = skills(&place, 2)?;
+            foreign.skills.extend(found.into_iter().filter(|skill| !own.contains(&skill.name.as_str())));
+        }
+        foreign.skills.sort_by(|one, other| one.name.cmp(&other.name));
+        let database = dir.join("state/openclaw.sqlite");
+        if program == Program::Openclaw && database.is_file() {
+            let told = || format!("{} cannot be read; stop openclaw, and try again", database.display());
+            foreign.jobs = openclaw_jobs(&database).await.with_context(told)?;
+        }
+        Ok(foreign)
+    }
+
+    fn take(&mut self, place: &Path, path: &str) -> anyhow::Result<()> {
+        let told = || format!("{} cannot be read", place.display());
+        let metadata = match fs::metadata(place) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+            metadata => metadata.with_context(told)?,
+        };
+        if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&fs::read(place).with_context(told)?).into_owned();
+        let changed = Timestamp::try_from(metadata.modified().with_context(told)?).with_context(told)?;
+        self.texts.insert(path.to_owned(), TextFile { text, changed });
+        Ok(())
+    }
+
+    /// The Markdown files of a folder.
+    fn take_folder(&mut self, place: &Path, folder: &str) -> anyhow::Result<()> {
+        for name in names(place)? {
+            if name.ends_with(".md") {
+                self.take(&place.join(&name), &format!("{folder}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn within(dir: &Path, workspace: &Path, path: &str) -> PathBuf {
+    match path.strip_prefix("workspace/") {
+        Some(path) => workspace.join(path),
+        None => dir.join(path),
+    }
+}
+
+/// The names in a folder, in order; none where there is no folder.
+fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let told = || format!("{} cannot be read", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        entries => entries.with_context(told)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.with_context(told)?.file_name().into_string());
+        if names.len() > FILES_MAX {
+            bail!("{} holds more than {FILES_MAX} files: that is no folder of an assistant", folder.display());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The skills in a folder: in it, or a folder deeper, where they are sorted by what they are about.
+fn skills(folder: &Path, depth: usize) -> anyhow::Result<Vec<SkillFolder>> {
+    let mut found = Vec::new();
+    for name in names(folder)?.into_iter().filter(|name| !name.starts_with('.')) {
+        let path = folder.join(&name);
+        if path.join("SKILL.md").is_file() {
+            found.push(SkillFolder { name, path });
+        } else if depth > 1 && path.is_dir() {
+            found.extend(skills(&path, depth - 1)?);
+        }
+    }
+    Ok(found)
+}

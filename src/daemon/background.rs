@@ -1,0 +1,317 @@
+//! What goes on beside the runs from the start to the stop: receiving, heartbeats, rounds, sweeping.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::reload::running::{CurrentConfig, RunningConfig};
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::{Blueprint, backups, upkeep};
+use hob_config::memory::MemoryConfig;
+use hob_core::domain::clock::Clock;
+use hob_core::domain::ids::RunId;
+use hob_core::policy::heartbeat::{told, until_next};
+use hob_memory::forget;
+use hob_memory::recall::Memory;
+use hob_memory::retention::{self, Retention};
+use hob_router::delivery::Delivery;
+use hob_router::heartbeat::Heartbeat;
+use hob_router::intake::Router;
+use hob_router::lanes::Lanes;
+use hob_store::contents::Contents;
+use hob_store::error::StoreError;
+use hob_store::upkeep::latest_message;
+use hob_store::{Store, Tx, open_runs, overheard, pairings};
+use hob_tools::changes::Drafts;
+use hob_tools::changes::sweep::SweepReport;
+use hob_tools::results::ResultStore;
+use hob_tools::sandbox::trial::SandboxTrial;
+
+/// How often results of tools are deleted that are old, or forgotten.
+const RESULTS_EVERY: Duration = Duration::from_secs(3600);
+/// How often old memories are let go.
+const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// The sandbox is tried so long after the start: the first messages come before it.
+const TRIED_AFTER: Duration = Duration::from_millis(500);
+
+/// What is looked after.
+pub(super) struct BackgroundContext<'a> {
+    pub(super) lanes: &'a Lanes,
+    pub(super) delivery: &'a Delivery,
+    pub(super) blueprint: &'a Blueprint,
+    /// The numbers are those of the config that runs.
+    pub(super) current: &'a CurrentConfig,
+}
+
+/// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
+pub(super) fn keep_house(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
+    let BackgroundContext { lanes, delivery, blueprint, current } = *house;
+    backups::keep_up(switches, blueprint, current.clone());
+    let beats = (lanes.clone(), switches.cut.clone(), current.clone());
+    switches.keep("heartbeats", async move {
+        let (lanes, stop, mut current) = beats;
+        let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.heartbeat_secs);
+        while !slept_by(every, &mut current, &stop).await {
+            // Who waits for a person holds no lease.
+            if lanes.at_work() == 0 {
+                continue;
+            }
+            if let Err(error) = lanes.heartbeat().await {
+                tracing::warn!(%error, "leases could not be prolonged");
+            }
+        }
+    });
+    switches.keep("expiry", lanes.clone().keep_time(switches.drain.clone()));
+    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone(), current.clone());
+    switches.keep("reconciliation", async move {
+        let (lanes, delivery, stop, mut current) = rounds;
+        let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.reconcile_secs);
+        while !slept_by(every, &mut current, &stop).await {
+            if let Err(error) = lanes.reconcile().await {
+                tracing::warn!(%error, "runs could not be reconciled");
+            }
+            if let Err(error) = delivery.wake_all().await {
+                tracing::warn!(%error, "the outbox could not be looked through");
+            }
+        }
+    });
+}
+
+/// Has the sandbox tried, unless a command came before.
+pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
+    let stop = switches.drain.clone();
+    switches.keep("sandbox", async move {
+        if !slept(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
+            tracing::debug!("the sandbox was not tried to the end");
+        }
+    });
+}
+
+/// What is old goes, and what is left of what was forgotten.
+pub(super) fn tidy(
+    switches: &ShutdownStages,
+    (memory, drafts): (&Memory, &Drafts),
+    (contents, blueprint): (&Contents, &Blueprint),
+) {
+    sweep(switches, &memory.store, blueprint);
+    sweep_files(switches, (&memory.store, contents), blueprint);
+    sweep_drafts(switches, (&memory.store, drafts), blueprint);
+    sweep_talk(switches, &memory.store, blueprint);
+    let_go(switches, memory, blueprint);
+}
+
+/// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
+fn sweep(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
+    let (results, store) = (ResultStore::of(&blueprint.data_dir), store.clone());
+    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+}
+
+/// Lets old files go, and deletes what no record refers to: at the start and every hour.
+fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents), blueprint: &Blueprint) {
+    let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
+    let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
+    let stop = switches.drain.clone();
+    switches.keep("files", async move {
+        loop {
+            match let_files_go(&store, &contents, (clock.now(), keep)).await {
+                Ok(0) => {}
+                Ok(files) => tracing::info!(files, "files.swept"),
+                Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
+            }
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+/// Finishes what was cut off while changes were kept, and lets old ones go: at the start and every hour.
+fn sweep_drafts(switches: &ShutdownStages, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
+    let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
+    let stop = switches.drain.clone();
+    switches.keep("drafts", async move {
+        loop {
+            // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
+            sweep_once(&store, &drafts, clock.now()).await;
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
+    let known = drafts.clone();
+    let with_drafts = match tokio::task::spawn_blocking(move || known.runs()).await {
+        Ok(Ok(runs)) => runs,
+        Ok(Err(error)) => return tracing::warn!(%error, "drafts cannot be listed; that is tried again"),
+        Err(error) => return tracing::error!(%error, "drafts cannot be listed; that is tried again"),
+    };
+    let over = match store.read(async |tx| over(tx, &with_drafts).await).await {
+        Ok(over) => over,
+        Err(error) => return tracing::warn!(%error, "it cannot be looked up whose drafts are to go"),
+    };
+    let drafts = drafts.clone();
+    match tokio::task::spawn_blocking(move || drafts.sweep(now, &|run| over.contains(&run))).await {
+        Ok(Ok(swept)) if swept != SweepReport::default() => tracing::info!(?swept, "drafts.swept"),
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "drafts cannot be swept; that is tried again"),
+        Err(error) => tracing::error!(%error, "drafts cannot be swept; that is tried again"),
+    }
+}
+
+/// Which of these runs are over.
+async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, StoreError> {
+    let open: BTreeSet<RunId> = open_runs::list_open(tx).await?.into_iter().map(|run| run.id).collect();
+    Ok(runs.iter().copied().filter(|run| !open.contains(run)).collect())
+}
+
+/// At a start the clock may not be set yet: what it makes old by mistake would be gone for good.
+async fn let_files_go(
+    store: &Store,
+    contents: &Contents,
+    (now, keep): (Timestamp, SignedDuration),
+) -> Result<usize, StoreError> {
+    let newest = store.read(latest_message::message_at).await?;
+    if !upkeep::is_plausible(now, newest) {
+        tracing::warn!(%now, ?newest, "files.kept: the clock is far ahead of the newest message; no file goes until one comes");
+        return Ok(0);
+    }
+    forget::old_files(store, contents, now.saturating_sub(keep).unwrap_or(Timestamp::MIN)).await
+}
+
+/// What was overheard a day ago, and codes that hold no more.
+async fn sweep_old_talk(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> {
+    pairings::sweep(tx, now).await?;
+    overheard::sweep(tx, now).await
+}
+
+/// Lets old talk go, at the start and every hour.
+fn sweep_talk(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
+    let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.keep("talk", async move {
+        loop {
+            let now = clock.now();
+            if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
+                tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
+            }
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+async fn sweep_results((results, store): (ResultStore, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {
+    loop {
+        results.sweep(clock.now()).await;
+        sweep_forgotten(&results, &store).await;
+        if slept(RESULTS_EVERY, &stop).await {
+            return;
+        }
+    }
+}
+
+/// A long result of a tool may hold the words for which its run's record was taken away.
+async fn sweep_forgotten(results: &ResultStore, store: &Store) {
+    let runs = match results.runs().await {
+        Ok(runs) => runs,
+        Err(error) => return tracing::warn!(%error, "the results of tools cannot be listed"),
+    };
+    let gone = match store.read(async |tx| forget::without_record(tx, &runs).await).await {
+        Ok(gone) => gone,
+        Err(error) => return tracing::warn!(%error, "it cannot be looked up whose results are to go"),
+    };
+    for run in gone {
+        match results.drop_run(run).await {
+            Ok(()) => tracing::info!(%run, "tool.results_forgotten"),
+            Err(error) => tracing::warn!(%run, %error, "results of a run that was forgotten cannot be deleted"),
+        }
+    }
+}
+
+/// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
+fn let_go(switches: &ShutdownStages, memory: &Memory, blueprint: &Blueprint) {
+    let Some(retention) = retention(&blueprint.config.memory) else { return };
+    let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.keep("letting go", async move {
+        loop {
+            if let Err(error) = retention::let_go(&memory, &retention, clock.now(), &stop).await {
+                tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");
+            }
+            if slept(SWEEP_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+fn retention(config: &MemoryConfig) -> Option<Retention> {
+    let days =
+        |days: u64| SignedDuration::from_hours(i64::try_from(days.saturating_mul(24)).unwrap_or(i64::MAX / 3_600));
+    let (keep, half_life) = (days(config.retention_days?), days(config.half_life_days));
+    Some(Retention { keep, floor: config.retention_floor, half_life })
+}
+
+/// Looks whether there is something to do, once in each slot.
+pub(super) async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
+    let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
+    while !slept(wait(), &stop).await {
+        let Some(heartbeat) = with_list(&heartbeat).await else {
+            tracing::debug!("heartbeat.skipped: its list is empty");
+            continue;
+        };
+        match router.beat(&heartbeat).await {
+            Ok(true) => tracing::info!("heartbeat.begun"),
+            Ok(false) => tracing::debug!("heartbeat.skipped"),
+            Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
+        }
+    }
+}
+
+/// The heartbeat with what its list holds now; none: there is nothing to look at.
+async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
+    let Some(file) = &heartbeat.file else { return Some(heartbeat.clone()) };
+    let text = match tokio::fs::read_to_string(file).await {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "the heartbeat's list cannot be read");
+            return None;
+        }
+    };
+    let prompt = told(&heartbeat.prompt, &text)?;
+    Some(Heartbeat { prompt, ..heartbeat.clone() })
+}
+
+/// Sleeps as long as the config that runs says; another config ends the sleep. True if it was woken because of the stop.
+async fn slept_by(
+    wait: impl Fn(&RunningConfig) -> Duration,
+    current: &mut CurrentConfig,
+    stop: &CancellationToken,
+) -> bool {
+    let wait = wait(&current.borrow_and_update());
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => true,
+        () = tokio::time::sleep(wait) => false,
+        () = another(current) => false,
+    }
+}
+
+/// Waits until another config runs.
+pub(super) async fn another(current: &mut CurrentConfig) {
+    if current.changed().await.is_err() {
+        // Nobody exchanges it any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Sleeps; true if it was woken because of the stop.
+pub(super) async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
+}

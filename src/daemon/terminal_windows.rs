@@ -1,0 +1,321 @@
+//! Terminals beside a running Hob, as a channel.
+//!
+//! Each window is a connection to the socket in the data directory, and is shown what is said and done in its conversation. What
+//! nobody is there to read waits.
+//!
+//! Never: conversation logic; what a command or a number means is the router's business.
+//! Start at [`TerminalWindows`]; `cli::attached` is the other end.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use axum::{Json, Router as Routes};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::idle::IdleWatcher;
+use hob_console::place;
+use hob_core::domain::channel::{Channel, FetchError, Intake as _, Progress, UpdateOutcome};
+use hob_core::domain::clock::Clock;
+use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::inbound::{
+    Attachment, ChannelKind, DEFAULT_ACCOUNT, Inbound, InboundEvent, MessageMetadata, Sender,
+};
+use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob_router::intake::Router;
+
+/// How much may be on its way to a window. One that takes none of it is given up.
+const FRAMES_MAX: usize = 4_096;
+/// When it is looked again whether somebody is there, if nobody came.
+const AWAY: Duration = Duration::from_secs(3_600);
+/// The largest message with its file, in bytes; a file is a third larger on its way.
+const MESSAGE_BYTES_MAX: usize = 96 * 1024 * 1024;
+/// What a window is told while nobody says anything, so that it is known whether it is still there.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+/// What a window is told; a line of JSON each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowFrame {
+    /// It is open.
+    Open,
+    /// It is still open.
+    Alive,
+    /// Something was said.
+    Said {
+        /// Whose answer it is.
+        run: Option<i64>,
+        /// The words.
+        text: String,
+        /// The words as Markdown, if they are.
+        markup: Option<String>,
+        /// They may have been shown before.
+        may_repeat: bool,
+    },
+    /// How a run goes on.
+    Progress {
+        /// Which.
+        run: i64,
+        /// How.
+        progress: Progress,
+    },
+    /// The conversation has come to rest since this was asked.
+    Rested {
+        /// By whom.
+        asked: u64,
+    },
+}
+
+/// A message that is handed in through a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowMessage {
+    /// Its id: sent twice, it counts once.
+    pub id: String,
+    /// The words.
+    pub text: String,
+    /// How the person is called.
+    pub name: String,
+    /// A file that comes with it: its name, and its content in base64.
+    pub file: Option<(String, String)>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageOutcome {
+    /// It is handed in.
+    Committed,
+    /// It was handed in before.
+    Duplicate,
+    /// Nobody is let in here.
+    Ignored,
+}
+
+/// A conversation, as windows look at it.
+#[derive(Default)]
+struct WindowChat {
+    windows: Vec<mpsc::Sender<WindowFrame>>,
+    /// What each run that is at work did last.
+    at_work: BTreeMap<RunId, Progress>,
+    /// What found nobody.
+    waiting: Vec<OutboxId>,
+}
+
+/// The windows.
+pub struct TerminalWindows {
+    rest: IdleWatcher,
+    clock: Arc<dyn Clock>,
+    chats: Mutex<BTreeMap<String, WindowChat>>,
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+}
+
+impl TerminalWindows {
+    /// No window is open yet.
+    pub(super) fn new(rest: IdleWatcher, clock: Arc<dyn Clock>) -> Self {
+        Self { rest, clock, chats: Mutex::default(), files: Mutex::default() }
+    }
+
+    fn chats(&self) -> MutexGuard<'_, BTreeMap<String, WindowChat>> {
+        // Each change leaves the map whole.
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows a frame in each window of a conversation; tells whether there is one.
+    fn show(&self, chat: &str, frame: &WindowFrame) -> bool {
+        let mut chats = self.chats();
+        let Some(windows) = chats.get_mut(chat).map(|chat| &mut chat.windows) else { return false };
+        windows.retain(|window| window.try_send(frame.clone()).is_ok());
+        !windows.is_empty()
+    }
+
+    /// Keeps where a run stands, for windows that are opened later.
+    fn note(&self, chat: &str, run: RunId, progress: &Progress) {
+        let mut chats = self.chats();
+        let at_work = &mut chats.entry(chat.to_owned()).or_default().at_work;
+        match progress {
+            Progress::Waiting | Progress::Idle(_) => drop(at_work.remove(&run)),
+            Progress::Working | Progress::Doing(_) => drop(at_work.insert(run, progress.clone())),
+            Progress::Delta(_) | Progress::Restart => drop(at_work.insert(run, Progress::Working)),
+        }
+    }
+
+    /// Another window, which is told what is at work; what waited for one.
+    fn open(&self, chat: &str) -> (mpsc::Receiver<WindowFrame>, Vec<OutboxId>) {
+        let (window, frames) = mpsc::channel(FRAMES_MAX);
+        let mut chats = self.chats();
+        let chat = chats.entry(chat.to_owned()).or_default();
+        let at_work = chat.at_work.iter();
+        let stand = at_work.map(|(run, progress)| WindowFrame::Progress { run: run.0, progress: progress.clone() });
+        for frame in [WindowFrame::Open].into_iter().chain(stand) {
+            // A channel that was just made has room.
+            let told = window.try_send(frame);
+            debug_assert!(told.is_ok());
+        }
+        chat.windows.push(window);
+        (frames, std::mem::take(&mut chat.waiting))
+    }
+}
+
+#[async_trait]
+impl Channel for TerminalWindows {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Terminal, DEFAULT_ACCOUNT)
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        let chat = &message.destination.conversation.chat;
+        let file = message.file.as_ref().map(|file| hob_console::shown(file) + "\n");
+        let frame = WindowFrame::Said {
+            run: message.run.filter(|_| file.is_none()).map(|run| run.0),
+            text: file.clone().unwrap_or_default() + &message.text,
+            markup: message.markup.clone().filter(|_| file.is_none()),
+            may_repeat: message.may_repeat,
+        };
+        if self.show(chat, &frame) {
+            return Ok(Receipt { external_id: None });
+        }
+        let mut chats = self.chats();
+        let waiting = &mut chats.entry(chat.clone()).or_default().waiting;
+        if !waiting.contains(&message.id) {
+            waiting.push(message.id);
+        }
+        Err(DeliveryError::Retry { after: Some(AWAY), why: "nobody is at this terminal".to_owned() })
+    }
+
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        let bytes = self.files().get(&attachment.handle).cloned();
+        let bytes = bytes.ok_or_else(|| FetchError("it is not there any more".to_owned()))?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(FetchError(format!("it is larger than {} MB", bytes_max >> 20)));
+        }
+        Ok(bytes)
+    }
+
+    fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        let frame = WindowFrame::Progress { run: run.0, progress: progress.clone() };
+        self.note(&destination.conversation.chat, run, progress);
+        if !self.show(&destination.conversation.chat, &frame) {
+            tracing::trace!(%run, "nobody watches");
+        }
+    }
+
+    fn health(&self) -> ChannelHealth {
+        ChannelHealth::plain(Liveness::Connected, self.clock.now())
+    }
+}
+
+/// What the routes work with.
+#[derive(Clone)]
+struct RouteState {
+    windows: Arc<TerminalWindows>,
+    router: Arc<Router>,
+    stop: CancellationToken,
+}
+
+/// The routes. Only for the socket: whoever may use that may do anything with the data.
+pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: CancellationToken) -> Routes {
+    Routes::new()
+        .route("/terminal/{chat}", post(open))
+        .route("/terminal/{chat}/say", post(say))
+        .route("/terminal/{chat}/rest/{asked}", post(rest))
+        .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
+        .with_state(RouteState { windows, router, stop })
+}
+
+/// Opens a window; the answer ends with it, or with Hob.
+async fn open(State(desk): State<RouteState>, Path(chat): Path<String>) -> Body {
+    let (frames, waiting) = desk.windows.open(&chat);
+    for id in waiting {
+        if let Err(error) = desk.router.retry_delivery(id).await {
+            tracing::warn!(outbox = %id, %error, "what waited for a terminal waits on");
+        }
+    }
+    let stop = desk.stop;
+    let told = futures::stream::unfold((frames, stop), async |(mut frames, stop)| {
+        let frame = tokio::select! {
+            biased;
+            frame = frames.recv() => frame?,
+            () = stop.cancelled() => return None,
+            () = tokio::time::sleep(ALIVE_EVERY) => WindowFrame::Alive,
+        };
+        Some((line(&frame), (frames, stop)))
+    });
+    Body::from_stream(told.map(Ok::<_, Infallible>))
+}
+
+fn line(frame: &WindowFrame) -> String {
+    // Its keys are strings: it has a form.
+    serde_json::to_string(frame).unwrap_or_default() + "\n"
+}
+
+/// Hands a message in.
+async fn say(
+    State(desk): State<RouteState>,
+    Path(chat): Path<String>,
+    Json(said): Json<WindowMessage>,
+) -> Result<Json<MessageOutcome>, (StatusCode, String)> {
+    let handle = format!("{chat}/{}", said.id);
+    let mut attachments = Vec::new();
+    if let Some((name, content)) = said.file {
+        let bytes = STANDARD.decode(content).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
+        attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
+        desk.windows.files().insert(handle.clone(), bytes);
+    }
+    let inbound = Inbound {
+        conversation: place(&chat),
+        external_id: said.id,
+        sender: Sender { external_id: hob_console::LOCAL.to_owned(), name: said.name },
+        happening: InboundEvent::Posted { text: said.text },
+        sent_at: desk.windows.clock.now(),
+        attachments,
+        circumstances: MessageMetadata::default(),
+    };
+    let taken = desk.router.accept(inbound).await;
+    desk.windows.files().remove(&handle);
+    match taken {
+        Ok(UpdateOutcome::Committed) => Ok(Json(MessageOutcome::Committed)),
+        Ok(UpdateOutcome::Duplicate) => Ok(Json(MessageOutcome::Duplicate)),
+        Ok(UpdateOutcome::Ignored) => Ok(Json(MessageOutcome::Ignored)),
+        Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.0)),
+    }
+}
+
+/// Waits until the conversation has come to rest, and says so behind all that was said in it.
+async fn rest(State(desk): State<RouteState>, Path((chat, asked)): Path<(String, u64)>) -> StatusCode {
+    let here = place(&chat);
+    tokio::select! {
+        () = desk.windows.rest.at_rest(&here) => {}
+        () = desk.stop.cancelled() => return StatusCode::SERVICE_UNAVAILABLE,
+    }
+    if desk.windows.show(&chat, &WindowFrame::Rested { asked }) { StatusCode::NO_CONTENT } else { StatusCode::GONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k2_a_frame_is_a_line() {
+        let progress = Progress::Delta("a\nb".to_owned());
+        let frame = WindowFrame::Progress { run: 7, progress };
+        let told = line(&frame);
+        assert_eq!(told.matches('\n').count(), 1, "{told}");
+        assert_eq!(serde_json::from_str::<WindowFrame>(&told).unwrap(), frame);
+    }
+}

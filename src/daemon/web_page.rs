@@ -1,0 +1,171 @@
+//! The page: where it is served, and who is let in first.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router as Routes;
+use rustix::net::sockopt;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
+
+use crate::daemon::error::StartError;
+use crate::daemon::reload::running::CurrentConfig;
+use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::triggers::beyond;
+use crate::daemon::{Blueprint, local_api, terminal_notice, toolset};
+use hob_config::Config;
+use hob_config::good_configs::GoodConfigHistory;
+use hob_config::webhooks::ListenAddress;
+use hob_config::writer::Writer;
+use hob_router::intake::Router;
+use hob_store::web_access;
+use hob_web::access::login::{self, link};
+use hob_web::access::origin_check::PageHosts;
+use hob_web::access::{PageAccess, PageRole, new_key};
+use hob_web::app_state::AppState;
+use hob_web::chat::channel::PageChannel;
+use hob_web::operations::context::{ConfigFile, OperationsContext};
+use hob_web::push::trigger;
+
+/// So many callers may wait to be heard: as many as the standard library's own listeners let wait.
+const BACKLOG: u32 = 128;
+
+/// Takes the port where Hob is called. One that nobody has asked for may be somebody else's.
+pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
+    let listens = blueprint.config.server.listens(&blueprint.environment).filter(|_| blueprint.stays);
+    // Who sits at the terminal has no page unless the config says so.
+    let listens = listens.filter(|listens| listens.asked_for || blueprint.own_channel.is_none());
+    let Some(ListenAddress { address, asked_for }) = listens else { return Ok(None) };
+    match bind(&address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(source) if is_called(&blueprint.config) => Err(StartError::Listen { address, source }),
+        // Nobody but the page is there: no reason to leave those alone who write elsewhere.
+        Err(error) if asked_for => {
+            tracing::error!(address, %error, "server.failed: the page is not served until the next start; see [server] listen");
+            Ok(None)
+        }
+        Err(error) => {
+            tracing::warn!(address, %error, "the page is not served; another address under [server] listen may do");
+            Ok(None)
+        }
+    }
+}
+
+/// Listens there, also where the machine gets the address only later: that of a private network, when it boots.
+async fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "no address has that name");
+    for at in lookup_host(address).await? {
+        match bind_at(at) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn bind_at(at: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    if at.is_ipv4() {
+        sockopt::set_ip_freebind(&socket, true)?;
+    } else {
+        sockopt::set_ipv6_freebind(&socket, true)?;
+    }
+    socket.bind(at)?;
+    socket.listen(BACKLOG)
+}
+
+/// Whether others call in, for whom the address is no matter of taste.
+fn is_called(config: &Config) -> bool {
+    let bots = config.telegram.iter().chain(config.telegram_accounts.values());
+    !config.webhooks.is_empty() || bots.into_iter().any(|bot| bot.webhook_url.is_some())
+}
+
+/// The page's side of its conversations; none: Hob does not listen, or somebody sits at the terminal.
+pub(super) fn of(blueprint: &Blueprint, listener: Option<&TcpListener>) -> Option<Arc<PageChannel>> {
+    let is_served = listener.is_some() && blueprint.own_channel.is_none();
+    is_served.then(|| Arc::new(PageChannel::new(Arc::clone(&blueprint.clock))))
+}
+
+/// Under which address people reach the page; none: it is not served.
+pub(super) fn address(listener: &TcpListener, page: Option<&Arc<PageChannel>>, config: &Config) -> Option<String> {
+    page?;
+    let public = config.server.public().map(|url| url.to_string().trim_end_matches('/').to_owned());
+    public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
+}
+
+/// Under which names it all is reached.
+pub(super) fn places(listener: &TcpListener, config: &Config) -> Result<PageHosts, StartError> {
+    let listens = listener.local_addr();
+    let listens = listens.map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
+    Ok(PageHosts::new(listens, config.server.public().as_ref()))
+}
+
+/// The page and its API. Where no owner was ever let in, a link that lets the owner in is told at the terminal, if there is one.
+pub(super) async fn routes(
+    listener: &TcpListener,
+    page: Option<&Arc<PageChannel>>,
+    (blueprint, switches): (&Blueprint, &ShutdownStages),
+    (router, current): (&Arc<Router>, CurrentConfig),
+) -> Result<Option<Routes>, StartError> {
+    let listens =
+        listener.local_addr().map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
+    tracing::info!(address = %listens, "server.listening");
+    let Some(page) = page else { return Ok(None) };
+    let door = PageAccess::new(Arc::clone(router), places(listener, &blueprint.config)?);
+    let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
+    if !router.store.read(web_access::owner_entered).await? {
+        tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
+        // A link lets in whoever reads it: it is for a terminal, and for no log.
+        if terminal_notice::is_watched() {
+            let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
+            let kept = key.clone();
+            router.store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
+            terminal_notice::tell(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
+        }
+    }
+    let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
+    let desk = desk(blueprint, current);
+    let guard = toolset::web::guard(&blueprint.config.web);
+    let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&blueprint.config));
+    page.hang(bell.clone());
+    switches.keep("page.push", ringer.work(stop.clone()));
+    Ok(Some(hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))))
+}
+
+/// Whom push services may ask about what they are sent.
+fn sender(config: &Config) -> String {
+    let public = config.server.public().filter(|url| url.scheme() == "https");
+    public.map_or_else(|| "mailto:hob@localhost".to_owned(), |url| url.to_string())
+}
+
+/// What the page's operations need beside the router.
+fn desk(blueprint: &Blueprint, current: CurrentConfig) -> OperationsContext {
+    let config = blueprint.config_file.as_ref().map(|file| {
+        // The process may change its directory, the file stays where it is.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        ConfigFile {
+            history: GoodConfigHistory::of(&file, Some(&blueprint.data_dir)),
+            writer: Writer::new(file, blueprint.environment.clone(), beyond),
+            environment: blueprint.environment.clone(),
+            running: Box::new(move || current.borrow().source.clone()),
+        }
+    });
+    OperationsContext { places: local_api::places(blueprint), config }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn n8_it_listens_where_the_machine_is_not_yet() {
+        // An address for documentation: no machine has it.
+        let listener = bind("192.0.2.1:0").await.unwrap();
+        assert_eq!(listener.local_addr().unwrap().ip().to_string(), "192.0.2.1");
+        let taken = bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let first = bind(&taken.to_string()).await.unwrap();
+        let second = bind(&first.local_addr().unwrap().to_string()).await;
+        assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+}
