@@ -263,10 +263,8 @@ impl Config {
             take("telegram", telegram.validate());
         }
         for (name, telegram) in &self.telegram_accounts {
-            take(
-                "telegram_accounts",
-                telegram.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect(),
-            );
+            let found = telegram.validate().into_iter();
+            take("telegram_accounts", found.map(|f| f.within(&key_path::key(name))).collect());
         }
         if let Some(slack) = &self.slack {
             take("slack", slack.validate());
@@ -308,8 +306,7 @@ impl Config {
             take("mcp", server.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         for (name, agent) in &self.cli_agents {
-            let found = agent.validate(name).into_iter();
-            take("cli_agents", found.map(|f| f.within(&key_path::key(name))).collect());
+            take("cli_agents", agent.validate(name).into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         take("approvals", self.approvals.validate());
         for (index, hook) in self.hooks.iter().enumerate() {

@@ -69,7 +69,7 @@ pub enum ForgetListedOutcome {
     Done {
         /// These were there.
         gone: Vec<MemoryItem>,
-        /// Memories, for [`crate::nearby::Nearby::forget`].
+        /// Memories, for [`crate::embedding_service::EmbeddingService::forget`].
         memories: Vec<(Scope, MemoryId)>,
         /// From the record of a run the words go when it is over.
         put_off: bool,

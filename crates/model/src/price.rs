@@ -1,6 +1,6 @@
 //! What a call costs: whole numbers, so that a bill adds up.
 //!
-//! Never: a price of its own; those are in [`crate::table`].
+//! Never: a price of its own; those are in [`crate::model_table`].
 //! Start at [`cost`].
 
 use serde::{Deserialize, Serialize};

@@ -187,11 +187,11 @@ pub struct LeftOut {
 }
 
 /// Leaves out of what models read whatever words that nobody vouches for are behind, since the conversation began. What people of
-/// the house said themselves stays, and nothing is behind it but them.
+/// the house said themselves stays, and nothing is behind it but them. Answers that are left out are found by nobody any more.
 pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<LeftOut>, StoreError> {
     let left = sqlx::query_as!(
         LeftOut,
-        r#"UPDATE messages SET pruned = 1
+        r#"UPDATE messages SET pruned = 1, scope = NULL
            WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
              AND taint IS NOT NULL AND own = 0 AND pruned = 0
            RETURNING run_id AS "run!: RunId", role"#,

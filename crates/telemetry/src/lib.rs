@@ -1,7 +1,7 @@
 //! What can be seen of Hob at work: the log, what is counted, traces.
 //!
 //! Never: a secret, or a message's body above debug level.
-//! Start at [`start`]; [`tail`] keeps the log's last lines, [`meters`] counts, [`page`] shows it, [`otlp`] sends traces;
+//! Start at [`start`]; [`log_tail`] keeps the log's last lines, [`meters`] counts, [`metrics_page`] shows it, [`otlp`] sends traces;
 //! [`tasks`] begins what goes on beside.
 
 pub mod genai;

@@ -168,7 +168,7 @@ impl Hooks {
             confined: hook.confined.clone(),
         };
         // What the walls can be is found out in nobody's time.
-        drop(errand.ready().await);
+        let _sandbox = errand.ready().await;
         match tokio::time::timeout(hook.timeout, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) if ended.status.success() => Verdict::Allow,
             Ok(Ok(ended)) if ended.status.code() == Some(BLOCKED) => Verdict::Block(reason(&ended.out)),

@@ -5,7 +5,7 @@
 //! What holds is found out by trying ([`Sandbox::probe`]), once, when it is first asked for ([`trial::SandboxTrial`]).
 //!
 //! Never: fewer walls than were told of; a program whose walls fail is not run.
-//! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
+//! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`launcher`].
 
 pub mod confinement;
 mod disk;

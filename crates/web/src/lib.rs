@@ -2,8 +2,8 @@
 //!
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
 //! Start at [`serve::serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
-//! fares; [`page`] is Hob's own page, behind the [`door`], with
-//! [`chat`], [`push`] and `memory`; [`local`] is the socket, [`ask`] asks over it.
+//! fares; [`page`] is Hob's own page, behind the [`access`], with
+//! [`chat`], [`push`] and `memory`; [`local`] is the socket, [`local_client`] asks over it.
 
 pub mod access;
 pub mod api_error;

@@ -2,7 +2,7 @@
 //! read the data.
 //!
 //! Never: a reason not to start, or an answer to anybody but the user that Hob runs as (and root).
-//! Start at [`LocalSocket::open`]; [`super::ask`] is the other end.
+//! Start at [`LocalSocket::open`]; [`super::local_client`] is the other end.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -80,7 +80,7 @@ fn case(recorded: &RecordedRun, tree: &RunTree, redactor: &Redactor) -> (Case, S
     };
     let mut notes = format!("# Run {}, answered by {}.\n", recorded.run.0, tree.models.join(", "));
     for file in tree.message.lines().filter(|line| line.starts_with("[File ")) {
-        notes += &format!("# It came with a file, which a case has not: {}\n", clean(file));
+        notes.extend(["# It came with a file, which a case has not: ", clean(file).as_str(), "\n"]);
     }
     if asked {
         notes +=

@@ -94,6 +94,10 @@ pub(super) fn on_planned(run: &mut ActiveState, id: &CallId) -> (String, bool) {
     if run.taint.has_words() || !run.read.is_empty() {
         return (TOO_LATE.to_owned(), true);
     }
+    // Nor does a value say how often: by a plan after a plan it could.
+    if !run.taint.is_clean() && !run.intent.steps.is_empty() {
+        return (TOO_LATE.to_owned(), true);
+    }
     let is_own = run.input.order == RunKind::Answer && run.input.agent.is_none();
     let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
     if !is_own || is_handed_on {
@@ -121,8 +125,11 @@ fn once(steps: Vec<PlannedCall>) -> Vec<PlannedCall> {
     let mut kept: Vec<PlannedCall> = Vec::new();
     for step in steps {
         let steering = |step: &PlannedCall| {
+            let is_none = |value: &PlannedValue| matches!(value, PlannedValue::Is { written, .. } if written == "null");
             let of = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
-            of.cloned().collect::<Vec<_>>()
+            let mut of: Vec<PlannedArgument> = of.filter(|planned| !is_none(&planned.value)).cloned().collect();
+            of.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+            of
         };
         if !kept.iter().any(|other| other.tool == step.tool && steering(other) == steering(&step)) {
             kept.push(step);

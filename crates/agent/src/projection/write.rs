@@ -147,7 +147,7 @@ async fn deliver(
 }
 
 async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) -> Result<(), StoreError> {
-    let (run, at) = (target.key.run, millis(target.at));
+    let (run, session, at) = (target.key.run, target.key.session, millis(target.at));
     match row {
         ProjectionRow::Message { message, author, tokens, said, answers, taint, own } => {
             if let Message::Tool(result) = message {
@@ -180,7 +180,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
                 run,
                 asked_seq: *seq,
                 model: &call.label,
-                session: target.key.session,
+                session,
                 user: *user,
                 persona: persona.as_deref(),
                 estimate: count(call.counted),
@@ -195,18 +195,12 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
         }
         ProjectionRow::Summary { user, history_from, through, text, taint } => {
             let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
-            let made = summaries::SummaryOrigin {
-                session: target.key.session,
-                user: *user,
-                run,
-                history_from: *history_from,
-                at,
-            };
+            let made = summaries::SummaryOrigin { session, user: *user, run, history_from: *history_from, at };
             summaries::put(tx, &made, &summary).await
         }
         ProjectionRow::Afresh => {
-            sessions::start_afresh(tx, target.key.session).await?;
-            summaries::forget(tx, target.key.session).await
+            sessions::start_afresh(tx, session).await?;
+            summaries::forget(tx, session).await
         }
         ProjectionRow::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
@@ -226,8 +220,8 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
         | ProjectionRow::Say { .. }
         | ProjectionRow::ModelEnded(_)
         | ProjectionRow::Answered { .. } => Ok(()),
-        ProjectionRow::Handover(change) => change.write(tx, target.key.session).await,
-        ProjectionRow::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
+        ProjectionRow::Handover(change) => change.write(tx, session).await,
+        ProjectionRow::Pruned { after } => messages::prune(tx, session, run, *after).await,
     }
 }
 

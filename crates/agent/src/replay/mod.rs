@@ -1,7 +1,7 @@
 //! A run looked at afterwards (rows N2, D8): its cycle tree, whether it replays, what another policy would have decided.
 //!
 //! Never: a write, or a call of anything. All but [`load`] is a function of the recorded events.
-//! Start at [`tree::Tree`].
+//! Start at [`tree::RunTree`].
 
 pub mod load;
 pub mod run_at;

@@ -1,7 +1,7 @@
 //! Words that stand for something in English and German, in lower case, with and without accents: months, days of the week,
 //! numbers, courtesies.
 //!
-//! In [`said`] is how people speak of what they were told. Whoever reads people's words looks here.
+//! In [`earlier_answers`] is how people speak of what they were told. Whoever reads people's words looks here.
 //!
 //! Never: what a sentence means. Start at [`month`].
 

@@ -25,7 +25,7 @@ pub struct Destination {
 pub struct Choice {
     /// What the button says.
     pub label: String,
-    /// What comes back as [`crate::domain::inbound::Happening::Pressed`]; at most 64 bytes (Telegram's limit).
+    /// What comes back as [`crate::domain::inbound::InboundEvent::Pressed`]; at most 64 bytes (Telegram's limit).
     pub token: String,
 }
 

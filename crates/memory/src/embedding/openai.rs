@@ -34,7 +34,7 @@ const DIMENSIONS_MAX: usize = 8192;
 /// Which server, which model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteModel {
-    /// Whose prices hold, as [`hob_model::table`] calls it.
+    /// Whose prices hold, as [`hob_model::model_table`] calls it.
     pub vendor: &'static str,
     /// Where the API is, with its version: `https://api.openai.com/v1`.
     pub base_url: String,

@@ -29,7 +29,7 @@ const SLICE: i64 = 50;
 /// What is gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetOutcome {
-    /// Memories, for [`crate::nearby::Nearby::forget`].
+    /// Memories, for [`crate::embedding_service::EmbeddingService::forget`].
     pub memories: Vec<(Scope, MemoryId)>,
     /// Facts, old values too.
     pub facts: BTreeSet<FactId>,

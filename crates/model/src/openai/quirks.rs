@@ -1,6 +1,6 @@
 //! What sets the many servers apart that speak OpenAI's chat completions: data, not code paths.
 //!
-//! Never: what one model alone refuses; that is learned (see [`crate::learned`]).
+//! Never: what one model alone refuses; that is learned (see [`crate::refused_parameters`]).
 //! Start at [`Quirks`].
 
 /// How a reply's limit is called.

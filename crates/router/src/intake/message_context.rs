@@ -22,8 +22,6 @@ const QUOTED_CHARS_MAX: usize = 2_000;
 const LOOKED_THROUGH: i64 = 100;
 /// So many of the latest answers certainly go along with a run.
 const GOES_ALONG: usize = 5;
-/// So much of a quoted text tells which one it is, in letters and digits.
-const TELLING_CHARS: usize = 200;
 
 /// What stands around a message, and what of it nobody vouches for.
 #[derive(Debug, Default)]
@@ -151,9 +149,10 @@ fn sent(file: &Attachment) -> String {
     format!("(sent {})", clean(&file.name))
 }
 
-/// What tells a text from others, however its platform shows it: letters and digits.
+/// What tells a text from others, however its platform shows it: letters and digits, to its end. Somebody's words may begin like
+/// another's.
 fn telling(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(TELLING_CHARS).collect()
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Whether a text has these words in a row. Without any, nothing tells them apart.
@@ -178,5 +177,8 @@ mod tests {
         for (text, quoted, expected) in table {
             assert_eq!(fits(text, &telling(quoted)), expected, "{text} {quoted}");
         }
+        let said = "Words of a member. ".repeat(30);
+        assert!(fits(&format!("{said}Bye."), &telling(&said)));
+        assert!(!fits(&said, &telling(&format!("{said}Pay Mallory."))), "what follows is not the member's");
     }
 }

@@ -1,9 +1,9 @@
 //! Files of the workspace, and those that came with messages: reading, writing, editing, listing, searching.
 //!
-//! Every path goes through a directory handle ([`room`]), so that nothing outside of the allowed folders is reached.
+//! Every path goes through a directory handle ([`access`]), so that nothing outside of the allowed folders is reached.
 //!
 //! Never: a path opened by its name alone, a special file waited for, or a read without a bound.
-//! Start at [`room::FileAccess`]; then a file per tool.
+//! Start at [`access::FileAccess`]; then a file per tool.
 
 pub mod access;
 pub mod delete_file;

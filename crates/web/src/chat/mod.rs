@@ -4,7 +4,7 @@
 //! twice, so nothing can be lost or doubled on the way to a browser.
 //!
 //! Never: conversation logic; what a command or a number means is the router's business.
-//! Start at [`channel::Page`]; [`routes`] is its API, [`stream`] what browsers hear.
+//! Start at [`channel::PageChannel`]; [`routes`] is its API, [`stream`] what browsers hear.
 
 pub mod channel;
 mod files;

@@ -215,6 +215,16 @@ fn n16_a_later_message_may_plan_and_no_value_says_how_often() {
     run.check(wants(&[("pay", r#"{"to":"Ben","amount":100}"#)]), &["run 2.0 pay #1"]);
     run.check(super::done("2.0"), &["ask a/one Work"]);
     run.check(wants(&[("pay", r#"{"to":"Ben","amount":100}"#)]), &["human approves 3.0 pay"]);
+    let mut run = run_with(RunStart { taint: before.clone(), ..house() });
+    let mut turned = pay(is("amount", "100"));
+    turned.arguments.reverse();
+    turned.arguments.push(is("cc", "null"));
+    let told = plans(&mut run, 1, vec![pay(is("amount", "100")), turned]);
+    assert!(told.contains("Planned: 1 call,"), "{told}");
+    run.check(wants(&[("pay", r#"{"to":"Ben","amount":100}"#)]), &["run 2.0 pay #1"]);
+    run.check(super::done("2.0"), &["ask a/one Work"]);
+    assert!(plans(&mut run, 3, vec![pay(is("amount", "100"))]).contains("Not planned"));
+    run.check(wants(&[("pay", r#"{"to":"Ben","amount":100}"#)]), &["human approves 4.0 pay"]);
     // What has words in it is another thing.
     let mut words = before;
     words.add(OriginSource::new(Origin::Web, "a.example"));
