@@ -236,6 +236,10 @@ impl FileAccess {
             false => (step, spot.relative.strip_prefix(step).unwrap_or(Path::new(""))),
         });
         let (there, rest) = ancestors.find_map(|(step, rest)| Some((spot.dir.canonicalize(step).ok()?, rest)))?;
+        // What leads out is refused before this is asked.
+        if rest.components().any(|part| part == Component::ParentDir) {
+            return None;
+        }
         let plain = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
         let real = plain(&there.join(rest));
         let is_workspace = self.roots.first() == Some(root);
