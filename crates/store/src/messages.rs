@@ -186,8 +186,10 @@ pub struct LeftOut {
     pub role: String,
 }
 
-/// Leaves out of what models read whatever words that nobody vouches for are behind, since the conversation began. What people of
-/// the house said themselves stays, and nothing is behind it but them. Answers that are left out are found by nobody any more.
+/// Leaves out of what models read whatever words that nobody vouches for are behind, since the conversation began.
+///
+/// What people of the house said themselves stays, and nothing is behind it but them. Answers that are left out are found by nobody
+/// any more.
 pub async fn leave_out_tainted(tx: &mut Tx, session: SessionId) -> Result<Vec<LeftOut>, StoreError> {
     let left = sqlx::query_as!(
         LeftOut,

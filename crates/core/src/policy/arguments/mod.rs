@@ -2,8 +2,8 @@
 //!
 //! `serde_json::Value` keeps neither: it sorts members, and a number that no machine word holds comes out as another one.
 //! (`arbitrary_precision` would keep numbers, but breaks each number with a point in types that are read by trial, such as a
-//! place in a message of Telegram's; `preserve_order` would reorder every schema that a model is display.)
-//! Start at [`parse`]; [`shown`] is what a person sees of it.
+//! place in a message of Telegram's; `preserve_order` would reorder every schema that a model is shown.)
+//! Start at [`parse`]; [`display`] is what a person sees of it.
 
 pub mod display;
 
