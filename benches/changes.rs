@@ -43,7 +43,7 @@ fn main() {
     for run in 1..=3 {
         let draft = draft(&drafts, run);
         let begun = Instant::now();
-        let digest = draft.look().unwrap().digest();
+        let digest = draft.change_set().unwrap().digest();
         let looked = begun.elapsed();
         let begun = Instant::now();
         let kept = draft.keep(&digest, Timestamp::UNIX_EPOCH).unwrap();

@@ -211,7 +211,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         started: clock.now(),
     };
     let mut access = AccessList::default();
-    access.door(ChannelKind::Slack, "default").admit("U1", Role::Owner);
+    access.account_access(ChannelKind::Slack, "default").admit("U1", Role::Owner);
     Router {
         redactor: Redactor::default(),
         store: store.clone(),

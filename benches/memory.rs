@@ -99,7 +99,7 @@ fn vector(seed: u64) -> Vec<f32> {
 }
 
 fn signs(seed: u64) -> Vec<u64> {
-    (0..binary_codes::words(DIMENSIONS) as u64).map(|at| scattered(seed.wrapping_mul(8) ^ at)).collect()
+    (0..binary_codes::word_count(DIMENSIONS) as u64).map(|at| scattered(seed.wrapping_mul(8) ^ at)).collect()
 }
 
 /// A number that looks like chance, the same in every run.

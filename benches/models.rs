@@ -17,7 +17,7 @@ use hob_agent::prompt::{BASE, HistorySlice, PromptInputs};
 use hob_core::domain::ids::CallId;
 use hob_model::anthropic::Anthropic;
 use hob_model::gemini::Gemini;
-use hob_model::legal::{self, HistoryTarget, legal};
+use hob_model::legal::{self, HistoryTarget, legalize};
 use hob_model::message::{Message, ToolCall, ToolResult};
 use hob_model::ollama::Ollama;
 use hob_model::openai::{OpenAi, quirks};
@@ -301,7 +301,7 @@ fn legality() {
     ];
     for (name, rules) in all {
         let target = HistoryTarget { rules, model: "bench/bench", sees_images: true };
-        let took = timed(100, || legal(&history, history.len(), &target));
+        let took = timed(100, || legalize(&history, history.len(), &target));
         let copy = timed(100, || history.clone());
         println!("legal   {name:<9} 10,000 messages: {took:>9.2?}  (copying them {copy:.2?})");
     }

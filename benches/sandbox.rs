@@ -60,7 +60,7 @@ fn keep(dir: &Path) {
         // As the kernel writes what is changed in an overlay.
         fill(&draft.overlays()[0].upper, CHANGED, "as it became\n");
         let begun = Instant::now();
-        let digest = agreed.then(|| draft.look().unwrap().digest());
+        let digest = agreed.then(|| draft.change_set().unwrap().digest());
         let looked = begun.elapsed();
         let kept = match &digest {
             Some(digest) => draft.keep(digest, now),

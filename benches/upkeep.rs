@@ -84,7 +84,7 @@ async fn bench(rows: i64) {
     let path = home.path().join("hob.db");
     let store = Store::open(&path, SchedulingMode::Threaded).await.unwrap();
     fill(&store, rows).await;
-    store.fold().await.unwrap();
+    store.checkpoint_wal().await.unwrap();
     println!("{rows} runs, {} MB", std::fs::metadata(&path).unwrap().len() >> 20);
     let stop = CancellationToken::new();
     let (alone, ()) = tokio::join!(commit(&store, &stop), async {

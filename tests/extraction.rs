@@ -89,7 +89,7 @@ async fn n6_the_model_for_simple_work_draws_facts_over_the_wire() {
         {"turn":2,"category":"preference","key":"tea","value":"green tea","confidence":0.9,"changed":false},
         {"turn":2,"category":"preference","key":"coffee","value":"espresso","confidence":0.9,"changed":false}]}"#;
     fake.reply(Reply::call("record_facts", facts));
-    let pass = extractor.pass().await.unwrap();
+    let pass = extractor.run_pass().await.unwrap();
     assert_eq!(pass, PassReport { calls: 1, kept: 2, dropped: 1, ..PassReport::default() });
     assert_eq!(fake.refused(), Vec::<String>::new());
     let asked = &fake.requests()[0];
@@ -100,7 +100,7 @@ async fn n6_the_model_for_simple_work_draws_facts_over_the_wire() {
         sqlx::query_as("SELECT scope, key, value FROM facts ORDER BY id").fetch_all(&mut raw).await.unwrap();
     let known: Vec<String> = known.into_iter().map(|(scope, key, value)| format!("{scope} {key}: {value}")).collect();
     assert_eq!(known, ["p1 sister's name: Berta", "p1 tea: green tea"]);
-    assert_eq!(extractor.pass().await.unwrap(), PassReport::default(), "all of it is gone through");
+    assert_eq!(extractor.run_pass().await.unwrap(), PassReport::default(), "all of it is gone through");
     assert_eq!(fake.requests().len(), 1);
 }
 
@@ -110,7 +110,7 @@ async fn n6_the_offline_model_draws_no_facts() {
     let extractor = extractor(home.path(), Arc::new(Offline), None).await;
     let mut raw = Store::raw(&home.path().join("hob.db")).await.unwrap();
     sqlx::raw_sql(SAID).execute(&mut raw).await.unwrap();
-    assert_eq!(extractor.pass().await.unwrap(), PassReport::default());
+    assert_eq!(extractor.run_pass().await.unwrap(), PassReport::default());
     let unread: i64 =
         sqlx::query_scalar("SELECT count(*) FROM episodes WHERE extracted < turns").fetch_one(&mut raw).await.unwrap();
     assert_eq!(unread, 2, "once there is a model, they are gone through");
@@ -123,7 +123,7 @@ async fn n6_an_outage_on_the_wire_is_waited_for() {
     let mut raw = Store::raw(&home.path().join("hob.db")).await.unwrap();
     sqlx::raw_sql(SAID).execute(&mut raw).await.unwrap();
     fake.reply(Reply::status(503));
-    let pass = extractor.pass().await.unwrap();
+    let pass = extractor.run_pass().await.unwrap();
     assert_eq!((pass.calls, pass.kept, pass.waits), (1, 0, true));
     let (unread, tries): (i64, i64) =
         sqlx::query_as("SELECT count(*), max(tries) FROM episodes WHERE extracted < turns AND id = 1")

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use hob_core::domain::ids::CallId;
 use hob_model::legal::{
     ANTHROPIC, CONTINUE, EMPTY_MESSAGE, GEMINI, HistoryRules, HistoryTarget, INTERRUPTED, LegalHistory, NO_OUTPUT,
-    NameStart, OLLAMA, OMITTED, OPENAI, UNSEEN_IMAGE, legal, unseen,
+    NameStart, OLLAMA, OMITTED, OPENAI, UNSEEN_IMAGE, hidden_picture_note, legalize,
 };
 use hob_model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use proptest::prelude::*;
@@ -141,7 +141,7 @@ fn by_users(history: &[Message], target: &HistoryTarget<'_>) -> Vec<String> {
                 UserPart::Text { text } => spoken(text),
                 UserPart::Image(image) if seen(image, target) => vec![format!("{image:?}")],
                 UserPart::Image(_) => spoken(UNSEEN_IMAGE),
-                UserPart::Picture(picture) => spoken(&unseen(&picture.name)),
+                UserPart::Picture(picture) => spoken(&hidden_picture_note(&picture.name)),
             };
             parts.iter().flat_map(words).collect()
         }
@@ -214,19 +214,19 @@ proptest! {
 
     #[test]
     fn a9_any_history_becomes_legal(history in any_history(), target in targets()) {
-        let messages = legal(&history, 0, &target).messages;
+        let messages = legalize(&history, 0, &target).messages;
         prop_assert_eq!(check(&messages, &target), Ok(()), "{:?}", messages);
     }
 
     #[test]
     fn a9_a_legal_history_comes_back_as_it_is(history in any_history(), target in targets(), cut in any::<Index>()) {
-        let once = legal(&history, cut.index(history.len() + 1), &target);
-        prop_assert_eq!(legal(&once.messages, once.stable, &target), once);
+        let once = legalize(&history, cut.index(history.len() + 1), &target);
+        prop_assert_eq!(legalize(&once.messages, once.stable, &target), once);
     }
 
     #[test]
     fn a9_nothing_is_lost_that_could_be_kept(history in any_history(), target in targets()) {
-        let messages = legal(&history, 0, &target).messages;
+        let messages = legalize(&history, 0, &target).messages;
         let kept = unframed(&messages);
         prop_assert_eq!(by_users(kept, &target), by_users(&history, &target));
         prop_assert_eq!(by_model(kept, &target), by_model(&history, &target));
@@ -236,7 +236,7 @@ proptest! {
 
     #[test]
     fn the_last_user_message_is_always_there(history in any_history(), target in targets()) {
-        let messages = legal(&history, 0, &target).messages;
+        let messages = legalize(&history, 0, &target).messages;
         let last = |messages: &[Message]| messages.iter().rposition(|message| matches!(message, Message::User { .. }));
         if let Some(at) = last(&history) {
             let expected = by_users(&history[at..=at], &target);
@@ -251,20 +251,20 @@ proptest! {
         history in any_history(), more in histories(6), target in targets(), cut in any::<Index>(),
     ) {
         let stable = cut.index(history.len() + 1);
-        let before = legal(&history, stable, &target);
+        let before = legalize(&history, stable, &target);
         let longer = [history.as_slice(), &more].concat();
         for stable in [stable, history.len(), longer.len()] {
-            let after = legal(&longer, stable, &target);
+            let after = legalize(&longer, stable, &target);
             prop_assert!(after.stable >= before.stable, "{} < {}", after.stable, before.stable);
             prop_assert_eq!(&after.messages[..before.stable], &before.messages[..before.stable]);
         }
-        prop_assert_eq!(legal(&history, 0, &target).stable, 0);
+        prop_assert_eq!(legalize(&history, 0, &target).stable, 0);
     }
 
     #[test]
     fn a_conversation_in_good_order_is_stable_up_to_what_is_asked_now(history in switched(4), target in targets()) {
         let now = [history.as_slice(), &[Message::user("now")]].concat();
-        let LegalHistory { messages, stable } = legal(&now, history.len(), &target);
+        let LegalHistory { messages, stable } = legalize(&now, history.len(), &target);
         prop_assert_eq!((messages.len(), stable), (now.len(), history.len()));
     }
 }

@@ -139,7 +139,7 @@ async fn ask(
         let is_found = found.iter().any(|one| one.memory == about);
         assert!(is_found || meant.is_none(), "{about} is not found by {}", question.text);
         let started = Instant::now();
-        memory.recall_meant(&question, meant.as_ref()).await.unwrap();
+        memory.recall_embedded(&question, meant.as_ref()).await.unwrap();
         times[1].push(started.elapsed());
     }
     times

@@ -61,7 +61,7 @@ impl Provider for Instantly {
 
     async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
-        Ok(Completion { usage, ..Completion::said("Here you are.", Vec::new()) })
+        Ok(Completion { usage, ..Completion::from_text_and_calls("Here you are.", Vec::new()) })
     }
 }
 

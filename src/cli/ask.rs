@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &AskArguments, base: CliContext) -> anyhow::Result<
     let ended = runtime().context("the runtime could not be started")?.block_on(async {
         match window {
             Some(window) => attached(window, question, &console, &chat).await,
-            None => alone(base, question, console, &chat).await,
+            None => ask_without_daemon(base, question, console, &chat).await,
         }
     })?;
     let answered = AskReport { reply: heard.text(), ended };
@@ -110,7 +110,7 @@ async fn attached(
     Ok(ended?)
 }
 
-async fn alone(
+async fn ask_without_daemon(
     base: CliContext,
     question: String,
     console: Arc<Console<CapturedOutput>>,

@@ -10,7 +10,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::progress::Progress;
-use crate::cli::{runtime, settled, show};
+use crate::cli::{load_running_config, runtime, show};
 use crate::daemon::backups::folder;
 use hob_config::Config;
 use hob_config::data_dir::{create_data_dir, data_dir};
@@ -67,7 +67,7 @@ fn config(loaded: &LoadedConfig) -> anyhow::Result<Option<String>> {
 /// When something cannot be read or written.
 pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let loaded = settled(named, &environment)?;
+    let loaded = load_running_config(named, &environment)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     let to = arguments.to.unwrap_or_else(|| folder(&data_dir, loaded.config.backup.dir.as_ref()));
     let backup = &loaded.config.backup;
@@ -85,8 +85,8 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
         packed: Arc::default(),
     };
     let packed = Arc::clone(&order.packed);
-    let made = runtime()?.block_on(counted("Packing", &packed, until_interrupted(order)))?;
-    let mut told = said(&made, is_sealed);
+    let made = runtime()?.block_on(with_progress("Packing", &packed, until_interrupted(order)))?;
+    let mut told = result_lines(&made, is_sealed);
     if let Some(workspace) = beyond(&loaded.config, &data_dir) {
         told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
     }
@@ -102,7 +102,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
 const NAMED_MAX: usize = 5;
 
 /// What was made, and what is not in it.
-fn said(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
+fn result_lines(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
     let mut told = vec![format!(
         "{}: {} files, {} bytes, checked{}",
         made.path.display(),
@@ -145,7 +145,7 @@ async fn until_interrupted(order: BackupRequest) -> Result<CreatedBackup, Backup
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Does it, and shows meanwhile how far it is.
-async fn counted<T>(what: &'static str, count: &ByteCount, work: impl Future<Output = T>) -> T {
+async fn with_progress<T>(what: &'static str, count: &ByteCount, work: impl Future<Output = T>) -> T {
     let progress = Progress::begin(what);
     let mut work = pin!(work);
     loop {
@@ -165,8 +165,11 @@ async fn counted<T>(what: &'static str, count: &ByteCount, work: impl Future<Out
 fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
     let beside = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment::of_process();
-    let own =
-        || data_dir(&settled(named, &environment).ok()?.config.state, &environment).ok().filter(|dir| dir.is_dir());
+    let own = || {
+        data_dir(&load_running_config(named, &environment).ok()?.config.state, &environment)
+            .ok()
+            .filter(|dir| dir.is_dir())
+    };
     let beside = || Some(beside.to_path_buf());
     let writable = |place: &PathBuf| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok();
     let found = if is_sealed(archive) {
@@ -186,17 +189,18 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
     let archive = &Archive { path: arguments.archive.clone(), identities, read: Arc::default() };
     if arguments.verify {
         let scratch = scratch(&archive.path, named);
-        let manifest = runtime()?.block_on(counted("Checking", &archive.read, restore::verify(archive, &scratch)))?;
+        let manifest =
+            runtime()?.block_on(with_progress("Checking", &archive.read, restore::verify(archive, &scratch)))?;
         let archive = &archive.path;
         let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
         let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
         return Ok(show(&told)?);
     }
     let environment = Environment::of_process();
-    let data_dir = data_dir(&settled(named, &environment)?.config.state, &environment)?;
+    let data_dir = data_dir(&load_running_config(named, &environment)?.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let restoring = restore::restore(archive, &data_dir, SystemClock.now());
-    let restored = runtime()?.block_on(counted("Unpacking", &archive.read, restoring))?;
+    let restored = runtime()?.block_on(with_progress("Unpacking", &archive.read, restoring))?;
     let (made_at, before) = (restored.manifest.made_at, restored.before.display());
     let mut told =
         vec![format!("Restored to {made_at}. The data of before is in {before}; delete it when all is well.")];
@@ -214,7 +218,8 @@ mod tests {
     fn n12_what_is_not_in_an_archive_is_said() {
         let made = |gone, skipped: &[&str]| {
             let skipped = skipped.iter().map(PathBuf::from).collect();
-            said(&CreatedBackup { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false).join("\n")
+            result_lines(&CreatedBackup { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false)
+                .join("\n")
         };
         insta::assert_snapshot!(made(0, &[]), @"/b/a.tar.gz: 3 files, 7 bytes, checked");
         insta::assert_snapshot!(made(2, &["workspace/link", "workspace/pipe"]), @r"

@@ -47,7 +47,7 @@ pub(super) fn run(arguments: ChatArguments, base: CliContext) -> anyhow::Result<
     runtime.block_on(async {
         match (window, std::io::stdin().is_terminal()) {
             (Some(window), true) => watched(base, window, &chat).await,
-            (Some(window), false) => passed_on(window, &chat).await,
+            (Some(window), false) => relay_script(window, &chat).await,
             (None, true) => typed(base, &chat).await,
             (None, false) => piped(base, &chat).await,
         }
@@ -70,7 +70,7 @@ pub(super) fn chat_of(new: bool) -> String {
 /// The terminal, and what draws on it.
 fn screen(base: &CliContext) -> anyhow::Result<(Terminal, Arc<Console<Stdout>>)> {
     let commands = LISTED.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let (terminal, page) = Terminal::open(&base.data_dir, commands, look(&base.environment))?;
+    let (terminal, page) = Terminal::open(&base.data_dir, commands, terminal_style(&base.environment))?;
     Ok((terminal, Arc::new(Console::terminal(page))))
 }
 
@@ -106,7 +106,7 @@ async fn watched(base: CliContext, mut window: AttachedWindow, chat: &str) -> an
 }
 
 /// How the terminal is drawn on: with styles, unless its owner wants none (https://no-color.org).
-fn look(environment: &Environment) -> TerminalTraits {
+fn terminal_style(environment: &Environment) -> TerminalTraits {
     let term = environment.text("TERM").unwrap_or("dumb");
     let is_set = |name: &str| environment.text(name).is_some_and(|value| !value.is_empty());
     // Those that cut rows when they are made narrower, where all others break them.
@@ -132,7 +132,7 @@ async fn piped(base: CliContext, chat: &str) -> anyhow::Result<()> {
 }
 
 /// A script at a window onto the Hob that runs.
-async fn passed_on(mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
+async fn relay_script(mut window: AttachedWindow, chat: &str) -> anyhow::Result<()> {
     let console = Console::pipe(std::io::stdout());
     let frames = window.frames()?;
     let window = Arc::new(window);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn k2_a_terminal_is_drawn_on_as_it_can_and_as_its_owner_wants() {
-        let of = |variables: &[(&'static str, &'static str)]| look(&Environment::of("/", variables.to_vec()));
+        let of = |variables: &[(&'static str, &'static str)]| terminal_style(&Environment::of("/", variables.to_vec()));
         let usual = TerminalTraits { styles: true, is_dumb: false, reflows: true };
         assert_eq!(of(&[("TERM", "xterm-256color")]), usual);
         assert_eq!(of(&[("TERM", "tmux-256color"), ("NO_COLOR", "1")]), TerminalTraits { styles: false, ..usual });

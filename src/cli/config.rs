@@ -83,7 +83,7 @@ impl ConfigFiles {
             .context("no place for a config file is known: set $HOME, or name one with --config")?;
         let history = GoodConfigHistory::found(&file, env);
         let colours = std::io::stdout().is_terminal() && env.text("NO_COLOR").is_none();
-        Ok(Self { writer: Writer::new(file, env.clone(), triggers::beyond), history, colours })
+        Ok(Self { writer: Writer::new(file, env.clone(), triggers::check_beyond_schema), history, colours })
     }
 
     fn file(&self) -> &Path {
@@ -101,7 +101,7 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
             let loaded = checked(named, env)?;
             let keyless = models::keyless(&loaded.config, env);
             let off: Vec<SectionOff> = loaded.off.iter().cloned().chain(keyless).collect();
-            let told = command::told(&loaded, &off, env);
+            let told = command::report_text(&loaded, &off, env);
             if !off.is_empty() {
                 bail!("{}", told.trim_end());
             }

@@ -26,7 +26,7 @@ pub(super) async fn catalog(
 }
 
 /// The model that is called so.
-pub(super) fn named(catalog: &Catalog, word: &str) -> anyhow::Result<Arc<dyn Provider>> {
+pub(super) fn provider_by_name(catalog: &Catalog, word: &str) -> anyhow::Result<Arc<dyn Provider>> {
     let known = || catalog.labels().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
     let found = catalog.resolve(word).and_then(|label| catalog.get(label));
     found.ok_or_else(|| anyhow::anyhow!("no model is called {word}; there are: {}", known()))

@@ -9,8 +9,8 @@ use clap::builder::PossibleValuesParser;
 use crate::cli::{exit, runtime, service, show, show_json};
 use crate::daemon::triggers;
 use crate::doctor::rules::finding::{Check, Verdict};
-use crate::doctor::{DoctorInputs, examine};
-use hob_config::data_dir::whereabouts;
+use crate::doctor::{DoctorInputs, run_checks};
+use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, LoadedConfig, load};
 use hob_config::secrets;
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &DoctorArguments, named: Option<&Path>) -> anyhow::
         |check: &Check| arguments.only.is_empty() || arguments.only.iter().any(|name| name == check.as_str());
     let checks: Vec<Check> = Check::ALL.into_iter().filter(is_wanted).collect();
     let patient = patient(arguments.live, named)?;
-    let report = runtime()?.block_on(examine(&patient, &checks));
+    let report = runtime()?.block_on(run_checks(&patient, &checks));
     if arguments.json {
         show_json(&report)?
     } else {
@@ -75,7 +75,7 @@ fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<DoctorInputs> {
     Ok(DoctorInputs {
         loaded,
         problems,
-        data_dir: whereabouts(named, &environment).map_err(|error| error.to_string()),
+        data_dir: data_dir_if_known(named, &environment).map_err(|error| error.to_string()),
         units: service::installed(&environment),
         environment,
         redactor,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::configured_models::{self, dollars, named};
+use crate::cli::configured_models::{self, dollars, provider_by_name};
 use crate::cli::eval::case::{Case, parse};
 use crate::cli::eval::judge::{CriterionResult, Judge};
 use crate::cli::eval::script::ScriptedModel;
 use crate::cli::eval::trial::TrialContext;
 use crate::cli::exit::{self, SilentExit};
-use crate::cli::{runtime, settled, show};
+use crate::cli::{load_running_config, runtime, show};
 use hob_agent::replay::tree::Evaluation;
 use hob_config::environment::Environment;
 use hob_core::domain::money::Money;
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: EvalArguments, named: Option<&Path>) -> anyhow::Res
         }
     };
     let environment = Environment::of_process();
-    let loaded = settled(named, &environment)?;
+    let loaded = load_running_config(named, &environment)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;
     let config = &loaded.config;
     let table = Arc::new(ModelTable::new(&config.models)?);
@@ -129,7 +129,7 @@ impl EvalContext<'_> {
         let (mut all, mut spent) = (Vec::new(), Money::ZERO);
         for case in cases {
             let left = Money::from_nanos(max.nanos().saturating_sub(spent.nanos()));
-            let judgement = self.clean(self.one(case, left).await);
+            let judgement = self.clean(self.evaluate_case(case, left).await);
             spent = spent.plus(judgement.cost);
             if json {
                 show(&(serde_json::to_string(&judgement)? + "\n"))?;
@@ -139,7 +139,7 @@ impl EvalContext<'_> {
         Ok(all)
     }
 
-    async fn one(&self, case: &Case, left: Money) -> CaseReport {
+    async fn evaluate_case(&self, case: &Case, left: Money) -> CaseReport {
         let mut judgement = CaseReport {
             name: case.name.clone(),
             passed: false,
@@ -188,7 +188,7 @@ impl EvalContext<'_> {
             return Ok(Some(Arc::new(ScriptedModel::of(&case.script))));
         }
         match &case.model {
-            Some(word) => Ok(Some(named(&self.catalog().await?, word)?)),
+            Some(word) => Ok(Some(provider_by_name(&self.catalog().await?, word)?)),
             None => Ok(None),
         }
     }
@@ -198,7 +198,7 @@ impl EvalContext<'_> {
             let reply = case::ScriptedReply { text: text.clone(), calls: Vec::new() };
             return Ok(Arc::new(ScriptedModel::of(&[reply])));
         }
-        named(&self.catalog().await?, self.judge.unwrap_or("primary"))
+        provider_by_name(&self.catalog().await?, self.judge.unwrap_or("primary"))
     }
 
     /// The configured models.
@@ -213,9 +213,9 @@ impl EvalContext<'_> {
         let evaluation = &mut judgement.evaluation;
         let texts = judgement.failures.iter_mut().chain(&mut judgement.error);
         let texts = texts.chain(&mut evaluation.text).chain(&mut evaluation.final_tool_result);
-        texts.for_each(|text| redactor.clean(text));
+        texts.for_each(|text| redactor.redact_in_place(text));
         for judged in &mut judgement.judged {
-            redactor.clean(&mut judged.reason);
+            redactor.redact_in_place(&mut judged.reason);
         }
         judgement
     }

@@ -41,10 +41,10 @@ pub struct Unconfigured(pub String);
 /// The exit code that an error is worth: by the first type in its chain that says more than that something failed.
 #[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
-    error.chain().find_map(known).unwrap_or(FAILED)
+    error.chain().find_map(exit_code_of).unwrap_or(FAILED)
 }
 
-fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
+fn exit_code_of(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(SilentExit(code)) = error.downcast_ref() {
         return Some(*code);
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::cli::{exit, show, show_json};
-use hob_config::data_dir::whereabouts;
+use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_store::lock::holder;
 use hob_web::local_client::{AskError, ask};
@@ -47,7 +47,7 @@ struct Account {
 /// # Errors
 /// Whatever is not ready, as an exit code.
 pub(super) fn run(arguments: &HealthArguments, named: Option<&Path>) -> anyhow::Result<()> {
-    let data_dir = whereabouts(named, &Environment::of_process())?;
+    let data_dir = data_dir_if_known(named, &Environment::of_process())?;
     let asked = match ask(&data_dir, "/health", WITHIN) {
         // Without a socket, as its path is too long, the lock still tells that somebody is there.
         Err(AskError::Place(_) | AskError::NotRunning) if holder(&data_dir)?.is_some() => Err((
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &HealthArguments, named: Option<&Path>) -> anyhow::
         Ok(answer) => {
             let report: Report = serde_json::from_str(&answer.body)?;
             let code = if report.ready { 0 } else { exit::FAILED };
-            (code, told(&report), serde_json::from_str(&answer.body)?)
+            (code, report_text(&report), serde_json::from_str(&answer.body)?)
         }
     };
     if arguments.json {
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &HealthArguments, named: Option<&Path>) -> anyhow::
     if code == 0 { Ok(()) } else { Err(exit::SilentExit(code).into()) }
 }
 
-fn told(report: &Report) -> String {
+fn report_text(report: &Report) -> String {
     if report.ready {
         return "ready".to_owned();
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn n11_what_is_not_ready_is_named() {
-        let told = |body: &str| told(&serde_json::from_str(body).unwrap());
+        let told = |body: &str| report_text(&serde_json::from_str(body).unwrap());
         assert_eq!(told(r#"{"ready":true,"channels":[],"more":1}"#), "ready");
         insta::assert_snapshot!(told(r#"{"ready":false,"channels":[
             {"channel":"telegram","account":"default","state":"down","stuck":false},

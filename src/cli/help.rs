@@ -72,12 +72,12 @@ pub struct HelpArguments {
 pub(super) fn run(arguments: &HelpArguments, environment: &Environment) -> anyhow::Result<()> {
     let is_seen = std::io::stdout().is_terminal();
     let styles = is_seen && environment.text("NO_COLOR").is_none_or(str::is_empty);
-    Ok(show(&told(&arguments.topic, is_seen.then_some(styles))?)?)
+    Ok(show(&topic_text(&arguments.topic, is_seen.then_some(styles))?)?)
 }
 
 /// A topic's page goes before the command of the same name, which says the rest itself: `hob COMMAND --help`. Without
 /// `styles` the page stays Markdown; with them it is for a terminal that has styles, or none.
-fn told(topic: &[String], styles: Option<bool>) -> anyhow::Result<String> {
+fn topic_text(topic: &[String], styles: Option<bool>) -> anyhow::Result<String> {
     let mut command = Arguments::command();
     let [name, deeper @ ..] = topic else {
         let topics: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
@@ -121,7 +121,7 @@ mod tests {
 
     fn of(words: &str) -> anyhow::Result<String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        told(&words, None)
+        topic_text(&words, None)
     }
 
     #[test]

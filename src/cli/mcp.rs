@@ -59,25 +59,25 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
     match command {
         McpCommand::List => Ok(show(&list(&servers, &base))?),
         McpCommand::Test { name } => {
-            let server = named(&servers, name)?;
-            let seen = runtime()?.block_on(look(server, &base))?;
-            Ok(show(&base.redactor.redact(&told(server, &seen)))?)
+            let server = server_by_name(&servers, name)?;
+            let seen = runtime()?.block_on(probe_server(server, &base))?;
+            Ok(show(&base.redactor.redact(&probe_text(server, &seen)))?)
         }
         McpCommand::Class { name, tools, as_it_says } => {
-            let (server, wish) = (named(&servers, name)?, class::wish(tools, *as_it_says)?);
+            let (server, wish) = (server_by_name(&servers, name)?, class::parse_classes(tools, *as_it_says)?);
             let tools = runtime()?.block_on(async {
                 // Who has never been asked is asked now: else there is nothing to be said.
-                if probe::known(server, &base.data_dir).is_none() {
-                    Box::pin(look(server, &base)).await?;
+                if probe::cached_tool_count(server, &base.data_dir).is_none() {
+                    Box::pin(probe_server(server, &base)).await?;
                 }
                 class::class(server, wish, &base).await
             })?;
-            Ok(show(&base.redactor.redact(&class::told(&tools)))?)
+            Ok(show(&base.redactor.redact(&class::class_table(&tools)))?)
         }
     }
 }
 
-fn named<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings> {
+fn server_by_name<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings> {
     let Some(server) = servers.iter().find(|server| server.name == name) else {
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -86,15 +86,15 @@ fn named<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a Settings
     Ok(server)
 }
 
-async fn look(server: &Settings, base: &CliContext) -> anyhow::Result<ProbeReport> {
+async fn probe_server(server: &Settings, base: &CliContext) -> anyhow::Result<ProbeReport> {
     let (config, data_dir) = (&base.loaded.config, base.data_dir.as_path());
     let workspace = toolset::workspace(config, data_dir);
     // As the daemon will find it: the trial needs the folder.
     std::fs::create_dir_all(data_dir)?;
     let around = (data_dir, base.loaded.path.as_deref(), &base.environment);
-    let sandbox = Box::pin(toolset::terminal::look(&config.terminal, &workspace, around)).await;
+    let sandbox = Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, around)).await;
     let place = ServerContext {
-        walls: toolset::own_programs::grounds(&config.terminal, &sandbox.into(), data_dir),
+        walls: toolset::own_programs::program_sandbox(&config.terminal, &sandbox.into(), data_dir),
         data_dir: base.data_dir.clone(),
         leftovers: ProcessReaper::of(&base.data_dir),
         clock: Arc::new(SystemClock),
@@ -103,7 +103,7 @@ async fn look(server: &Settings, base: &CliContext) -> anyhow::Result<ProbeRepor
         stop: CancellationToken::new(),
         classes: Classes::default(),
     };
-    let seen = Box::pin(probe::look(server, &place)).await;
+    let seen = Box::pin(probe::probe_server(server, &place)).await;
     place.tracker.close();
     if tokio::time::timeout(END, place.tracker.wait()).await.is_err() {
         tracing::warn!("the server does not end");
@@ -120,7 +120,7 @@ fn list(servers: &[Settings], base: &CliContext) -> String {
             ServerTransport::Program { vector, .. } => vector.join(" "),
             ServerTransport::Address { url, .. } => url.clone(),
         };
-        let tools = match probe::known(server, &base.data_dir) {
+        let tools = match probe::cached_tool_count(server, &base.data_dir) {
             Some(1) => "1 tool".to_owned(),
             Some(tools) => format!("{tools} tools"),
             None => "tools not known yet".to_owned(),
@@ -137,7 +137,7 @@ fn list(servers: &[Settings], base: &CliContext) -> String {
     base.redactor.redact(&all).into_owned()
 }
 
-fn told(server: &Settings, seen: &ProbeReport) -> String {
+fn probe_text(server: &Settings, seen: &ProbeReport) -> String {
     let mut lines = vec![format!(
         "{} answers after {:.1} s; tools on offer: {}",
         server.name,
@@ -170,7 +170,7 @@ mod tests {
             quarantined: vec![("bad".to_owned(), "its arguments' schema is none".to_owned())],
             changed: vec!["add".to_owned()],
         };
-        insta::assert_snapshot!(told(&server, &seen), @r#"
+        insta::assert_snapshot!(probe_text(&server, &seen), @r#"
         notes answers after 0.6 s; tools on offer: 1
           notes__add: Adds a note.
         left out by the config: drop

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
-use crate::cli::settled;
+use crate::cli::load_running_config;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
@@ -94,7 +94,7 @@ pub struct MemorySelection {
 /// When the database cannot be read or written, or what was asked for cannot be done.
 pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = settled(named, &environment)?.config;
+    let config = load_running_config(named, &environment)?.config;
     let database = data_dir(&config.state, &environment)?.join(DATABASE);
     runtime()?.block_on(async {
         match command {
@@ -122,14 +122,14 @@ async fn search(database: &Path, words: &str, which: &MemorySelection) -> anyhow
     let mut reader = Reader::open(database).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
     let found = query::search(database, words, scopes, usize::from(which.limit)).await?;
-    if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
+    if which.json { show_json(&found) } else { Ok(show(&render::row_lines(&found))?) }
 }
 
 async fn list(database: &Path, which: &MemorySelection) -> anyhow::Result<()> {
     let mut reader = Reader::open(database).await?;
     let scopes = scopes(&mut reader, which.person.as_deref()).await?;
     let found = reader.read(async |tx| query::newest(tx, &scopes, i64::from(which.limit)).await).await?;
-    if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
+    if which.json { show_json(&found) } else { Ok(show(&render::row_lines(&found))?) }
 }
 
 /// Where may be looked: for one person what they may be told in private, else everywhere.

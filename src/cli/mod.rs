@@ -176,9 +176,9 @@ impl CliContext {
             for skipped in &fallback.skipped {
                 tracing::error!("config.skipped: a good config that was kept cannot be used: {skipped}");
             }
-            conditions.tell(SystemPart::Config, trouble);
+            conditions.report(SystemPart::Config, trouble);
         }
-        switched_off::tell(&self.loaded.off, &conditions, SystemClock.now());
+        switched_off::report(&self.loaded.off, &conditions, SystemClock.now());
         conditions
     }
 
@@ -186,7 +186,7 @@ impl CliContext {
     fn with(self, loaded: LoadedConfig, fallback: Fallback) -> anyhow::Result<Self> {
         let data_dir = data_dir(&loaded.config.state, &self.environment)?;
         create_data_dir(&data_dir)?;
-        self.redactor.learn(&loaded.secrets(&self.environment))?;
+        self.redactor.add_secrets(&loaded.secrets(&self.environment))?;
         Ok(Self { loaded, data_dir, fallback: Some(fallback), ..self })
     }
 }
@@ -201,8 +201,8 @@ fn checked(named: Option<&std::path::Path>, environment: &Environment) -> anyhow
 }
 
 /// The config of a Hob that may be running: the last good one, as there, if the file cannot be used. That is said.
-fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<LoadedConfig> {
-    let (loaded, fallback) = load_or_good(named, environment, triggers::beyond)?;
+fn load_running_config(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<LoadedConfig> {
+    let (loaded, fallback) = load_or_good(named, environment, triggers::check_beyond_schema)?;
     if let Some(fallback) = fallback {
         eprintln!("degraded: {}", fallback.trouble(SystemClock.now()));
     }
@@ -212,7 +212,7 @@ fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow
 /// Loads the config, or the last good one, and makes the data directory.
 fn base(named: Option<&std::path::Path>) -> anyhow::Result<CliContext> {
     let environment = Environment::of_process();
-    let (loaded, fallback) = load_or_good(named, &environment, triggers::beyond)?;
+    let (loaded, fallback) = load_or_good(named, &environment, triggers::check_beyond_schema)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::settled;
+use crate::cli::load_running_config;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::models::{ConfiguredModels, ModelSources, build};
 use hob_config::environment::Environment;
@@ -46,7 +46,7 @@ pub enum ModelsCommand {
 /// When the config or a model in it cannot be used, or the model that was tried failed.
 pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = settled(named, &environment)?.config;
+    let config = load_running_config(named, &environment)?.config;
     let table = ModelTable::new(&config.models)?;
     runtime().context("the runtime could not be started")?.block_on(async {
         let models = build(ModelSources {
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::R
         match arguments.what {
             None => print(&list::gather(&config, &environment, &models, &table).await, arguments.json),
             Some(ModelsCommand::Test { model }) => {
-                let provider = chosen(&models, model.as_deref())?;
+                let provider = provider_for(&models, model.as_deref())?;
                 test(&*provider, &table, arguments.json).await
             }
         }
@@ -73,7 +73,7 @@ fn print<T: Serialize + std::fmt::Display>(what: &T, json: bool) -> anyhow::Resu
 }
 
 /// The model that a person's word stands for; without one, the primary.
-fn chosen(models: &ConfiguredModels, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
+fn provider_for(models: &ConfiguredModels, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
     let meant = word.unwrap_or("primary");
     if let Some(provider) = models.catalog.resolve(meant).and_then(|label| models.catalog.get(label)) {
         return Ok(provider);

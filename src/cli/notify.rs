@@ -24,8 +24,8 @@ const PATIENCE_EVERY: Duration = Duration::from_secs(60);
 const PATIENCE_USEC: u32 = 300_000_000;
 
 /// Has systemd wait as long as the database is being opened: a large one that is migrated is no Hob that hangs.
-pub(super) async fn patient<T>(opening: impl Future<Output = T>) -> T {
-    asking(opening, || {
+pub(super) async fn extend_start_timeout<T>(opening: impl Future<Output = T>) -> T {
+    repeat_until_done(opening, || {
         let status = "Starting: the database is brought up to date";
         notify(&[NotifyState::ExtendTimeoutUsec(PATIENCE_USEC), NotifyState::Status(status)]);
     })
@@ -33,7 +33,7 @@ pub(super) async fn patient<T>(opening: impl Future<Output = T>) -> T {
 }
 
 /// Asks again and again, beginning after a while, until the work is done.
-async fn asking<T>(work: impl Future<Output = T>, ask: impl Fn()) -> T {
+async fn repeat_until_done<T>(work: impl Future<Output = T>, ask: impl Fn()) -> T {
     let mut work = pin!(work);
     loop {
         match tokio::time::timeout(PATIENCE_EVERY, &mut work).await {
@@ -44,9 +44,9 @@ async fn asking<T>(work: impl Future<Output = T>, ask: impl Fn()) -> T {
 }
 
 /// Tells systemd when Hob is ready, and from then on how it fares and that it lives; for ever.
-pub(super) async fn keep_told(daemon: &Daemon) {
+pub(super) async fn notify_forever(daemon: &Daemon) {
     status(&format!("Starting: {}", line(&daemon.channels(), 0)));
-    let heard = tokio::time::timeout(HEARD_WITHIN, heard(daemon)).await;
+    let heard = tokio::time::timeout(HEARD_WITHIN, wait_until_heard(daemon)).await;
     let channels = line(&daemon.channels(), daemon.at_work());
     match heard {
         Ok(()) => tracing::info!(channels, "hob.serving: {channels}"),
@@ -63,7 +63,7 @@ pub(super) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("Stopping: runs at work come to an end")]);
 }
 
-async fn heard(daemon: &Daemon) {
+async fn wait_until_heard(daemon: &Daemon) {
     while !all_heard(&daemon.channels()) {
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -122,7 +122,7 @@ mod tests {
         for (seconds, expected) in [(0, 0), (59, 0), (61, 1), (3_630, 60)] {
             let asked = Cell::new(0);
             let work = tokio::time::sleep(Duration::from_secs(seconds));
-            asking(work, || asked.set(asked.get() + 1)).await;
+            repeat_until_done(work, || asked.set(asked.get() + 1)).await;
             assert_eq!(asked.get(), expected, "{seconds} s");
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 
-use crate::cli::settled;
+use crate::cli::load_running_config;
 use crate::cli::{runtime, show};
 use crate::daemon::DATABASE;
 use hob_config::data_dir::data_dir;
@@ -49,13 +49,13 @@ pub struct PairArguments {
 /// When the database cannot be read or written, or nobody has the code.
 pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = settled(named, &environment)?.config;
+    let config = load_running_config(named, &environment)?.config;
     let directory = data_dir(&config.state, &environment)?;
     let database = directory.join(DATABASE);
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let Some(code) = &arguments.code else {
-            let shown = Reader::open(&database).await?.read(async |tx| codes::show(tx, now).await).await?;
+            let shown = Reader::open(&database).await?.read(async |tx| codes::pairing_overview(tx, now).await).await?;
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };

@@ -7,8 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::configured_models;
+use crate::cli::load_running_config;
 use crate::cli::replay::continuation::{AskArguments, Caps, Continuation, ContinuationRunner};
-use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use hob_agent::machine::run_start::ModelBill;
@@ -18,7 +18,7 @@ use hob_agent::replay::load::{self, LoadOutcome};
 use hob_agent::replay::run_at;
 use hob_agent::replay::tree::RunTree;
 use hob_agent::replay::verify::ReplayVerdict;
-use hob_agent::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, up_to_asking, what_if};
+use hob_agent::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, what_if, what_if_until_request};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_config::load::LoadedConfig;
@@ -69,7 +69,7 @@ struct ComparisonReport {
 /// Opens the database of the configured data directory for reading.
 pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<OpenedDatabase> {
     let environment = Environment::of_process();
-    let loaded = settled(named, &environment)?;
+    let loaded = load_running_config(named, &environment)?;
     let reader = Reader::open(&data_dir(&loaded.config.state, &environment)?.join(DATABASE)).await?;
     Ok(OpenedDatabase { reader, loaded })
 }
@@ -87,7 +87,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     })?;
     let recorded = match found {
         LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => bail!("{}", phrases::let_go(run)),
+        LoadOutcome::LetGo => bail!("{}", phrases::expired_journal_text(run)),
         LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {
@@ -129,7 +129,7 @@ impl Comparison<'_> {
             let report = what_if(recorded, &change).map_err(misfit)?;
             return print(&report, json, |report| render::report(recorded.run.0, report));
         };
-        let (report, going) = up_to_asking(recorded, &change).map_err(misfit)?;
+        let (report, going) = what_if_until_request(recorded, &change).map_err(misfit)?;
         let went_on = match going {
             None => None,
             Some(going) => Some(runtime.block_on(async {
@@ -138,10 +138,12 @@ impl Comparison<'_> {
                 let redactor = Redactor::new(&opened.loaded.secrets(&environment))?;
                 let catalog = configured_models::catalog(config, &environment, &table, &redactor).await?;
                 let asker = ContinuationRunner { catalog: &catalog, table: &table, material: &material, caps };
-                anyhow::Ok(asker.go_on(going).await)
+                anyhow::Ok(asker.continue_run(going).await)
             })?),
         };
-        print(&ComparisonReport { report, went_on }, json, |asked| render::asked(recorded.run.0, asked, caps))
+        print(&ComparisonReport { report, went_on }, json, |asked| {
+            render::continuation_text(recorded.run.0, asked, caps)
+        })
     }
 }
 
@@ -159,10 +161,10 @@ fn priced(what: WhatIf, table: &ModelTable) -> WhatIfChange {
 async fn material(reader: &mut Reader, recorded: &RecordedRun, system: Option<String>) -> anyhow::Result<PromptInputs> {
     let at = i64::try_from(recorded.events.len()).unwrap_or(i64::MAX);
     let unfolded = reader
-        .read(async |tx| run_at::unfolded(tx, recorded.run, at).await)
+        .read(async |tx| run_at::read_events(tx, recorded.run, at).await)
         .await?
         .context("the run is not there any more")?;
-    let wanted = unfolded.fold()?.wants().context("the run has not begun: there is nothing to ask")?;
+    let wanted = unfolded.fold()?.load_request().context("the run has not begun: there is nothing to ask")?;
     let kept = reader.read(async |tx| wanted.load(tx).await).await?;
     let kept = kept.context("what the run's requests were made of is not kept any more: there is nothing to ask")?;
     Ok(match system {

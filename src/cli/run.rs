@@ -13,7 +13,7 @@ use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, OpenedData, configured_channels, triggers};
 use hob_config::daemon::LogFormat;
-use hob_config::good_configs::fallback::instead;
+use hob_config::good_configs::fallback::use_good_config;
 use hob_config::load::{LoadNote, LoadedConfig};
 use hob_config::switched_off::SectionOff;
 use hob_config::telemetry::TelemetryConfig;
@@ -63,7 +63,7 @@ pub(super) fn run(base: CliContext) -> anyhow::Result<()> {
             None
         }
     };
-    runtime().context("the runtime could not be started")?.block_on(traced(base, exporter))
+    runtime().context("the runtime could not be started")?.block_on(serve_traced(base, exporter))
 }
 
 /// Where traces go, if anywhere.
@@ -80,7 +80,7 @@ fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<OtlpSettings>> {
 }
 
 /// Serves, and sends what was traced, the last of it too.
-async fn traced(base: CliContext, exporter: Option<Exporter>) -> anyhow::Result<()> {
+async fn serve_traced(base: CliContext, exporter: Option<Exporter>) -> anyhow::Result<()> {
     let exporting = exporter.map(Exporter::begin);
     let served = Box::pin(serve(base)).await;
     if let Some(exporting) = exporting {
@@ -94,11 +94,11 @@ async fn serve(base: CliContext) -> anyhow::Result<()> {
         Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
-    let Some(daemon) = begun(base, &mut signals).await? else { return Ok(()) };
+    let Some(daemon) = start_daemon(base, &mut signals).await? else { return Ok(()) };
     tracing::info!(model = daemon.model(), "hob.ready");
     tokio::select! {
         () = signals.stop() => {}
-        () = notify::keep_told(&daemon) => {}
+        () = notify::notify_forever(&daemon) => {}
     }
     tracing::info!("hob.stopping");
     notify::stopping();
@@ -123,11 +123,11 @@ impl Signals {
 }
 
 /// Begins with the config; where that cannot be, with the newest good one that Hob can begin with. None: it was told to stop.
-async fn begun(mut base: CliContext, signals: &mut Signals) -> anyhow::Result<Option<Daemon>> {
+async fn start_daemon(mut base: CliContext, signals: &mut Signals) -> anyhow::Result<Option<Daemon>> {
     let last = Instant::now() + SERVER_WAIT_MAX;
     loop {
         let conditions = base.conditions();
-        say_what_is_off(&base.loaded);
+        log_disabled_sections(&base.loaded);
         let error = match Box::pin(start(blueprint(&base, conditions))).await {
             Ok(daemon) => return Ok(Some(daemon)),
             Err(error) if error.is_of_config() && base.loaded.path.is_some() => error,
@@ -142,8 +142,8 @@ async fn begun(mut base: CliContext, signals: &mut Signals) -> anyhow::Result<Op
         };
         tracing::error!("config.not_begun: Hob cannot begin with this config, and looks for an older one: {error}");
         let next = match base.fallback.take() {
-            None => instead(&base.loaded, &error, &base.environment, triggers::beyond),
-            Some(fallback) => fallback.next(&error, &base.environment, triggers::beyond),
+            None => use_good_config(&base.loaded, &error, &base.environment, triggers::check_beyond_schema),
+            Some(fallback) => fallback.next(&error, &base.environment, triggers::check_beyond_schema),
         };
         // Without any, it is told what is wrong with the file itself.
         let (loaded, fallback) = next?;
@@ -153,7 +153,7 @@ async fn begun(mut base: CliContext, signals: &mut Signals) -> anyhow::Result<Op
 
 /// As [`Daemon::start`]; systemd waits while the database is opened.
 async fn start(blueprint: Blueprint) -> Result<Daemon, StartError> {
-    let opened = notify::patient(OpenedData::of(&blueprint)).await?;
+    let opened = notify::extend_start_timeout(OpenedData::of(&blueprint)).await?;
     Daemon::begin(blueprint, opened).await
 }
 
@@ -176,7 +176,7 @@ fn blueprint(base: &CliContext, conditions: Conditions) -> Blueprint {
 }
 
 /// Writes to the log which sections are off, and what should be known about the file.
-fn say_what_is_off(loaded: &LoadedConfig) {
+fn log_disabled_sections(loaded: &LoadedConfig) {
     for SectionOff { section, key, what, fix, .. } in &loaded.off {
         tracing::error!(section, key, what, fix, "config.section_off");
     }

@@ -7,8 +7,8 @@ use clap::Subcommand;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::cli::load_running_config;
 use crate::cli::replay::open;
-use crate::cli::settled;
 use crate::cli::{runtime, show};
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock, SystemClock};
@@ -82,7 +82,7 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
 
 /// The zone that chats go by.
 fn household(named: Option<&Path>) -> anyhow::Result<TimeZone> {
-    let config = settled(named, &Environment::of_process())?.config;
+    let config = load_running_config(named, &Environment::of_process())?.config;
     let zone = config.agent.time_zone.and_then(|name| TimeZone::get(&name).ok());
     Ok(zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC)))
 }

@@ -189,7 +189,7 @@ fn place(which: &ServiceScope, environment: &Environment) -> anyhow::Result<(Man
 fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
     let (manager, mut file) = place(which, environment)?;
     // What could not start as a service is better told now.
-    let loaded = checked(named, &as_served(manager, environment)?)?;
+    let loaded = checked(named, &service_environment(manager, environment)?)?;
     // A credential is there for the service alone: what is missing here is told, and keeps nobody from installing it.
     for off in &loaded.off {
         eprintln!("note: {off}");
@@ -232,7 +232,7 @@ fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment:
     // One that runs already takes up the new unit.
     manager.tell(&["restart", NAME])?;
     let mut told = vec![format!("Hob runs, and starts at each boot ({}).", file.display())];
-    told.extend(linger(manager, environment));
+    told.extend(linger_hint(manager, environment));
     told.push(format!("Its log: {}", manager.logs()));
     Ok(show(&(told.join("\n") + "\n"))?)
 }
@@ -252,7 +252,7 @@ pub(super) fn set_up(service: Service, config: &Path) -> anyhow::Result<()> {
 }
 
 /// The environment as the service will have it: with what the unit's `EnvironmentFile=` names.
-fn as_served(manager: Manager, environment: &Environment) -> anyhow::Result<Environment> {
+fn service_environment(manager: Manager, environment: &Environment) -> anyhow::Result<Environment> {
     let file = match manager {
         Manager::System => Some(PathBuf::from("/etc/hob/environment")),
         Manager::User => environment.path("HOME").map(|home| home.join(".config/hob/environment")),
@@ -282,12 +282,18 @@ pub(super) fn installed(environment: &Environment) -> Vec<InstalledUnit> {
     let unit = |manager: Manager| {
         let file = manager.file(environment).ok()?;
         let text = fs::read_to_string(&file).ok()?;
-        Some(looked_at(manager, file, &text, &binary, environment))
+        Some(inspect_unit(manager, file, &text, &binary, environment))
     };
     [Manager::System, Manager::User].into_iter().filter_map(unit).collect()
 }
 
-fn looked_at(manager: Manager, file: PathBuf, text: &str, binary: &Path, environment: &Environment) -> InstalledUnit {
+fn inspect_unit(
+    manager: Manager,
+    file: PathBuf,
+    text: &str,
+    binary: &Path,
+    environment: &Environment,
+) -> InstalledUnit {
     let start = text.lines().find(|line| line.starts_with("ExecStart="));
     let shipped = match manager {
         Manager::System => SYSTEM_UNIT,
@@ -305,7 +311,7 @@ fn looked_at(manager: Manager, file: PathBuf, text: &str, binary: &Path, environ
         binary: resolved(binary),
         is_current: start.is_some_and(|start| shipped.replacen(START, start, 1) == text),
         is_watched: text.lines().any(|line| line.starts_with("WatchdogSec=")),
-        lingers: (manager == Manager::User).then(|| linger(manager, environment).is_none()),
+        lingers: (manager == Manager::User).then(|| linger_hint(manager, environment).is_none()),
     }
 }
 
@@ -321,7 +327,7 @@ fn program(start: &str) -> Option<PathBuf> {
 }
 
 /// A user's services end with their last session, unless they linger.
-fn linger(manager: Manager, environment: &Environment) -> Option<String> {
+fn linger_hint(manager: Manager, environment: &Environment) -> Option<String> {
     if manager == Manager::System {
         return None;
     }
@@ -371,7 +377,7 @@ fn status(which: &ServiceScope, environment: &Environment) -> anyhow::Result<()>
     }
     let mut told = vec![format!("Unit: {}", file.display())];
     told.extend(String::from_utf8_lossy(&output.stdout).lines().map(|line| line.replacen('=', ": ", 1)));
-    told.extend(linger(manager, environment));
+    told.extend(linger_hint(manager, environment));
     told.push(format!("Log: {}", manager.logs()));
     Ok(show(&(told.join("\n") + "\n"))?)
 }
@@ -399,7 +405,7 @@ mod tests {
         for (manager, binary) in [(Manager::System, "/usr/bin/hob"), (Manager::User, "/opt/my \"hob\"/50%/$x/hob")] {
             let binary = Path::new(binary);
             let text = unit(manager, binary, config).unwrap();
-            let look = |text: &str| looked_at(manager, "/u/hob.service".into(), text, binary, &nobody);
+            let look = |text: &str| inspect_unit(manager, "/u/hob.service".into(), text, binary, &nobody);
             let seen = look(&text);
             assert!(seen.is_ours && seen.is_current && seen.is_watched, "{seen:?}");
             assert_eq!(seen.starts.as_deref(), Some(binary));

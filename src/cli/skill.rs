@@ -131,7 +131,7 @@ fn listed(list: &SkillList) -> String {
 
 async fn add(from: &str, library: &Library, now: Timestamp) -> anyhow::Result<String> {
     let bundle = if from.contains("://") {
-        let wanted = fetch::wanted(from)?;
+        let wanted = fetch::fetch_target(from)?;
         Bundle::of_bytes(&fetch::fetch(&wanted).await?, wanted.below.as_deref())?
     } else {
         on_this_machine(&PathBuf::from(from))?

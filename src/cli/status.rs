@@ -11,7 +11,7 @@ use crate::cli::{runtime, show, show_json};
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
 use hob_config::Config;
-use hob_config::data_dir::whereabouts;
+use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_config::load::load;
 use hob_core::domain::clock::{Clock as _, SystemClock};
@@ -19,7 +19,7 @@ use hob_store::bystander_reader::Reader;
 use hob_store::error::StoreError;
 use hob_store::lock::holder;
 use hob_web::local_client::{AskError, ask};
-use hob_web::status::{self, StatusPaths, StatusReport, beside};
+use hob_web::status::{self, StatusPaths, StatusReport, offline_report};
 
 /// How long a running Hob may take to answer.
 const WITHIN: Duration = Duration::from_secs(8);
@@ -38,7 +38,7 @@ pub struct StatusArguments {
 /// When neither can be read.
 pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let data_dir = whereabouts(named, &environment)?;
+    let data_dir = data_dir_if_known(named, &environment)?;
     let report: StatusReport = match ask(&data_dir, "/status", WITHIN) {
         Ok(answer) => serde_json::from_str(&answer.body).context("the Hob that runs is another version")?,
         Err(AskError::NotRunning) => {
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
                 Ok(loaded) => (loaded.config, loaded.path),
                 Err(_told_by_doctor) => (Config::default(), None),
             };
-            asleep(
+            offline_status(
                 &config,
                 StatusPaths { backups: folder(&data_dir, config.backup.dir.as_ref()), data_dir, config: path },
             )?
@@ -59,19 +59,20 @@ pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::
 }
 
 /// What can be told of a Hob that answers nobody.
-fn asleep(config: &Config, places: StatusPaths) -> anyhow::Result<StatusReport> {
+fn offline_status(config: &Config, places: StatusPaths) -> anyhow::Result<StatusReport> {
     let now = SystemClock.now();
     let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
     let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let database = places.data_dir.join(DATABASE);
-    let books = runtime()?
-        .block_on(async { Reader::open(&database).await?.read(async |tx| status::look(tx, &zone, now).await).await });
+    let books = runtime()?.block_on(async {
+        Reader::open(&database).await?.read(async |tx| status::read_books(tx, &zone, now).await).await
+    });
     let books = match books {
         Ok(books) => Some(books),
         Err(StoreError::Missing(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let mut report = beside(&places, now);
+    let mut report = offline_report(&places, now);
     report.books = books;
     if let Some(pid) = holder(&places.data_dir)? {
         anyhow::bail!(

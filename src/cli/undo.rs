@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 
-use crate::cli::{settled, show};
+use crate::cli::{load_running_config, show};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_store::lock::DataLock;
 use hob_tools::changes::Drafts;
 use hob_tools::workspace::Workspace;
-use hob_web::local_client::{AskError, tell};
+use hob_web::local_client::{AskError, request_change};
 use hob_web::undo::PATH;
 
 /// How long a running Hob may take: many files may have to move.
@@ -24,8 +24,8 @@ const WITHIN: Duration = Duration::from_secs(120);
 /// When there is nothing to take back, or it cannot be done.
 pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let directory = data_dir(&settled(named, &environment)?.config.state, &environment)?;
-    match tell(&directory, PATH, WITHIN) {
+    let directory = data_dir(&load_running_config(named, &environment)?.config.state, &environment)?;
+    match request_change(&directory, PATH, WITHIN) {
         Ok(answer) if answer.status == 200 => Ok(show(&format!("{}\n", answer.body))?),
         Ok(answer) => bail!("{}", answer.body),
         Err(AskError::NotRunning) => {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::{exit, runtime, show, show_json};
 use crate::daemon::DATABASE;
-use hob_config::data_dir::whereabouts;
+use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, load};
 use hob_store::error::StoreError;
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow:
     let mut code = 0;
     if arguments.check {
         let environment = Environment::of_process();
-        let database = whereabouts(named, &environment)?.join(DATABASE);
+        let database = data_dir_if_known(named, &environment)?.join(DATABASE);
         let found = runtime()?.block_on(schema(&database));
         let config = match load(named, &environment) {
             Ok(_fits) => Vec::new(),

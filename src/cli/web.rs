@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use crate::cli::{qr, runtime, show};
 use crate::daemon::DATABASE;
-use hob_config::data_dir::whereabouts;
+use hob_config::data_dir::data_dir_if_known;
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::rng::SystemRng;
@@ -72,7 +72,7 @@ pub enum TokenCommand {
 /// When Hob does not run or serves no page, or the database cannot be written.
 pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let directory = whereabouts(named, &environment)?;
+    let directory = data_dir_if_known(named, &environment)?;
     let now = SystemClock.now();
     runtime()?.block_on(async {
         let mut beside = BystanderWriter::open(&directory.join(DATABASE)).await?;
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
                 let page = page(&directory)?;
                 let role = role(arguments.viewer);
                 let link = invite(&mut beside, &page, role, now).await?;
-                shown(&link, role, std::io::stdout().is_terminal())
+                link_text(&link, role, std::io::stdout().is_terminal())
             }
             Some(WebCommand::Token(command)) => tokens(&mut beside, command, now).await?,
         };
@@ -106,10 +106,10 @@ pub(super) async fn invite(
 }
 
 /// The link, with what it does; at a terminal also as a code for a phone, if a phone can reach it.
-pub(super) fn shown(link: &str, role: PageRole, is_terminal: bool) -> String {
-    let code = if is_terminal && !is_here(link) { qr::code(link) } else { None };
+pub(super) fn link_text(link: &str, role: PageRole, is_terminal: bool) -> String {
+    let code = if is_terminal && !is_local_link(link) { qr::code(link) } else { None };
     let code = code.map_or_else(String::new, |code| format!("{code}\n"));
-    let here = if is_here(link) {
+    let here = if is_local_link(link) {
         "Only this machine reaches it: `hob init` or [server] in the config opens the page to your phone.\n"
     } else {
         ""
@@ -118,7 +118,7 @@ pub(super) fn shown(link: &str, role: PageRole, is_terminal: bool) -> String {
 }
 
 /// Whether only this machine reaches the link.
-fn is_here(link: &str) -> bool {
+fn is_local_link(link: &str) -> bool {
     let host = Url::parse(link).ok().and_then(|url| url.host().map(|host| host.to_owned()));
     match host {
         Some(Host::Ipv4(ip)) => ip.is_loopback() || ip.is_unspecified(),
@@ -189,9 +189,9 @@ mod tests {
             ("https://hob.example.org/login#k", false),
         ];
         for (link, here) in table {
-            assert_eq!(is_here(link), here, "{link}");
-            assert_eq!(shown(link, PageRole::Owner, true).contains('█'), !here, "{link}");
-            assert!(!shown(link, PageRole::Owner, false).contains('█'), "{link}");
+            assert_eq!(is_local_link(link), here, "{link}");
+            assert_eq!(link_text(link, PageRole::Owner, true).contains('█'), !here, "{link}");
+            assert!(!link_text(link, PageRole::Owner, false).contains('█'), "{link}");
         }
     }
 }

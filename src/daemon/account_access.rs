@@ -57,7 +57,7 @@ fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
 /// Who is let in by each account, and who is one person.
 pub(super) fn admit(config: &Config, list: &mut AccessList) {
     for AccountSection { channel, account, admitted, guests, .. } in sections(config) {
-        let door = list.door(channel, account);
+        let door = list.account_access(channel, account);
         door.guests = guests;
         for (role, ids) in admitted {
             ids.iter().for_each(|id| door.admit(id, role));

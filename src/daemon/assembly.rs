@@ -257,7 +257,7 @@ async fn models(
     if let Some(model) = blueprint.trial.as_ref().and_then(|trial| trial.model.clone()) {
         let told = format!("{} answers.", model.label());
         let watch = BreakerMonitor::new(Arc::clone(&blueprint.clock));
-        let catalog = Catalog::watched(ModelEntry::new("primary", model), Vec::new(), watch);
+        let catalog = Catalog::with_breakers(ModelEntry::new("primary", model), Vec::new(), watch);
         let metering = Metering { meters: Arc::clone(roots.delivery.meters()), table: Arc::clone(&table) };
         let catalog = catalog.redacting(&blueprint.redactor).metered(&metering);
         return Ok((table, Arc::new(catalog), (told, Vec::new())));
@@ -306,14 +306,18 @@ fn tools(
         skills: &roots.skills,
         started: roots.started,
     });
-    Arc::new(ToolRegistryHandle::new(if blueprint.trial.is_some() { trial::within(tools) } else { tools }))
+    Arc::new(ToolRegistryHandle::new(if blueprint.trial.is_some() {
+        trial::without_outside_tools(tools)
+    } else {
+        tools
+    }))
 }
 
 fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices) -> Result<Ports, StartError> {
     let SharedServices { models, table, budget_guard, memory } = shared;
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
-    let walls = toolset::own_programs::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
+    let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     let toolbox =
         config_mapping::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
     Ok(Ports {

@@ -13,7 +13,7 @@ use crate::daemon::{Blueprint, backups, upkeep};
 use hob_config::memory::MemoryConfig;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::ids::RunId;
-use hob_core::policy::heartbeat::{told, until_next};
+use hob_core::policy::heartbeat::{prompt_with_list, until_next};
 use hob_memory::forget;
 use hob_memory::recall::Memory;
 use hob_memory::retention::{self, Retention};
@@ -48,14 +48,14 @@ pub(super) struct BackgroundContext<'a> {
 }
 
 /// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
-pub(super) fn keep_house(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
+pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
     let BackgroundContext { lanes, delivery, blueprint, current } = *house;
     backups::keep_up(switches, blueprint, current.clone());
     let beats = (lanes.clone(), switches.cut.clone(), current.clone());
     switches.keep("heartbeats", async move {
         let (lanes, stop, mut current) = beats;
         let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.heartbeat_secs);
-        while !slept_by(every, &mut current, &stop).await {
+        while !sleep_by_config(every, &mut current, &stop).await {
             // Who waits for a person holds no lease.
             if lanes.at_work() == 0 {
                 continue;
@@ -65,12 +65,12 @@ pub(super) fn keep_house(switches: &ShutdownStages, house: &BackgroundContext<'_
             }
         }
     });
-    switches.keep("expiry", lanes.clone().keep_time(switches.drain.clone()));
+    switches.keep("expiry", lanes.clone().expire_questions(switches.drain.clone()));
     let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone(), current.clone());
     switches.keep("reconciliation", async move {
         let (lanes, delivery, stop, mut current) = rounds;
         let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.reconcile_secs);
-        while !slept_by(every, &mut current, &stop).await {
+        while !sleep_by_config(every, &mut current, &stop).await {
             if let Err(error) = lanes.reconcile().await {
                 tracing::warn!(%error, "runs could not be reconciled");
             }
@@ -85,14 +85,14 @@ pub(super) fn keep_house(switches: &ShutdownStages, house: &BackgroundContext<'_
 pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
     let stop = switches.drain.clone();
     switches.keep("sandbox", async move {
-        if !slept(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
+        if !sleep_unless_stopped(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
             tracing::debug!("the sandbox was not tried to the end");
         }
     });
 }
 
 /// What is old goes, and what is left of what was forgotten.
-pub(super) fn tidy(
+pub(super) fn start_cleanup_tasks(
     switches: &ShutdownStages,
     (memory, drafts): (&Memory, &Drafts),
     (contents, blueprint): (&Contents, &Blueprint),
@@ -101,7 +101,7 @@ pub(super) fn tidy(
     sweep_files(switches, (&memory.store, contents), blueprint);
     sweep_drafts(switches, (&memory.store, drafts), blueprint);
     sweep_talk(switches, &memory.store, blueprint);
-    let_go(switches, memory, blueprint);
+    forget_old_memories(switches, memory, blueprint);
 }
 
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
@@ -122,7 +122,7 @@ fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents)
                 Ok(files) => tracing::info!(files, "files.swept"),
                 Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
             }
-            if slept(RESULTS_EVERY, &stop).await {
+            if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
                 return;
             }
         }
@@ -137,7 +137,7 @@ fn sweep_drafts(switches: &ShutdownStages, (store, drafts): (&Store, &Drafts), b
         loop {
             // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
             sweep_once(&store, &drafts, clock.now()).await;
-            if slept(RESULTS_EVERY, &stop).await {
+            if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
                 return;
             }
         }
@@ -151,7 +151,7 @@ async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
         Ok(Err(error)) => return tracing::warn!(%error, "drafts cannot be listed; that is tried again"),
         Err(error) => return tracing::error!(%error, "drafts cannot be listed; that is tried again"),
     };
-    let over = match store.read(async |tx| over(tx, &with_drafts).await).await {
+    let over = match store.read(async |tx| finished_runs(tx, &with_drafts).await).await {
         Ok(over) => over,
         Err(error) => return tracing::warn!(%error, "it cannot be looked up whose drafts are to go"),
     };
@@ -165,7 +165,7 @@ async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
 }
 
 /// Which of these runs are over.
-async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, StoreError> {
+async fn finished_runs(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, StoreError> {
     let open: BTreeSet<RunId> = open_runs::list_open(tx).await?.into_iter().map(|run| run.id).collect();
     Ok(runs.iter().copied().filter(|run| !open.contains(run)).collect())
 }
@@ -199,7 +199,7 @@ fn sweep_talk(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
             if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
                 tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
             }
-            if slept(RESULTS_EVERY, &stop).await {
+            if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
                 return;
             }
         }
@@ -210,7 +210,7 @@ async fn sweep_results((results, store): (ResultStore, Store), clock: Arc<dyn Cl
     loop {
         results.sweep(clock.now()).await;
         sweep_forgotten(&results, &store).await;
-        if slept(RESULTS_EVERY, &stop).await {
+        if sleep_unless_stopped(RESULTS_EVERY, &stop).await {
             return;
         }
     }
@@ -235,15 +235,15 @@ async fn sweep_forgotten(results: &ResultStore, store: &Store) {
 }
 
 /// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
-fn let_go(switches: &ShutdownStages, memory: &Memory, blueprint: &Blueprint) {
+fn forget_old_memories(switches: &ShutdownStages, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
     let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.keep("letting go", async move {
         loop {
-            if let Err(error) = retention::let_go(&memory, &retention, clock.now(), &stop).await {
+            if let Err(error) = retention::expire_old(&memory, &retention, clock.now(), &stop).await {
                 tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");
             }
-            if slept(SWEEP_EVERY, &stop).await {
+            if sleep_unless_stopped(SWEEP_EVERY, &stop).await {
                 return;
             }
         }
@@ -260,7 +260,7 @@ fn retention(config: &MemoryConfig) -> Option<Retention> {
 /// Looks whether there is something to do, once in each slot.
 pub(super) async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
     let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
-    while !slept(wait(), &stop).await {
+    while !sleep_unless_stopped(wait(), &stop).await {
         let Some(heartbeat) = with_list(&heartbeat).await else {
             tracing::debug!("heartbeat.skipped: its list is empty");
             continue;
@@ -284,12 +284,12 @@ async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
             return None;
         }
     };
-    let prompt = told(&heartbeat.prompt, &text)?;
+    let prompt = prompt_with_list(&heartbeat.prompt, &text)?;
     Some(Heartbeat { prompt, ..heartbeat.clone() })
 }
 
 /// Sleeps as long as the config that runs says; another config ends the sleep. True if it was woken because of the stop.
-async fn slept_by(
+async fn sleep_by_config(
     wait: impl Fn(&RunningConfig) -> Duration,
     current: &mut CurrentConfig,
     stop: &CancellationToken,
@@ -299,12 +299,12 @@ async fn slept_by(
         biased;
         () = stop.cancelled() => true,
         () = tokio::time::sleep(wait) => false,
-        () = another(current) => false,
+        () = wait_for_config_change(current) => false,
     }
 }
 
 /// Waits until another config runs.
-pub(super) async fn another(current: &mut CurrentConfig) {
+pub(super) async fn wait_for_config_change(current: &mut CurrentConfig) {
     if current.changed().await.is_err() {
         // Nobody exchanges it any more.
         std::future::pending::<()>().await;
@@ -312,6 +312,6 @@ pub(super) async fn another(current: &mut CurrentConfig) {
 }
 
 /// Sleeps; true if it was woken because of the stop.
-pub(super) async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
+pub(super) async fn sleep_unless_stopped(wait: Duration, stop: &CancellationToken) -> bool {
     tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }

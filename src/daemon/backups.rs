@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::Blueprint;
-use crate::daemon::background::another;
+use crate::daemon::background::wait_for_config_change;
 use crate::daemon::reload::running::CurrentConfig;
 use crate::daemon::shutdown::ShutdownStages;
 use hob_config::backup::BackupConfig;
@@ -95,14 +95,14 @@ async fn make_all(
         let Some(plan) = wanted else {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = another(&mut current) => {}
+                () = wait_for_config_change(&mut current) => {}
             }
             continue;
         };
         let now = clock.now();
         let wait = match due_in(&plan, last.as_ref(), now) {
             Some(wait) => wait.min(LOOK_EVERY),
-            None => match one(&plan, now, &stop).await {
+            None => match make_backup(&plan, now, &stop).await {
                 Ok(made) => {
                     last = Some(made);
                     LOOK_EVERY
@@ -118,7 +118,7 @@ async fn make_all(
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(wait) => {}
-            () = another(&mut current) => {}
+            () = wait_for_config_change(&mut current) => {}
         }
     }
 }
@@ -150,7 +150,7 @@ fn tell(plan: &BackupPlan, why: &str, now: Timestamp) {
     let newest = archives::newest_in(&plan.to, &plan.data_dir, now);
     let what = trouble(newest, plan.every, now, why);
     let fix = "see to it; `hob backup` tries it at once".to_owned();
-    plan.conditions.tell(SystemPart::Backup, Trouble { since: now, what, fix });
+    plan.conditions.report(SystemPart::Backup, Trouble { since: now, what, fix });
 }
 
 /// In words: what failed, and what there is.
@@ -166,14 +166,14 @@ fn trouble(newest: Option<Timestamp>, every: SignedDuration, now: Timestamp, why
     format!("no backup could be made ({why}); {there}")
 }
 
-async fn one(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken) -> Result<LastBackup, BackupError> {
+async fn make_backup(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken) -> Result<LastBackup, BackupError> {
     if plan.conditions.has(&SystemPart::Disk) {
         return Err(BackupError::Low);
     }
     let (named, file) = &plan.recipients;
     let recipients = Recipients::read(named.as_slice(), file.as_deref())?;
     let config = match &plan.config_file {
-        Some(file) => shown(file),
+        Some(file) => redacted_config(file),
         None => None,
     };
     let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
@@ -190,7 +190,7 @@ async fn one(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken) -> Res
             "backup.skipped: links, what is no file, and names that are no UTF-8 are not in it"
         );
     }
-    plan.conditions.mend(&SystemPart::Backup);
+    plan.conditions.clear(&SystemPart::Backup);
     thin_out(plan, &made, now);
     Ok(last)
 }
@@ -205,7 +205,7 @@ fn thin_out(plan: &BackupPlan, made: &CreatedBackup, now: Timestamp) {
 }
 
 /// The config without its secrets; one that cannot be read is no reason to have no backup.
-fn shown(file: &Path) -> Option<String> {
+fn redacted_config(file: &Path) -> Option<String> {
     match std::fs::read_to_string(file).map_err(|error| error.to_string()) {
         Ok(text) => edit::shown(&text).ok(),
         Err(error) => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::background::slept;
+use crate::daemon::background::sleep_unless_stopped;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::AccountAddress;
 use crate::daemon::shutdown::ShutdownStages;
@@ -33,7 +33,7 @@ pub(super) trait AccountConnector: Any + Send + Sync {
     fn address(&self) -> AccountAddress;
 
     /// Is it reached in the same way?
-    fn is_as(&self, other: &dyn AccountConnector) -> bool;
+    fn is_same_connection(&self, other: &dyn AccountConnector) -> bool;
 
     /// Builds the adapter; nothing is sent yet.
     fn build(&self, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Arc<dyn Adapter>, BuildError>;
@@ -46,7 +46,7 @@ pub(super) type BuildError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type SharedConnector = Arc<dyn AccountConnector>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.
-pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
+pub(super) fn connectors(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
     let mut all = telegram::wirings(config, is_served)?;
     all.extend(slack::wirings(config)?);
     all.extend(discord::wirings(config)?);
@@ -56,7 +56,7 @@ pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConn
 
 /// A platform that this Hob was built without.
 #[cfg(not(all(feature = "telegram", feature = "slack", feature = "discord", feature = "email")))]
-pub(super) fn without<T>(
+pub(super) fn not_built_in<T>(
     section: &str,
     mut accounts: impl Iterator<Item = T>,
 ) -> Result<Vec<SharedConnector>, StartError> {
@@ -76,16 +76,16 @@ pub(super) struct ConnectedAccount {
 }
 
 /// Every account of the config; `is_served`: Hob listens for calls. With a channel of the caller's own there are none.
-pub(super) fn wired(blueprint: &Blueprint, is_served: bool) -> Result<Vec<ConnectedAccount>, StartError> {
+pub(super) fn connect_accounts(blueprint: &Blueprint, is_served: bool) -> Result<Vec<ConnectedAccount>, StartError> {
     if blueprint.own_channel.is_some() {
         return Ok(Vec::new());
     }
-    let all = wirings(&blueprint.config, is_served)?.into_iter();
-    all.map(|wiring| Ok(ConnectedAccount { adapter: built(&wiring, blueprint)?, wiring })).collect()
+    let all = connectors(&blueprint.config, is_served)?.into_iter();
+    all.map(|wiring| Ok(ConnectedAccount { adapter: build_adapter(&wiring, blueprint)?, wiring })).collect()
 }
 
 /// The adapter of an account.
-pub(super) fn built(wiring: &SharedConnector, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
+pub(super) fn build_adapter(wiring: &SharedConnector, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
     wiring.build(Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng)).map_err(|source| {
         let (channel, account) = wiring.address();
         StartError::Channel { channel, account, source }
@@ -133,11 +133,11 @@ async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, stop: Cancellat
     while !stop.is_cancelled() {
         let run = Arc::clone(&adapter).run(Arc::clone(&router) as Arc<dyn Intake>, stop.clone());
         let (channel, account) = adapter.address();
-        if tasks::caught("channel", run).await.is_some() {
+        if tasks::catch_panic("channel", run).await.is_some() {
             return;
         }
         tracing::error!(%channel, account, "the channel's adapter broke; it starts again");
-        if slept(CHANNEL_RESTART, &stop).await {
+        if sleep_unless_stopped(CHANNEL_RESTART, &stop).await {
             return;
         }
     }

@@ -158,7 +158,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
                 let chosen = Some(&modules).filter(|modules| !modules.is_empty());
                 let reach = ToolAccess { role: Role::Owner, modules: chosen };
                 let at = format!("personas.{name}.loop");
-                declared_loops::check_tools(&at, looped, &tools.within(&reach), &config.tools)?;
+                declared_loops::check_tools(&at, looped, &tools.offered_within(&reach), &config.tools)?;
                 Some(declared_loops::declared(looped))
             }
             None => None,
@@ -338,7 +338,7 @@ fn hook(config: &HookConfig, walls: &Walls) -> Hook {
         command: command.clone(),
         timeout: Duration::from_secs(*timeout_secs),
         allows_on_failure: *on_failure == HookFailure::Allow,
-        confined: of_hook(config).map(|own| walls.around(&own, command)),
+        confined: of_hook(config).map(|own| walls.confine(&own, command)),
     }
 }
 

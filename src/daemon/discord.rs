@@ -63,7 +63,7 @@ impl AccountConnector for Settings {
         (ChannelKind::Discord, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn AccountConnector) -> bool {
+    fn is_same_connection(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>() == Some(self)
     }
 

@@ -74,7 +74,7 @@ impl AccountConnector for Settings {
         (ChannelKind::Email, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn AccountConnector) -> bool {
+    fn is_same_connection(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>() == Some(self)
     }
 

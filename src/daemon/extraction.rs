@@ -21,7 +21,7 @@ pub(super) async fn draw_facts(extractor: Extractor, draws: bool, stop: Cancella
     }
     loop {
         let work = async {
-            let pass = if draws { extractor.pass().await } else { Ok(PassReport::default()) };
+            let pass = if draws { extractor.run_pass().await } else { Ok(PassReport::default()) };
             let wait = match pass {
                 Ok(pass) => {
                     tell(&pass);

@@ -57,7 +57,7 @@ async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
         Some(run) if run.state == "waiting" => run.signalled,
         Some(_) => true,
         // What stands still is not about to move.
-        None => queued > 0 && !stands_still(tx, session).await?,
+        None => queued > 0 && !is_paused(tx, session).await?,
     };
     Ok(moves || agents_are_busy(tx, session).await?)
 }
@@ -72,9 +72,9 @@ async fn agents_are_busy(tx: &mut Tx, home: SessionId) -> Result<bool, StoreErro
     let is_next = |agent: &OpenAgent| agent.is_queued() && parked.iter().all(|parked| parked.run != agent.id);
     let signalled = agents::waiting_at_home(tx, home).await?.iter().any(|agent| agent.run.signalled);
     let running = open.iter().any(|agent| agent.state == "running");
-    Ok(running || signalled || (open.iter().any(is_next) && !stands_still(tx, home).await?))
+    Ok(running || signalled || (open.iter().any(is_next) && !is_paused(tx, home).await?))
 }
 
-async fn stands_still(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+async fn is_paused(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
     Ok(emergency_stop::paused_by(tx).await?.is_some() || sessions::paused_by(tx, session).await?.is_some())
 }

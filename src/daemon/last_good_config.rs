@@ -103,14 +103,14 @@ impl LastGoodKeeper {
                 let what = format!("{} cannot be kept as the last good config: {error}", self.history.file().display());
                 let fix = "make room, or let Hob write to the data directory; it is tried again by itself".to_owned();
                 tracing::warn!(%error, "config.not_kept: {what}; {fix}");
-                self.conditions.tell(SystemPart::LastGood, Trouble { since: self.clock.now(), what, fix });
+                self.conditions.report(SystemPart::LastGood, Trouble { since: self.clock.now(), what, fix });
                 false
             }
         }
     }
 
     fn kept(&self, path: Option<PathBuf>) {
-        self.conditions.mend(&SystemPart::LastGood);
+        self.conditions.clear(&SystemPart::LastGood);
         if let Some(path) = path {
             tracing::info!(path = %path.display(), "config.kept: a model answered with this config");
         }

@@ -52,7 +52,7 @@ pub(super) fn keep_up(
     slot.begin(("embedding", &switches.channels), &switches.drain, |stop| async move {
         // What another config had serve serves no more.
         nearby.serve(None);
-        nearby.stand(EmbeddingStatus::Off);
+        nearby.set_status(EmbeddingStatus::Off);
         if let Some(source) = source {
             Upkeep { store, clock, nearby, opener: Arc::new(source), conditions, pace: RetryPolicy::PRODUCTION }
                 .run(stop)

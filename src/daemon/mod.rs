@@ -47,7 +47,7 @@ use tokio::time::Instant;
 
 use crate::daemon::assembly::{ConfigServices, ProcessServices, channels, delivery, serves};
 use crate::daemon::background::BackgroundContext;
-use crate::daemon::channels::wired;
+use crate::daemon::channels::connect_accounts;
 use crate::daemon::error::StartError;
 use crate::daemon::idle::IdleWatcher;
 use crate::daemon::reload::running::CurrentConfig;
@@ -142,7 +142,7 @@ impl OpenedData {
         let data_dir = blueprint.data_dir.as_path();
         let lock = DataLock::take(data_dir)?;
         restore::finish(data_dir)?;
-        if let Err(error) = process_hardening::mend(data_dir) {
+        if let Err(error) = process_hardening::restrict_data_dir(data_dir) {
             tracing::warn!(%error, "data.open: others may look into Hob's data");
         }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
@@ -188,8 +188,8 @@ impl Daemon {
         store.write(async move |tx| void_leases(tx, &whose, now).await).await?;
         write_off::take_up(store).await?;
         let listener = web_page::listener(blueprint).await?;
-        let page = web_page::of(blueprint, listener.as_ref());
-        let wired = wired(blueprint, page.is_some())?;
+        let page = web_page::page_channel(blueprint, listener.as_ref());
+        let wired = connect_accounts(blueprint, page.is_some())?;
         let rest: Arc<Notify> = Arc::default();
         let watch = IdleWatcher::new(store.clone(), Arc::clone(&rest));
         // Whoever brings a terminal is at it; others may come to a Hob that serves.
@@ -209,8 +209,8 @@ impl Daemon {
             sandbox.clone(),
         );
         let made = ConfigServices::of(blueprint, &roots, None).await?;
-        remarks::stand(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
-        switched_off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
+        remarks::update_conditions(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
+        switched_off::report(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&roots, &switches.channels, &switches.cut));
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
@@ -227,11 +227,11 @@ impl Daemon {
         delivery.sweep().await?;
         lanes.reconcile().await?;
         upkeep::keep_up(switches, (store, &roots.contents), blueprint, roots.upkeep.clone());
-        let (model, heard) = (made.told.clone(), made.ports.models.watch().heard());
+        let (model, heard) = (made.told.clone(), made.ports.models.watch().answers_seen());
         let parts = StartupParts { roots, made, servers, begins, wired };
         let (reloader, current) = Reloader::of(blueprint, parts, (switches, &router));
         let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
-        background::keep_house(switches, &house);
+        background::start_periodic_tasks(switches, &house);
         last_good_config::keep_up(switches, blueprint, (current.clone(), heard));
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(switches, sandbox);
@@ -325,7 +325,7 @@ async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, St
 /// When one cannot be built.
 pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
     let is_served = blueprint.config.server.listens(&blueprint.environment).is_some();
-    Ok(wired(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())
+    Ok(connect_accounts(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())
 }
 
 /// The platforms that the config connects, for people.

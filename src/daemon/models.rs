@@ -63,7 +63,7 @@ pub async fn build(sources: ModelSources<'_>) -> Result<ConfiguredModels, StartE
     let reply_tokens = config_mapping::budget(config).caps_money().then_some(config_mapping::REPLY_TOKENS);
     let finder = ModelFinder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
     let keyless = keyless(config, environment);
-    let provider = config.provider.as_ref().map(|provider| marked(provider, &keyless));
+    let provider = config.provider.as_ref().map(|provider| mark_keyless(provider, &keyless));
     let wanted = provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
     let primary = finder.find(wanted.as_ref(), provider.as_ref().and_then(|provider| provider.off.as_deref())).await?;
     let told = match &primary.missing {
@@ -75,8 +75,8 @@ pub async fn build(sources: ModelSources<'_>) -> Result<ConfiguredModels, StartE
         others = finder.siblings(provider).await?;
         others.extend(finder.fallbacks(provider).await?);
     }
-    others.extend(finder.spare(&primary.found.label)?);
-    let catalog = Catalog::watched(finder.seen("primary", &primary)?, others, watch);
+    others.extend(finder.other_services(&primary.found.label)?);
+    let catalog = Catalog::with_breakers(finder.seen("primary", &primary)?, others, watch);
     Ok(ConfiguredModels { catalog: catalog.with_aliases(config.aliases.clone()), told, keyless })
 }
 
@@ -111,7 +111,7 @@ fn section(index: usize) -> String {
 }
 
 /// The same, with what has no key marked as off.
-fn marked(provider: &ProviderConfig, keyless: &[SectionOff]) -> ProviderConfig {
+fn mark_keyless(provider: &ProviderConfig, keyless: &[SectionOff]) -> ProviderConfig {
     let off = |section: &str, known: &Option<String>| {
         let missing = keyless.iter().find(|off| off.section == section);
         known.clone().or_else(|| missing.map(|off| format!("{} {}", off.key, off.what)))
@@ -199,7 +199,7 @@ impl ModelFinder<'_> {
 
     fn entry(&self, role: &'static str, found: &ModelDiscovery) -> Result<ModelEntry, StartError> {
         let provider = found.limited(self.reply_tokens).provider(self.deadlines, &self.remember, self.table)?;
-        Ok(ModelEntry::new(role, provider).on(found.credential()))
+        Ok(ModelEntry::new(role, provider).with_credential(found.credential()))
     }
 
     /// The provider's own other models: for the tiers of routing, and to be chosen by `/model`.
@@ -226,7 +226,7 @@ impl ModelFinder<'_> {
     }
 
     /// The usual models of the services whose keys the environment holds besides: nobody is sent there but by `/model`.
-    fn spare(&self, primary: &str) -> Result<Vec<ModelEntry>, StartError> {
+    fn other_services(&self, primary: &str) -> Result<Vec<ModelEntry>, StartError> {
         let service = primary.split('/').next();
         let spare =
             discover::with_keys(self.lookup).into_iter().filter(|found| found.label.split('/').next() != service);
@@ -250,7 +250,7 @@ fn wanted(fallback: &FallbackConfig) -> ConfiguredModel {
         model: Some(fallback.model.clone()),
         tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
         context_tokens: fallback.context_tokens,
-        ..ConfiguredModel::usual(kind(fallback.kind))
+        ..ConfiguredModel::with_defaults(kind(fallback.kind))
     }
 }
 
@@ -262,7 +262,7 @@ fn configured(provider: &ProviderConfig, model: Option<String>) -> ConfiguredMod
         model,
         tuning: tuning(provider.temperature, provider.max_output_tokens, provider.effort),
         context_tokens: provider.context_tokens,
-        ..ConfiguredModel::usual(kind(provider.kind))
+        ..ConfiguredModel::with_defaults(kind(provider.kind))
     }
 }
 

@@ -64,7 +64,7 @@ impl AccountConnector for Settings {
         (ChannelKind::Slack, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn AccountConnector) -> bool {
+    fn is_same_connection(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| is_same(self, other))
     }
 

@@ -46,7 +46,7 @@ impl AccountConnector for Settings {
         (ChannelKind::Telegram, self.account.clone())
     }
 
-    fn is_as(&self, other: &dyn AccountConnector) -> bool {
+    fn is_same_connection(&self, other: &dyn AccountConnector) -> bool {
         (other as &dyn Any).downcast_ref::<Self>() == Some(self)
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// Tells them; false: nobody sits there. What a service manager or a file would keep is no terminal.
-pub(super) fn tell(words: &str) -> bool {
+pub(super) fn tell_terminal(words: &str) -> bool {
     let mut terminal = io::stderr();
     if !terminal.is_terminal() {
         return false;
@@ -13,6 +13,6 @@ pub(super) fn tell(words: &str) -> bool {
 }
 
 /// Does somebody sit there?
-pub(super) fn is_watched() -> bool {
+pub(super) fn is_at_terminal() -> bool {
     io::stderr().is_terminal()
 }

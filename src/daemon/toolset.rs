@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::daemon::config_mapping::role;
 use crate::daemon::configured_channels;
-use crate::daemon::triggers::beyond;
+use crate::daemon::triggers::check_beyond_schema;
 use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_config::load::usual_place;
@@ -101,7 +101,7 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 pub(super) fn tools(grounds: &ToolDependencies<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
     let (leftovers, walls) =
-        (ProcessReaper::of(data_dir), own_programs::grounds(&config.terminal, grounds.sandbox, data_dir));
+        (ProcessReaper::of(data_dir), own_programs::program_sandbox(&config.terminal, grounds.sandbox, data_dir));
     let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &walls)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
@@ -151,7 +151,7 @@ fn writer(grounds: &ToolDependencies<'_>) -> Option<Writer> {
     let environment = grounds.environment.clone();
     // The process may change its directory, the file stays where it is.
     let read = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    Some(Writer::new(read.or_else(|| usual_place(&environment))?, environment, beyond))
+    Some(Writer::new(read.or_else(|| usual_place(&environment))?, environment, check_beyond_schema))
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -169,7 +169,7 @@ fn declaration(
     data_dir: &Path,
     (leftovers, walls): (&ProcessReaper, &Walls),
 ) -> Declaration {
-    let confined = own_programs::of_tool(name, tool).map(|own| walls.around(&own, &tool.command));
+    let confined = own_programs::of_tool(name, tool).map(|own| walls.confine(&own, &tool.command));
     let home = confined.as_ref().and_then(|confined| confined.home()).map(Path::to_owned);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
@@ -247,14 +247,14 @@ mod tests {
         let usual = usual().await;
         assert_eq!(usual.names(), there);
         let any = serde_json::json!({});
-        let wrong = there.iter().filter_map(|name| usual.misfit(name, &any));
+        let wrong = there.iter().filter_map(|name| usual.argument_errors(name, &any));
         assert_eq!(wrong.filter(|words| words.contains("cannot be called")).collect::<Vec<_>>(), [""; 0]);
     }
 
     #[tokio::test]
     async fn a_small_prompt_is_what_hi_costs() {
         let all = usual().await;
-        let offered = all.within(&ToolAccess { role: Role::Admin, modules: None }).disclosing();
+        let offered = all.offered_within(&ToolAccess { role: Role::Admin, modules: None }).with_use_tool();
         let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
         let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
         let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };

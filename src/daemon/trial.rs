@@ -23,7 +23,7 @@ pub const REFUSED: &str = "This is a trial: nothing reaches the outside, so the 
 const NETWORK: &str = "web";
 
 /// The same tools; those that could reach the outside are on offer as ever, and refuse.
-pub(super) fn within(registry: Registry) -> Registry {
+pub(super) fn without_outside_tools(registry: Registry) -> Registry {
     let reaching = registry.specs().filter(|spec| reaches_out(spec)).map(|spec| spec.schema.name.clone());
     let reaching: Vec<Arc<dyn Tool>> = reaching.filter_map(|name| registry.get(&name)).collect();
     reaching.into_iter().fold(registry, |registry, tool| registry.with(Arc::new(InertTool(tool))))

@@ -23,7 +23,7 @@ impl<'a> TriggerTarget<'a> {
 
 /// The owner in whose name something begins, and where they are spoken to: without a place of its own with the first that the
 /// config names on Telegram, else with whoever of the owners has written last. `owners` are these, the latest first.
-pub(super) fn voice(
+pub(super) fn trigger_owner(
     config: &Config,
     owners: &[(String, Conversation)],
     place: TriggerTarget<'_>,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn heard(config: &Config, owners: &[(String, Conversation)], place: TriggerTarget<'_>) -> Option<String> {
-        let (owner, at) = voice(config, owners, place)?;
+        let (owner, at) = trigger_owner(config, owners, place)?;
         let thread = at.thread.map(|thread| format!("/{thread}")).unwrap_or_default();
         Some(format!("{owner} at {}:{}:{}{thread}", at.channel, at.account, at.chat))
     }

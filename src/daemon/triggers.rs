@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use crate::daemon::error::StartError;
 use crate::daemon::restartable_task::RestartableTask;
 use crate::daemon::shutdown::ShutdownStages;
-use crate::daemon::trigger_target::{TriggerTarget, voice};
+use crate::daemon::trigger_target::{TriggerTarget, trigger_owner};
 use crate::daemon::{Blueprint, background, config_mapping, terminal_notice};
 use hob_config::Config;
 use hob_config::heartbeat::HeartbeatConfig;
@@ -62,7 +62,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Prep
     begins.webhooks = webhooks(config, &owners);
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
-    begins.waits_for_owner = is_wanted && voice(config, &owners, TriggerTarget::default()).is_none();
+    begins.waits_for_owner = is_wanted && trigger_owner(config, &owners, TriggerTarget::default()).is_none();
     Ok(begins)
 }
 
@@ -115,7 +115,7 @@ impl RunningTriggers {
 /// The timer of all schedules.
 pub(super) fn keep_schedules(switches: &ShutdownStages, router: &Arc<Router>) {
     let (timer, alarm) = (Arc::clone(router), Arc::clone(&router.alarm));
-    switches.keep("schedules", timer.keep_schedules(alarm, switches.drain.clone()));
+    switches.keep("schedules", timer.run_schedule_timer(alarm, switches.drain.clone()));
 }
 
 /// Where owners, by this config and by having been paired, have talked with Hob by themselves, the latest first: their ids there,
@@ -139,9 +139,9 @@ pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> 
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.config().access.has_owner();
     let first = code.clone();
-    if router.store.write(async move |tx| pairing::codes::begin(tx, &first, is_wanted).await).await? {
+    if router.store.write(async move |tx| pairing::codes::set_first_owner_code(tx, &first, is_wanted).await).await? {
         tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");
-        terminal_notice::tell(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
+        terminal_notice::tell_terminal(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> 
 fn heartbeat(config: &Config, owners: &[(String, Conversation)]) -> Option<Heartbeat> {
     let heartbeat = config.heartbeat.as_ref()?;
     let (owner, conversation) =
-        voice(config, owners, TriggerTarget::of(heartbeat.to.as_deref(), heartbeat.telegram_chat))?;
+        trigger_owner(config, owners, TriggerTarget::of(heartbeat.to.as_deref(), heartbeat.telegram_chat))?;
     let HeartbeatConfig { every_secs, prompt, file, .. } = heartbeat.clone();
     Some(Heartbeat { every_secs, prompt, conversation, owner, file })
 }
@@ -169,7 +169,7 @@ pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
 
 /// What is looked at of a config beyond its own checks, now: for its writer.
 #[must_use]
-pub fn beyond(config: &Config) -> Vec<Finding> {
+pub fn check_beyond_schema(config: &Config) -> Vec<Finding> {
     unreadable(config, SystemClock.now())
 }
 
@@ -178,7 +178,7 @@ fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<
     let house = config_mapping::zone(config.agent.time_zone.as_deref())?;
     let all = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
         let (owner, conversation) =
-            voice(config, owners, TriggerTarget::of(schedule.to.as_deref(), schedule.telegram_chat))?;
+            trigger_owner(config, owners, TriggerTarget::of(schedule.to.as_deref(), schedule.telegram_chat))?;
         let ScheduleConfig { name, task, grace_secs, catch_up, .. } = schedule.clone();
         let timing = timing(schedule, &house, blueprint.clock.now())
             .map_err(|error| StartError::Config(format!("schedule[{}].when: {error}", index + 1)));
@@ -214,7 +214,7 @@ fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result
 fn webhooks(config: &Config, owners: &[(String, Conversation)]) -> Vec<Webhook> {
     let all = config.webhooks.iter().filter_map(|(name, webhook)| {
         let (owner, conversation) =
-            voice(config, owners, TriggerTarget::of(webhook.to.as_deref(), webhook.telegram_chat))?;
+            trigger_owner(config, owners, TriggerTarget::of(webhook.to.as_deref(), webhook.telegram_chat))?;
         let WebhookConfig { secret, prompt, header, signed, tolerance_secs, per_minute, .. } = webhook.clone();
         Some(Webhook {
             hook: WebhookTask { name: name.clone(), prompt, conversation, owner },

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use crate::daemon::error::StartError;
 use crate::daemon::reload::running::CurrentConfig;
 use crate::daemon::shutdown::ShutdownStages;
-use crate::daemon::triggers::beyond;
+use crate::daemon::triggers::check_beyond_schema;
 use crate::daemon::{Blueprint, local_api, terminal_notice, toolset};
 use hob_config::Config;
 use hob_config::good_configs::GoodConfigHistory;
@@ -38,7 +38,7 @@ pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener
     let Some(ListenAddress { address, asked_for }) = listens else { return Ok(None) };
     match bind(&address).await {
         Ok(listener) => Ok(Some(listener)),
-        Err(source) if is_called(&blueprint.config) => Err(StartError::Listen { address, source }),
+        Err(source) if has_inbound_calls(&blueprint.config) => Err(StartError::Listen { address, source }),
         // Nobody but the page is there: no reason to leave those alone who write elsewhere.
         Err(error) if asked_for => {
             tracing::error!(address, %error, "server.failed: the page is not served until the next start; see [server] listen");
@@ -76,13 +76,13 @@ fn bind_at(at: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Whether others call in, for whom the address is no matter of taste.
-fn is_called(config: &Config) -> bool {
+fn has_inbound_calls(config: &Config) -> bool {
     let bots = config.telegram.iter().chain(config.telegram_accounts.values());
     !config.webhooks.is_empty() || bots.into_iter().any(|bot| bot.webhook_url.is_some())
 }
 
 /// The page's side of its conversations; none: Hob does not listen, or somebody sits at the terminal.
-pub(super) fn of(blueprint: &Blueprint, listener: Option<&TcpListener>) -> Option<Arc<PageChannel>> {
+pub(super) fn page_channel(blueprint: &Blueprint, listener: Option<&TcpListener>) -> Option<Arc<PageChannel>> {
     let is_served = listener.is_some() && blueprint.own_channel.is_none();
     is_served.then(|| Arc::new(PageChannel::new(Arc::clone(&blueprint.clock))))
 }
@@ -117,18 +117,18 @@ pub(super) async fn routes(
     if !router.store.read(web_access::owner_entered).await? {
         tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
         // A link lets in whoever reads it: it is for a terminal, and for no log.
-        if terminal_notice::is_watched() {
+        if terminal_notice::is_at_terminal() {
             let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
             let kept = key.clone();
             router.store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
-            terminal_notice::tell(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
+            terminal_notice::tell_terminal(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
         }
     }
     let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
-    let desk = desk(blueprint, current);
+    let desk = operations_context(blueprint, current);
     let guard = toolset::web::guard(&blueprint.config.web);
     let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&blueprint.config));
-    page.hang(bell.clone());
+    page.set_push_trigger(bell.clone());
     switches.keep("page.push", ringer.work(stop.clone()));
     Ok(Some(hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))))
 }
@@ -140,13 +140,13 @@ fn sender(config: &Config) -> String {
 }
 
 /// What the page's operations need beside the router.
-fn desk(blueprint: &Blueprint, current: CurrentConfig) -> OperationsContext {
+fn operations_context(blueprint: &Blueprint, current: CurrentConfig) -> OperationsContext {
     let config = blueprint.config_file.as_ref().map(|file| {
         // The process may change its directory, the file stays where it is.
         let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
         ConfigFile {
             history: GoodConfigHistory::of(&file, Some(&blueprint.data_dir)),
-            writer: Writer::new(file, blueprint.environment.clone(), beyond),
+            writer: Writer::new(file, blueprint.environment.clone(), check_beyond_schema),
             environment: blueprint.environment.clone(),
             running: Box::new(move || current.borrow().source.clone()),
         }

@@ -57,10 +57,10 @@ impl DoctorInputs {
 }
 
 /// Makes the checks, all at once, each with a time limit of its own.
-pub async fn examine(patient: &DoctorInputs, checks: &[Check]) -> Report {
+pub async fn run_checks(patient: &DoctorInputs, checks: &[Check]) -> Report {
     let within = if patient.live { LIVE_WITHIN } else { WITHIN };
     let looked = checks.iter().map(|check| async move {
-        match tokio::time::timeout(within, look(*check, patient)).await {
+        match tokio::time::timeout(within, run_check(*check, patient)).await {
             Ok(findings) => findings,
             Err(_elapsed) => vec![overdue(*check, within)],
         }
@@ -73,7 +73,7 @@ fn overdue(check: Check, within: Duration) -> Finding {
     Finding::fail(check, what, format!("try again by `hob doctor --only {}`; what it asks may hang", check.as_str()))
 }
 
-fn look(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Finding>> {
+fn run_check(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Finding>> {
     match check {
         Check::Config => Box::pin(async move { probes::host::config(patient) }),
         Check::Permissions => Box::pin(async move { probes::host::permissions(patient) }),

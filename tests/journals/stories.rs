@@ -466,7 +466,10 @@ fn wants(text: &str, names: &[&str]) -> Event {
         arguments: "{\"path\":\"list.txt\"}".to_owned(),
     };
     let usage = Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900, ..Usage::default() };
-    Event::ModelAnswered(Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) })
+    Event::ModelAnswered(Completion {
+        usage,
+        ..Completion::from_text_and_calls(text, names.iter().map(call).collect())
+    })
 }
 
 fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {

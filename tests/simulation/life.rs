@@ -259,7 +259,7 @@ impl Process {
             let outside = self.outside.clone();
             tokio::spawn(async move { outside.run_until_cancelled(feed).await });
         }
-        tokio::spawn(self.lanes.clone().keep_time(self.drain.clone()));
+        tokio::spawn(self.lanes.clone().expire_questions(self.drain.clone()));
         if world.state().upkeep == UpkeepMode::GoesOn {
             tokio::spawn(crate::upkeep::now_and_then(Arc::clone(world), self.store.clone(), self.drain.clone()));
         }
@@ -392,7 +392,7 @@ fn access(world: &World) -> AccessList {
     let mut accounts = world.accounts();
     accounts.retain(|(kind, _)| *kind != ChannelKind::Terminal);
     for (kind, name) in &accounts {
-        let door = list.door(*kind, name);
+        let door = list.account_access(*kind, name);
         plan::MEMBERS.iter().for_each(|id| door.admit(id, Role::User));
         door.admit(plan::OWNER, Role::Owner);
     }

@@ -167,5 +167,5 @@ fn script(message: &Message) -> Option<Vec<String>> {
 
 fn completion(text: &str, calls: Vec<ToolCall>) -> Completion {
     let usage = Usage { input_tokens: 100, output_tokens: TOKENS_WRITTEN, ..Usage::default() };
-    Completion { usage, ..Completion::said(text, calls) }
+    Completion { usage, ..Completion::from_text_and_calls(text, calls) }
 }

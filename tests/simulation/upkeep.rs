@@ -22,7 +22,7 @@ fn keep() -> RetentionPeriods {
 pub(crate) async fn now_and_then(world: Arc<World>, store: Store, stop: CancellationToken) {
     loop {
         sleep(Duration::from_millis(world.between(200, 20_000))).await;
-        if let Err(error) = store.fold().await {
+        if let Err(error) = store.checkpoint_wal().await {
             world.note(format!("the log is not folded: {error}"));
         }
         let hand = UpkeepWorker::new(store.clone(), Arc::clone(&world) as _, stop.clone());

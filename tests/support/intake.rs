@@ -71,7 +71,7 @@ impl Intake for Memory {
         Ok(())
     }
 
-    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+    async fn chat_moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
         self.moves.lock().unwrap().push((place.chat, chat.to_owned()));
         Ok(())
     }

@@ -90,7 +90,7 @@ async fn what_a_command_did_is_what_is_found_kept_and_taken_back() {
         let draft = open(&drafts, number);
         run(&place, &draft, script);
         assert_eq!(listing(&place.workspace()), before, "{script}: the workspace is touched");
-        let set = draft.look().unwrap();
+        let set = draft.change_set().unwrap();
         let paths: Vec<String> = set.changes.iter().map(|change| change.path.to_string_lossy().into_owned()).collect();
         assert_eq!(paths, expected, "{script}: {}", set.summary(0).shown);
         let kept = draft.keep(&set.digest(), Timestamp::UNIX_EPOCH).unwrap();
@@ -115,7 +115,7 @@ async fn the_commands_of_a_draft_see_what_those_before_did() {
     run(&place, &draft, "echo 1 > n; rm b");
     run(&place, &draft, "test -f n && ! test -e b && mv n m");
     run(&place, &draft, "echo 2 >> m");
-    let set = draft.look().unwrap();
+    let set = draft.change_set().unwrap();
     draft.keep(&set.digest(), Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(fs::read_to_string(place.workspace().join("m")).unwrap(), "1\n2\n");
     assert!(!place.workspace().join("b").exists() && !place.workspace().join("n").exists());
@@ -129,7 +129,7 @@ async fn what_a_command_leaves_to_break_a_cleanup_is_gone_with_the_draft() {
     let nests =
         "import os\nfor _ in range(3000): os.mkdir('d1'); os.chdir('d1')\nopen('f', 'w').close(); os.chmod('.', 0)";
     run(&place, &draft, &format!("python3 -c \"{nests}\""));
-    draft.look().unwrap_err();
+    draft.change_set().unwrap_err();
     draft.discard().unwrap();
     assert_eq!(fs::read_dir(place.path("data/drafts")).unwrap().count(), 0);
 }

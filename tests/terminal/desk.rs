@@ -31,10 +31,10 @@ struct Drafted {
 impl Drafted {
     async fn new() -> Self {
         let place = Harness::new(IsolationMode::Namespaces).await;
-        assert!(place.desk.holds().await, "no overlay can be had here: {}", place.sandbox.strength());
+        assert!(place.desk.can_be_reviewed().await, "no overlay can be had here: {}", place.sandbox.strength());
         fs::write(place.workspace().join("old.txt"), "old\n").unwrap();
         let workspace = Workspace::of(&place.path("data"));
-        let room = FileAccess::new(&workspace, vec![place.path("data")], true).at(place.desk.clone());
+        let room = FileAccess::new(&workspace, vec![place.path("data")], true).with_drafts(place.desk.clone());
         Self { place, room: Arc::new(room) }
     }
 
@@ -73,7 +73,7 @@ impl Drafted {
     fn digest(&self) -> String {
         let draft =
             self.desk().drafts.find(invocation(UserId(1), json!({})).run, &DraftId::Shared(0)).unwrap().unwrap();
-        draft.look().unwrap().summary(0).digest
+        draft.change_set().unwrap().summary(0).digest
     }
 
     async fn keep(&self, digest: &str) -> String {
@@ -148,7 +148,7 @@ async fn n6_only_what_was_shown_is_kept_and_a_second_try_keeps_it_once() {
 async fn n6_a_look_leaves_no_draft_and_a_clean_change_is_kept_at_once_and_can_be_undone() {
     let house = Drafted::new().await;
     assert_eq!(house.shell("cat old.txt", DraftUse::AtOnce).await.0, "old");
-    assert!(house.desk().drafts.last(None).unwrap().is_none(), "nothing was changed");
+    assert!(house.desk().drafts.last_kept(None).unwrap().is_none(), "nothing was changed");
     assert_eq!(
         house.shell("echo new > old.txt; rm -f none", DraftUse::AtOnce).await,
         ("Done; it printed nothing.".to_owned(), 0)
@@ -218,7 +218,7 @@ async fn d6_what_is_judged_to_look_changes_nothing_when_it_is_run() {
         }
         let draft =
             house.desk().drafts.find(invocation(UserId(1), json!({})).run, &DraftId::Shared(0)).unwrap().unwrap();
-        let changed = draft.look().unwrap();
+        let changed = draft.change_set().unwrap();
         assert!(changed.is_empty(), "{command} changed: {}", changed.summary(0).shown);
     }
     eprintln!("not installed here: {missing:#?}");

@@ -248,7 +248,7 @@ impl Lab {
         let mut child = command.spawn().unwrap();
         let _held = child.stdin.take();
         child.wait().unwrap();
-        let set = draft.look().unwrap();
+        let set = draft.change_set().unwrap();
         let shown = (!set.is_empty()).then(|| set.summary(0).shown);
         draft.discard().unwrap();
         shown

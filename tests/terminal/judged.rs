@@ -25,7 +25,7 @@ async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
 #[tokio::test]
 async fn d6_a_command_that_can_be_looked_at_afterwards_needs_no_judgement() {
     let place = Harness::new(IsolationMode::Namespaces).await;
-    assert!(place.desk.holds().await, "no overlay can be had here: {}", place.sandbox.strength());
+    assert!(place.desk.can_be_reviewed().await, "no overlay can be had here: {}", place.sandbox.strength());
     let of = async |command: &str| assessed(&place.terminal, json!({ "command": command })).await;
     let looks = of("cat notes").await;
     assert_eq!((looks.grade, looks.risk, looks.contained), (DangerGrade::Safe, Risk::Read, true));

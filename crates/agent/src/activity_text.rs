@@ -27,25 +27,25 @@ const SUBJECTS: &[&str] = &["path", "url", "query", "command", "key", "name", "t
 const SUBJECT_CHARS_MAX: usize = 60;
 
 /// A model is asked.
-pub(crate) fn asking(label: &str) -> String {
+pub(crate) fn model_asked_text(label: &str) -> String {
     let model = label.split_once('/').map_or(label, |(_, model)| model);
     format!("asking {model}")
 }
 
 /// A tool is called.
-pub(crate) fn calling(call: &ToolCall) -> String {
-    told((&call.name, &call.arguments), |verb| verb.map_or("using", |(_, doing, _)| doing))
+pub(crate) fn call_running_text(call: &ToolCall) -> String {
+    call_text((&call.name, &call.arguments), |verb| verb.map_or("using", |(_, doing, _)| doing))
 }
 
 /// A tool was called.
-pub(crate) fn called(name: &str, arguments: &str) -> String {
-    told((name, arguments), |verb| verb.map_or("used", |(_, _, done)| done))
+pub(crate) fn call_done_text(name: &str, arguments: &str) -> String {
+    call_text((name, arguments), |verb| verb.map_or("used", |(_, _, done)| done))
 }
 
 type VerbForms = (&'static str, &'static str, &'static str);
 
 /// A call, with the word for what was done.
-fn told((name, arguments): (&str, &str), word: impl FnOnce(Option<VerbForms>) -> &'static str) -> String {
+fn call_text((name, arguments): (&str, &str), word: impl FnOnce(Option<VerbForms>) -> &'static str) -> String {
     let words: Vec<&str> = name.split('_').collect();
     let found = words.iter().find_map(|word| VERBS.iter().find(|(verb, _, _)| verb == word)).copied();
     let doing = word(found);
@@ -87,14 +87,14 @@ mod tests {
         ];
         for (name, arguments, expected) in table {
             let call = ToolCall { id: CallId::new(0, 0), name: name.to_owned(), arguments: arguments.to_owned() };
-            assert_eq!(calling(&call), expected, "{name}");
+            assert_eq!(call_running_text(&call), expected, "{name}");
         }
-        assert_eq!(called("read_file", r#"{"path":"list.md"}"#), "looked at list.md");
-        assert_eq!(called("list_files", "{}"), "listed files");
-        assert_eq!(called("terminal", r#"{"command":"ls"}"#), "used terminal: ls");
+        assert_eq!(call_done_text("read_file", r#"{"path":"list.md"}"#), "looked at list.md");
+        assert_eq!(call_done_text("list_files", "{}"), "listed files");
+        assert_eq!(call_done_text("terminal", r#"{"command":"ls"}"#), "used terminal: ls");
         let long = subject(&format!(r#"{{"path":"{}"}}"#, "ä".repeat(70))).unwrap();
         assert_eq!(long, "ä".repeat(60) + "…");
-        assert_eq!(asking("openai/gpt-6-luna"), "asking gpt-6-luna");
-        assert_eq!(asking("local"), "asking local");
+        assert_eq!(model_asked_text("openai/gpt-6-luna"), "asking gpt-6-luna");
+        assert_eq!(model_asked_text("local"), "asking local");
     }
 }

@@ -85,7 +85,7 @@ impl HandoverChange {
     pub(super) async fn write(&self, tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
         match self {
             Self::Keep(handover, through) => handover.keep(tx, session, *through).await,
-            Self::Clear(user, inbound) => match kept(tx, session).await? {
+            Self::Clear(user, inbound) => match load_handover(tx, session).await? {
                 Some(kept) if kept.is_for((*user, *inbound)) => sessions::clear_run_journal(tx, session).await,
                 Some(_) | None => Ok(()),
             },
@@ -94,7 +94,7 @@ impl HandoverChange {
 }
 
 /// What is kept in a session.
-pub async fn kept(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
+pub async fn load_handover(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
     let stored = sessions::run_journal(tx, session).await?;
     Ok(stored.and_then(|stored| read(session, &stored)))
 }
@@ -112,7 +112,7 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 
 /// What a run that is about to begin goes on with, of what its session has stored.
 #[must_use]
-pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
+pub(super) fn handover_for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
     let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
     read(session, stored).filter(|kept| kept.is_for((accepted.principal.user, accepted.inbound)))
 }

@@ -71,7 +71,7 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<FoldedRun, StoreError> {
 }
 
 /// What a run was accepted with, if at least that can be read.
-pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<AcceptedInput>, StoreError> {
+pub async fn load_accepted(tx: &mut Tx, run: RunId) -> Result<Option<AcceptedInput>, StoreError> {
     let first = hob_store::journal::first(tx, run).await?.and_then(|row| decode(run, &row).ok());
     Ok(first.and_then(|event| match event {
         Event::Accepted(accepted) => Some(accepted),
@@ -89,7 +89,7 @@ pub async fn answer_at(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<Strin
 }
 
 /// The run that another one's message joined.
-pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Option<RunId>, StoreError> {
+pub async fn joined_run(tx: &mut Tx, run: RunId) -> Result<Option<RunId>, StoreError> {
     for row in list(tx, run).await? {
         if let Event::Joined { run } = decode(run, &row)? {
             return Ok(Some(run));
@@ -116,13 +116,13 @@ pub async fn open(
     accepted: AcceptedInput,
     (lease, at): (Option<&Lease>, Timestamp),
 ) -> Result<RunId, StoreError> {
-    let (run, _, step) = add(tx, session, accepted, (lease, at)).await?;
+    let (run, _, step) = insert_run(tx, session, accepted, (lease, at)).await?;
     append_step(tx, run, 0, &step, at).await?;
     Ok(run)
 }
 
 /// The same but for the journal, of which it gives the first step, and the state after it.
-pub(crate) async fn add(
+pub(crate) async fn insert_run(
     tx: &mut Tx,
     session: SessionId,
     accepted: AcceptedInput,

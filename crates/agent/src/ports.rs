@@ -33,7 +33,7 @@ pub trait RunWatcher: Send + Sync {
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress);
 
     /// Rows were added to a session's outbox.
-    fn said(&self, session: SessionId);
+    fn outbox_changed(&self, session: SessionId);
 
     /// Nobody else sends in this session until what is given is dropped; none: somebody does.
     fn reserve(&self, session: SessionId) -> Option<Box<dyn OutboxReservation>>;

@@ -25,7 +25,7 @@ use crate::machine::state::{ActiveState, ModelFailure, Phase, State};
 use crate::machine::stop::CancelReason;
 use crate::machine::{Step, approval, texts};
 use crate::prefix::RequestPrefix;
-use crate::projection::attribution::{AttributedWords, answered_by, is_own, said};
+use crate::projection::attribution::{AttributedWords, answered_by, attributed_words, is_own};
 use crate::projection::event_rows::{is_running, rows_of_words};
 use crate::projection::resolved_questions::Resolution;
 use hob_core::domain::ids::{CallId, UserId};
@@ -229,12 +229,12 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             message: entry.message.clone(),
             author: entry.author,
             tokens: entry.tokens,
-            said: said(before, step, active, (at, &entry)),
+            said: attributed_words(before, step, active, (at, &entry)),
             answers: answered_by(step, active, at),
             taint: active.taint.clone(),
             own: is_own(before, step, active, at, &entry),
         }));
-        rows.extend(afresh(step, active));
+        rows.extend(reset_row(step, active));
         if let Some(end) = active.end() {
             rows.extend(HandoverChange::at_end(key, active, end).map(ProjectionRow::Handover));
             rows.extend(
@@ -246,7 +246,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
 }
 
 /// What a run said that `/reset` stopped is no part of the new conversation.
-fn afresh(step: &Step, run: &ActiveState) -> Option<ProjectionRow> {
+fn reset_row(step: &Step, run: &ActiveState) -> Option<ProjectionRow> {
     let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
     (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(ProjectionRow::Afresh)
 }
@@ -270,7 +270,7 @@ impl StepContext<'_> {
         match event {
             Event::ModelAsked { .. } | Event::SummaryAsked { .. } => self.asked(event, seq).into_iter().collect(),
             Event::SummaryMade { text, usage } => self.summary_made(text, *usage),
-            Event::SummaryFailed { late: true, .. } => vec![self.unheard("lost")],
+            Event::SummaryFailed { late: true, .. } => vec![self.lost_call_row("lost")],
             Event::SummaryFailed { why, .. } => {
                 vec![ProjectionRow::ModelEnded(CallEnd {
                     state: "failed",
@@ -288,8 +288,8 @@ impl StepContext<'_> {
                 vec![ProjectionRow::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
             }
             Event::Expired { question } => self.expired(*question, seq).into_iter().collect(),
-            Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
-            Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
+            Event::Resumed { .. } | Event::Mismatched(_) => vec![self.lost_call_row("lost")],
+            Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.lost_call_row("dropped")],
             Event::Begun(begun) if !begun.recalled.is_empty() => vec![ProjectionRow::Recalled(begun.recalled.clone())],
             Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
                 self.delivered(call, delivery)
@@ -313,7 +313,7 @@ impl StepContext<'_> {
         let mut rows = self.rows_of_event(event, seq);
         failure::offer(self.key, self.step, self.after, &mut rows);
         match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
-            Some(agent) => agents::said_by(agent, event, rows),
+            Some(agent) => agents::agent_rows(agent, event, rows),
             None => rows,
         }
     }
@@ -377,7 +377,7 @@ impl StepContext<'_> {
     }
 
     /// The open call is over, and nobody learns what it cost: the estimate stands in.
-    fn unheard(&self, state: &'static str) -> ProjectionRow {
+    fn lost_call_row(&self, state: &'static str) -> ProjectionRow {
         let Some((run, call)) = self.open_call() else {
             return ProjectionRow::ModelEnded(CallEnd { state, ..CallEnd::default() });
         };

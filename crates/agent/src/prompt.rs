@@ -184,7 +184,7 @@ impl PromptInputs {
     #[must_use]
     pub fn summary_request(&self, view: &ContextView, transcript: &Transcript, (from, to): (usize, usize)) -> Request {
         let all = self.past.messages.iter().chain(transcript.messages());
-        let told: Vec<String> = all.take(to).skip(from).flat_map(told).collect();
+        let told: Vec<String> = all.take(to).skip(from).flat_map(message_lines).collect();
         let conversation = view.body().into_iter().chain(told).collect::<Vec<_>>().join("\n");
         let conversation = compaction::texts::unclosed(&conversation);
         let text = format!("<conversation>\n{conversation}\n</conversation>\n\nSum this up.");
@@ -214,11 +214,11 @@ impl PromptInputs {
         request.messages.extend(run.truth.aside());
         request.session = Some(run.input.session_key());
         let free = call.choice == ToolChoice::Auto || request.tool_choice == ToolChoice::None;
-        if free { request } else { Request { tool_choice: self.legal(&call.choice), ..request } }
+        if free { request } else { Request { tool_choice: self.wire_choice(&call.choice), ..request } }
     }
 
     /// The choice as a provider takes it: a tool that is shown on need is reached by `use_tool`.
-    fn legal(&self, choice: &ToolChoice) -> ToolChoice {
+    fn wire_choice(&self, choice: &ToolChoice) -> ToolChoice {
         let shown = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         match choice {
             ToolChoice::Tool { name } if !shown(name) && shown(USE_TOOL) => {
@@ -247,7 +247,7 @@ impl PromptInputs {
 }
 
 /// A message in words, for a summary: a line of who, and what.
-fn told(message: &Message) -> Vec<String> {
+fn message_lines(message: &Message) -> Vec<String> {
     let cut = |text: &str| head_and_tail(text.trim(), TOLD_CHARS_MAX);
     let text = message.text();
     let said = |who: &str| (!text.trim().is_empty()).then(|| format!("{who}: {}", cut(&text)));

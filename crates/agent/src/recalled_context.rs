@@ -13,7 +13,7 @@ use hob_core::domain::memory::Leg;
 use hob_core::domain::origin::Taint;
 use hob_memory::facts::rivals::Rivalry;
 use hob_memory::rank::stem::stem;
-use hob_memory::rank::words::{is_stop_word, words};
+use hob_memory::rank::words::{folded_words, is_stop_word};
 use hob_memory::recall::answers::{ANSWER_TOKENS_MAX, HEAD, PastAnswer};
 use hob_memory::recall::{Fragment, RecallLimits, RecalledFact, SALIENT_MAX, SALIENT_TOKENS_MAX};
 use hob_model::tokens;
@@ -84,10 +84,11 @@ impl RecalledContext {
     #[must_use]
     pub fn shown(&self, reader: ContextReader<'_>, limits: RecallLimits) -> RenderedContext {
         let facts = self.facts.iter().take(limits.facts);
-        let asked: BTreeSet<String> = telling(&self.question).collect();
-        let facts = facts.map(|fact| (fact_line(fact, reader), of_fact(fact, &asked), fact.taint.clone()));
-        let rivals = self.rivals.iter().map(|rivals| (rival_line(rivals, reader), of_rival(rivals), rivals.taint()));
-        let told = |of: &Fragment| (memory_line(of, reader), of_memory(of), of.taint.clone());
+        let asked: BTreeSet<String> = content_stems(&self.question).collect();
+        let facts = facts.map(|fact| (fact_line(fact, reader), fact_record(fact, &asked), fact.taint.clone()));
+        let rivals =
+            self.rivals.iter().map(|rivals| (rival_line(rivals, reader), rivalry_record(rivals), rivals.taint()));
+        let told = |of: &Fragment| (memory_line(of, reader), memory_record(of), of.taint.clone());
         let salient = self.salient.iter().take(SALIENT_MAX.min(limits.fragments)).map(told);
         let fragments = self.fragments.iter().take(limits.fragments).map(told);
         let mut shown = RenderedContext::default();
@@ -95,7 +96,7 @@ impl RecalledContext {
         shown.add(RIVALS, rivals, FACT_TOKENS_MAX);
         shown.add(SALIENT, salient, SALIENT_TOKENS_MAX.saturating_sub(tokens::count(SALIENT)));
         shown.add(MEMORIES, fragments, limits.tokens);
-        let answers = self.answers.iter().map(|of| (answer_line(of, reader), of_answer(of), of.taint.clone()));
+        let answers = self.answers.iter().map(|of| (answer_line(of, reader), answer_record(of), of.taint.clone()));
         shown.add(HEAD, answers, ANSWER_TOKENS_MAX);
         shown
     }
@@ -112,15 +113,15 @@ pub(crate) fn facts_of(tail: &str) -> Vec<&str> {
 }
 
 /// The record of a fact; that it shares a word with those that were asked about is what makes showing it a use.
-fn of_fact(fact: &RecalledFact, asked: &BTreeSet<String>) -> RecallRecord {
-    let is_asked = || telling(&fact.key).chain(telling(&fact.value)).any(|word| asked.contains(&word));
+fn fact_record(fact: &RecalledFact, asked: &BTreeSet<String>) -> RecallRecord {
+    let is_asked = || content_stems(&fact.key).chain(content_stems(&fact.value)).any(|word| asked.contains(&word));
     let shared = !asked.is_empty() && is_asked();
     let parts = shared.then(|| (RecallRecord::WORDS.to_owned(), 1_000)).into_iter().collect();
     RecallRecord { parts, ..RecallRecord::of_fact(fact.fact, thousandths(fact.score)) }
 }
 
-fn telling(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| !is_stop_word(word)).map(|word| stem(&word))
+fn content_stems(text: &str) -> impl Iterator<Item = String> {
+    folded_words(text).filter(|word| !is_stop_word(word)).map(|word| stem(&word))
 }
 
 impl RenderedContext {
@@ -160,20 +161,20 @@ fn answer_line(answer: &PastAnswer, reader: ContextReader<'_>) -> String {
 }
 
 fn rival_line(rivals: &Rivalry, reader: ContextReader<'_>) -> String {
-    format!("- {}", cut(&rivals.words(reader.zone), RIVAL_CHARS_MAX))
+    format!("- {}", cut(&rivals.question_line(reader.zone), RIVAL_CHARS_MAX))
 }
 
-fn of_rival(rivals: &Rivalry) -> RecallRecord {
+fn rivalry_record(rivals: &Rivalry) -> RecallRecord {
     RecallRecord { ask: true, ..RecallRecord::of_fact(rivals.rival.id, 0) }
 }
 
-fn of_memory(fragment: &Fragment) -> RecallRecord {
+fn memory_record(fragment: &Fragment) -> RecallRecord {
     let parts = fragment.parts.iter().map(|(name, part)| ((*name).to_owned(), thousandths(*part))).collect();
     let (memory, score) = (Some(fragment.memory), thousandths(fragment.score));
     RecallRecord { memory, fact: None, answer: None, leg: fragment.leg, score, parts, ask: false }
 }
 
-fn of_answer(answer: &PastAnswer) -> RecallRecord {
+fn answer_record(answer: &PastAnswer) -> RecallRecord {
     let (message, score) = (Some(answer.message), thousandths(answer.score));
     let parts = BTreeMap::from([(RecallRecord::WORDS.to_owned(), score)]);
     RecallRecord { memory: None, fact: None, answer: message, leg: Leg::Answer, score, parts, ask: false }

@@ -28,7 +28,7 @@ use hob_store::{Store, Tx, inbound, millis, model_calls, parked, runs};
 pub async fn park(tx: &mut Tx, key: &RunKey, why: &str, now: Timestamp) -> Result<Option<Destination>, StoreError> {
     let written_by = parked::put_aside(tx, key.run, why).await?.unwrap_or_default();
     tracing::error!(run = %key.run, why, written_by, edition = %*journal::EDITION, "agent_run.parked");
-    lose_call(tx, key.run, now).await?;
+    settle_lost_call(tx, key.run, now).await?;
     let destination = destination(tx, key.run).await?;
     if let Some(destination) = &destination {
         let home = hob_store::agents::home(tx, key.run).await?.unwrap_or(key.session);
@@ -44,7 +44,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
     let reached = ReachedState { state, ended_at, hash: None, waits: QuestionDeadline::WithoutEnd, edition: None };
     runs::set_state(tx, key.run, reached).await?;
-    lose_call(tx, key.run, now).await?;
+    settle_lost_call(tx, key.run, now).await?;
     let Some(destination) = destination(tx, key.run).await? else {
         return Ok(());
     };
@@ -53,7 +53,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
     let unheard = agents::take_unheard(tx, key.run).await?;
     agents::tell_unheard(tx, &target, &unheard).await?;
     // Who waits for it is told, and tells.
-    if !agents::lost(tx, &target).await? {
+    if !agents::report_lost_run(tx, &target).await? {
         // Whoever presses now is told that it is too late; the buttons need not be there any more.
         resolved_questions::write(tx, &target, (None, Resolution::Moot)).await?;
     }
@@ -61,7 +61,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
 }
 
 /// What was set aside for a call that nobody awaits any more would count against the budgets for ever.
-async fn lose_call(tx: &mut Tx, run: RunId, now: Timestamp) -> Result<(), StoreError> {
+async fn settle_lost_call(tx: &mut Tx, run: RunId, now: Timestamp) -> Result<(), StoreError> {
     let lost = CallEnd { state: "lost", ..CallEnd::default() };
     model_calls::end(tx, run, &lost, millis(now)).await?;
     Ok(())
@@ -69,7 +69,7 @@ async fn lose_call(tx: &mut Tx, run: RunId, now: Timestamp) -> Result<(), StoreE
 
 /// Where its message was said: the inbox knows, should the journal say nothing at all.
 async fn destination(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, StoreError> {
-    if let Some(accepted) = journal::first(tx, run).await? {
+    if let Some(accepted) = journal::load_accepted(tx, run).await? {
         return Ok(Some(accepted.destination));
     }
     let place = inbound::place_of_run(tx, run).await?;

@@ -73,7 +73,7 @@ impl<'a> DocumentCheck<'a> {
     }
 
     /// What only `findings` say of a document that has nothing else wrong.
-    pub(super) fn alone(mut self, table: &DocumentTable, findings: Vec<Finding>) -> Vec<Problem> {
+    pub(super) fn contradictions(mut self, table: &DocumentTable, findings: Vec<Finding>) -> Vec<Problem> {
         self.document(table);
         self.broken.clear();
         self.problems.clear();

@@ -63,14 +63,14 @@ pub fn data_dir(state: &StateConfig, env: &Environment) -> Result<PathBuf, DataD
 ///
 /// # Errors
 /// If nothing says where.
-pub fn whereabouts(named: Option<&Path>, env: &Environment) -> Result<PathBuf, DataDirError> {
+pub fn data_dir_if_known(named: Option<&Path>, env: &Environment) -> Result<PathBuf, DataDirError> {
     if let Some(home) = env.path("HOB_HOME") {
         return Ok(home);
     }
     let state = match load::load(named, env) {
         Ok(loaded) => loaded.config.state,
         Err(_told_by_others) => {
-            let noted = || data_dir_notes::noted(&good_configs::place(named, env)?, env);
+            let noted = || data_dir_notes::noted_data_dir(&good_configs::place(named, env)?, env);
             StateConfig { dir: load::state_dir(named, env).or_else(noted) }
         }
     };

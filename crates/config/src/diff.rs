@@ -58,7 +58,7 @@ impl fmt::Display for Change {
 
 /// All changes from `before` to `after`, in the order of their keys. A text that is not TOML has no keys.
 #[must_use]
-pub fn between(before: &str, after: &str) -> Vec<Change> {
+pub fn changes_between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();
     let schema = secrets::schema();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn told(before: &str, after: &str) -> String {
-        between(before, after).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        changes_between(before, after).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
     #[test]

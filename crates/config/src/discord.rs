@@ -95,7 +95,7 @@ impl DiscordConfig {
                 "for example \"81384788765712300\"",
             ));
         }
-        found.extend(values::http_url("api_url", &self.api_url));
+        found.extend(values::check_http_url("api_url", &self.api_url));
         found
     }
 }

@@ -145,7 +145,7 @@ impl Expander<'_> {
                 other => other,
             };
             self.done.origins.insert(key_path::of(&self.at), ValueOrigin::Elsewhere(reference.clone()));
-            return self.sources.obtain(&reference).map_err(ExpansionTrouble::Missing);
+            return self.sources.fetch(&reference).map_err(ExpansionTrouble::Missing);
         }
         let names = variables(text);
         self.done.has_plain_secret |= is_secret && names.is_empty() && !text.is_empty();

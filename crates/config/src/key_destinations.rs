@@ -26,7 +26,7 @@ struct KeyDestination {
 }
 
 /// The first key that would go to a place for which nobody has entered it: it stays, and the place changes.
-pub(super) fn strayed(before: &str, after: &str, edits: &[Edit], env: &Environment) -> Option<String> {
+pub(super) fn find_strayed_key(before: &str, after: &str, edits: &[Edit], env: &Environment) -> Option<String> {
     let (before, after) = (entrusted(before, env)?, entrusted(after, env)?);
     let strayed = after.iter().find(|one| !before.contains(one) && !edits.iter().any(|edit| enters(edit, &one.path)));
     strayed.map(|one| one.path.clone())
@@ -155,7 +155,7 @@ iterations_max = 7
     fn after(edits: &[Edit], variables: &[(&str, &str)]) -> Option<String> {
         let env = Environment::of("/", variables.iter().copied());
         let (text, _) = crate::change::apply(FILE, edits, crate::change::Secrets::Taken).unwrap();
-        strayed(FILE, &text, edits, &env)
+        find_strayed_key(FILE, &text, edits, &env)
     }
 
     #[test]

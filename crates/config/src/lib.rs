@@ -322,7 +322,7 @@ impl Config {
         all.extend(webhooks::validate(&self.webhooks, &self.server));
         all.extend(telegram::across(self.telegram.as_ref(), &self.telegram_accounts, &self.server));
         all.extend(self.validate_personas());
-        all.extend(self.across());
+        all.extend(self.validate_across_sections());
         all
     }
 
@@ -365,7 +365,7 @@ impl Config {
                 used(&key_path::child(&format!("{key}.workspace_personas"), workspace), name);
             }
         }
-        for (section, discord) in self.discords() {
+        for (section, discord) in self.discord_accounts() {
             if let Some(name) = &discord.persona {
                 used(&key_path::child(&section, "persona"), name);
             }
@@ -389,14 +389,14 @@ impl Config {
     }
 
     /// The bots on Discord, by the place of their section.
-    fn discords(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
+    fn discord_accounts(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
         let own = self.discord.iter().map(|discord| ("discord".to_owned(), discord));
         let more = self.discord_accounts.iter();
         own.chain(more.map(|(name, discord)| (key_path::child("discord_accounts", name), discord)))
     }
 
     /// What one section needs of another: somebody to speak to, tools that are there.
-    fn across(&self) -> Vec<Finding> {
+    fn validate_across_sections(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
         let mut known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
         // Which tools a server has is known only when it has been asked.
@@ -405,8 +405,8 @@ impl Config {
         let awaited = declared.flat_map(|declared| &declared.terminate).filter_map(|condition| condition.tool.as_ref());
         let is_served = |tool: &&String| tool.split_once("__").is_some_and(|(server, _)| self.mcp.contains_key(server));
         known.extend(hooked.chain(awaited).filter(is_served).map(String::as_str));
-        let mut found = self.voiceless();
-        found.extend(self.spoken_in());
+        let mut found = self.triggers_without_audience();
+        found.extend(self.trigger_destination());
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&key_path::item("hooks", index), &known));
         }
@@ -432,7 +432,7 @@ impl Config {
     }
 
     /// Where what begins by itself is to be heard.
-    fn spoken_in(&self) -> Vec<Finding> {
+    fn trigger_destination(&self) -> Vec<Finding> {
         let heartbeat = self.heartbeat.iter().map(|it| ("heartbeat".to_owned(), it.to.as_deref(), it.telegram_chat));
         let schedules = self.schedule.iter().enumerate();
         let schedules =
@@ -446,7 +446,7 @@ impl Config {
 
     /// What begins by itself, and nobody would hear it. Whether there is an owner, the config alone does not say: one may
     /// have been paired.
-    fn voiceless(&self) -> Vec<Finding> {
+    fn triggers_without_audience(&self) -> Vec<Finding> {
         let why = "has nobody to speak to, expected a channel with an owner";
         let fix = "set up `[telegram]`, `[slack]` or `[discord]`, or remove this section";
         let begins = [

@@ -85,7 +85,7 @@ impl LoadedConfig {
         let mut table = document::parse(file, self.source.expose()).ok()?;
         renamed_keys::apply(&mut table, &RENAMED);
         let root = shape::of::<Config>();
-        Problems::of(DocumentCheck::new(file, &root).alone(&table, findings))
+        Problems::of(DocumentCheck::new(file, &root).contradictions(&table, findings))
     }
 
     /// Whether a channel is off that the file has.
@@ -199,7 +199,7 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<LoadedConfig, Loa
     let Some((path, source)) = find(named, env)? else {
         return Ok(LoadedConfig::none());
     };
-    let (mut loaded, has_plain_secret) = understand(&path, &source, env, &RENAMED)?;
+    let (mut loaded, has_plain_secret) = parse_config(&path, &source, env, &RENAMED)?;
     if has_plain_secret {
         loaded.notes.extend(open_to_others(&path));
     }
@@ -210,8 +210,8 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<LoadedConfig, Loa
 ///
 /// # Errors
 /// With every problem there is. A secret that cannot be had is none: its section is off.
-pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<LoadedConfig, Problems> {
-    understand(file, text, env, &RENAMED).map(|(loaded, _)| loaded)
+pub fn load_text(file: &Path, text: &str, env: &Environment) -> Result<LoadedConfig, Problems> {
+    parse_config(file, text, env, &RENAMED).map(|(loaded, _)| loaded)
 }
 
 /// Checks `text` as the content of `file` and makes it a [`Config`].
@@ -219,7 +219,7 @@ pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<LoadedConfi
 /// # Errors
 /// With every problem there is.
 pub fn parse(file: &Path, text: &str, env: &Environment) -> Result<Config, Problems> {
-    of_text(file, text, env).map(|loaded| loaded.config)
+    load_text(file, text, env).map(|loaded| loaded.config)
 }
 
 /// The document of a text that is right, with its keys under today's names and its secrets fetched.
@@ -231,7 +231,7 @@ pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document:
 }
 
 /// The config of a text, and whether a secret stands in the text itself.
-pub(super) fn understand(
+pub(super) fn parse_config(
     file: &Path,
     text: &str,
     env: &Environment,
@@ -253,7 +253,7 @@ pub(super) fn understand(
     check.unexpanded(failures);
     check.off(places);
     let mut clean = check.document(&table);
-    let refused = |_may_quote_a_secret| Problems::one(contradiction(file));
+    let refused = |_may_quote_a_secret| Problems::one(schema_contradiction(file));
     // Looked at as a whole, stand-ins for what is missing included: what is off can still be wrong otherwise.
     check.findings(Config::deserialize(Toml::Table(clean.clone())).map_err(refused)?.validate());
     if let Some(problems) = Problems::of(check.into_problems()) {
@@ -291,7 +291,7 @@ pub(super) fn state_dir(named: Option<&Path>, env: &Environment) -> Option<PathB
 }
 
 /// What is left to say if the types refuse what their own schema lets pass; tests hold that this does not happen.
-fn contradiction(file: &Path) -> Problem {
+fn schema_contradiction(file: &Path) -> Problem {
     Problem {
         file: file.to_owned(),
         line: 1,

@@ -140,7 +140,7 @@ impl McpConfig {
             let why = "is empty, expected a program";
             found.push(Finding::new(key_path::item("command", 0), why, "write its path"));
         }
-        found.extend(self.url.iter().filter_map(|url| values::http_url("url", url)));
+        found.extend(self.url.iter().filter_map(|url| values::check_http_url("url", url)));
         for (name, value) in &self.env {
             let key = key_path::child("env", name);
             if !is_variable(name) {

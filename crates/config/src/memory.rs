@@ -143,8 +143,8 @@ impl EmbeddingConfig {
     fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         found.extend(self.path.as_ref().and_then(|path| values::absolute_path("path", path)));
-        found.extend(self.fetch_url.as_ref().and_then(|url| values::http_url("fetch_url", url)));
-        found.extend(self.base_url.as_ref().and_then(|url| values::http_url("base_url", url)));
+        found.extend(self.fetch_url.as_ref().and_then(|url| values::check_http_url("fetch_url", url)));
+        found.extend(self.base_url.as_ref().and_then(|url| values::check_http_url("base_url", url)));
         found.extend(self.api_key.as_ref().and_then(|key| values::header_secret("api_key", key.expose())));
         if self.kind != EmbeddingKind::OpenaiCompatible {
             return found;

@@ -243,7 +243,7 @@ impl ProviderConfig {
 fn endpoint(kind: ProviderKind, base_url: Option<&str>, api_key: Option<&Secret>) -> Vec<Finding> {
     let mut found = Vec::new();
     match base_url {
-        Some(text) => found.extend(values::http_url("base_url", text)),
+        Some(text) => found.extend(values::check_http_url("base_url", text)),
         None if kind == ProviderKind::OpenaiCompatible => {
             let why = "is missing, expected the server's URL, because kind is openai_compatible";
             found.push(

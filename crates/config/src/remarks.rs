@@ -27,16 +27,16 @@ impl Config {
 }
 
 /// Tells of every section that cannot do what it is there for; what was told of before and is not so any more is mended.
-pub fn stand(config: &Config, conditions: &Conditions, since: Timestamp) {
+pub fn update_conditions(config: &Config, conditions: &Conditions, since: Timestamp) {
     let notes = config.remarks();
     let is_over = |part: &SystemPart| match part {
         SystemPart::Setting(name) => notes.iter().all(|note| note.key != *name),
         _ => false,
     };
     for part in conditions.all().into_keys().filter(is_over) {
-        drop(conditions.mend(&part));
+        drop(conditions.clear(&part));
     }
     for LoadNote { key, what, fix, .. } in notes {
-        conditions.tell(SystemPart::Setting(key), Trouble { since, what, fix });
+        conditions.report(SystemPart::Setting(key), Trouble { since, what, fix });
     }
 }

@@ -168,7 +168,7 @@ impl<'a> SecretSources<'a> {
     ///
     /// # Errors
     /// When it cannot be had.
-    pub fn obtain(&self, reference: &Reference) -> Result<String, SecretError> {
+    pub fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
         match reference {
             Reference::File(path) if path.as_os_str().is_empty() => Err(SecretError::NoName(reference.clone())),
             Reference::File(path) => {

@@ -131,7 +131,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::load::of_text;
+    use crate::load::load_text;
 
     #[test]
     fn n6_every_secret_of_a_config_is_found_by_its_type() {
@@ -156,7 +156,7 @@ mod tests {
             ("SHORT_KEY", "yes"),
         ];
         let env = Environment::of("/w", env);
-        let found = of_text(Path::new("/w/config.toml"), text, &env).unwrap().secrets(&env);
+        let found = load_text(Path::new("/w/config.toml"), text, &env).unwrap().secrets(&env);
         let mut found: Vec<&str> = found.iter().map(Secret::expose).collect();
         found.sort_unstable();
         assert_eq!(found, ["12:AAA", "first-key", "second-key", "third-key"]);

@@ -115,7 +115,7 @@ impl SlackConfig {
             let at = key_path::child("workspace_personas", workspace);
             found.push(Finding::new(at, "is not the id of a workspace", "for example \"T012AB3CD\""));
         }
-        found.extend(values::http_url("api_url", &self.api_url));
+        found.extend(values::check_http_url("api_url", &self.api_url));
         found
     }
 }

@@ -44,7 +44,7 @@ impl std::fmt::Display for SectionOff {
 }
 
 /// Tells of every section that is off.
-pub fn tell(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
+pub fn report(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
     let mut sections: BTreeMap<&str, Vec<&SectionOff>> = BTreeMap::new();
     off.iter().for_each(|off| sections.entry(&off.section).or_default().push(off));
     for (section, keys) in sections {
@@ -52,20 +52,20 @@ pub fn tell(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
         let more = if keys.len() > 1 { format!(", and {} more keys", keys.len() - 1) } else { String::new() };
         let line = first.line.map(|line| format!(" (line {line})")).unwrap_or_default();
         let what = format!("off, as {}{line} {}{more}", first.key, first.what);
-        conditions.tell(SystemPart::Section(section.to_owned()), Trouble { since, what, fix: first.fix.clone() });
+        conditions.report(SystemPart::Section(section.to_owned()), Trouble { since, what, fix: first.fix.clone() });
     }
 }
 
 /// The same, and whatever was off before and is not any more works again.
-pub fn stand(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
+pub fn update_conditions(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
     let is_off = |part: &SystemPart| match part {
         SystemPart::Section(name) => off.iter().any(|off| off.section == *name),
         _ => true,
     };
     for part in conditions.all().into_keys().filter(|part| !is_off(part)) {
-        drop(conditions.mend(&part));
+        drop(conditions.clear(&part));
     }
-    tell(off, conditions, since);
+    report(off, conditions, since);
 }
 
 /// What being off means.
@@ -103,7 +103,7 @@ const UNITS: [(&[&str], OffMeaning); 19] = [
 ];
 
 /// The section around a place that can be off: how many of the steps lead to it, and what off means there.
-pub(super) fn unit(steps: &[PathStep]) -> Option<(usize, OffMeaning)> {
+pub(super) fn section_that_can_be_off(steps: &[PathStep]) -> Option<(usize, OffMeaning)> {
     let fits = |pattern: &[&str]| {
         steps.len() > pattern.len()
             && pattern.iter().zip(steps).all(|(word, step)| match step {
@@ -127,7 +127,7 @@ impl SectionsToSwitchOff {
     pub(super) fn sort(&mut self, failures: Vec<ExpansionFailure>) -> (Vec<ExpansionFailure>, Vec<String>) {
         let (mut problems, mut places) = (Vec::new(), Vec::new());
         for failure in failures {
-            match unit(&failure.steps).filter(|_| failure.trouble.is_absence()) {
+            match section_that_can_be_off(&failure.steps).filter(|_| failure.trouble.is_absence()) {
                 None => problems.push(failure),
                 Some((length, how)) => {
                     let steps = failure.steps.get(..length).unwrap_or_default().to_vec();

@@ -96,7 +96,7 @@ impl TelegramConfig {
                 "for example \"-1001234567890\"",
             ));
         }
-        found.extend(values::http_url("api_url", &self.api_url));
+        found.extend(values::check_http_url("api_url", &self.api_url));
         found.extend(self.webhook());
         found
     }
@@ -105,7 +105,7 @@ impl TelegramConfig {
     fn webhook(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         if let Some(url) = &self.webhook_url {
-            found.extend(values::http_url("webhook_url", url));
+            found.extend(values::check_http_url("webhook_url", url));
         }
         let lone = "is of no use alone, expected webhook_url and webhook_secret";
         let fix = "set both, or neither";

@@ -45,7 +45,7 @@ impl TelemetryConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let mut found: Vec<Finding> = self.otlp.iter().filter_map(|url| values::http_url("otlp", url)).collect();
+        let mut found: Vec<Finding> = self.otlp.iter().filter_map(|url| values::check_http_url("otlp", url)).collect();
         for (name, value) in &self.headers {
             let key = key_path::child("headers", name);
             let is_word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));

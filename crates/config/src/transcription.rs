@@ -43,7 +43,7 @@ impl TranscriptionConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let url = values::http_url("base_url", &self.base_url);
+        let url = values::check_http_url("base_url", &self.base_url);
         let key = self.api_key.as_ref().and_then(|key| values::header_secret("api_key", key.expose()));
         let words = [("model", Some(&self.model)), ("language", self.language.as_ref())];
         let words = words.into_iter().filter(|(_, word)| word.is_some_and(|word| word.chars().any(char::is_control)));

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::problem::Finding;
 
 /// Finds what keeps `text` from being the address of an HTTP server.
-pub(super) fn http_url(key: &str, text: &str) -> Option<Finding> {
+pub(super) fn check_http_url(key: &str, text: &str) -> Option<Finding> {
     let fix = "for example `http://127.0.0.1:8080`";
     let Ok(url) = url::Url::parse(text) else {
         return Some(Finding::new(key, "is not a URL, expected one that begins with http:// or https://", fix));
@@ -69,7 +69,7 @@ mod tests {
             ("https://example.org/?key=hunter2", false),
             ("file:///etc/passwd", false),
         ] {
-            let found = http_url("base_url", text);
+            let found = check_http_url("base_url", text);
             assert_eq!(found.is_none(), fine, "{text}: {found:?}");
             assert!(!format!("{found:?}").contains("hunter2"));
         }

@@ -70,7 +70,7 @@ impl WebConfig {
 impl SearchConfig {
     fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
-        found.extend(self.base_url.as_deref().and_then(|url| values::http_url("base_url", url)));
+        found.extend(self.base_url.as_deref().and_then(|url| values::check_http_url("base_url", url)));
         found.extend(self.api_key.as_ref().and_then(|key| values::header_secret("api_key", key.expose())));
         if self.kind == SearchKind::Brave && self.api_key.is_none() {
             let why = "is missing, expected Brave's key, because kind is brave";

@@ -133,7 +133,7 @@ impl TerminalPage {
     }
 
     /// Tells how many columns the prompt and what is typed take together.
-    pub(super) fn takes(&self, columns: usize) {
+    pub(super) fn set_prompt_columns(&self, columns: usize) {
         self.typed.store(columns, Ordering::Relaxed);
     }
 
@@ -151,7 +151,7 @@ impl TerminalPage {
     }
 
     /// The prompt may not leave its row before the printer knows.
-    pub(super) fn leave(&self) {
+    pub(super) fn prompt_leaves_row(&self) {
         self.tell(PrinterCommand::Left);
         let (done, wait) = sync_channel(1);
         self.tell(PrinterCommand::Flush(done));

@@ -81,7 +81,7 @@ impl Printer {
 
     pub(super) fn run(mut self, orders: &Receiver<PrinterCommand>) {
         loop {
-            let order = if self.moves() {
+            let order = if self.is_changing() {
                 orders.recv_timeout(TICK)
             } else {
                 orders.recv().map_err(|_gone| RecvTimeoutError::Disconnected)
@@ -89,7 +89,7 @@ impl Printer {
             let done = match order {
                 Ok(order) => {
                     let mut all = std::iter::once(order).chain(orders.try_iter());
-                    all.try_for_each(|order| self.obey(order)).and_then(|()| self.paint())
+                    all.try_for_each(|order| self.handle_command(order)).and_then(|()| self.paint())
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.tick();
@@ -106,7 +106,7 @@ impl Printer {
     }
 
     /// Whether what is live changes by itself: with time, or with the terminal's size.
-    fn moves(&self) -> bool {
+    fn is_changing(&self) -> bool {
         self.live != LiveRegion::default()
     }
 
@@ -118,7 +118,7 @@ impl Printer {
         self.is_dirty |= (self.size)() != self.drawn_for;
     }
 
-    fn obey(&mut self, order: PrinterCommand) -> io::Result<()> {
+    fn handle_command(&mut self, order: PrinterCommand) -> io::Result<()> {
         match order {
             PrinterCommand::Draw { settled, live } => {
                 self.settled.extend(settled);
@@ -289,7 +289,7 @@ mod tests {
 
     fn told(printer: &mut Printer, orders: Vec<PrinterCommand>) {
         for order in orders {
-            printer.obey(order).unwrap();
+            printer.handle_command(order).unwrap();
             printer.paint().unwrap();
         }
     }

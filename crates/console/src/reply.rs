@@ -42,7 +42,7 @@ impl StreamedReply {
     }
 
     /// Forgets what was not confirmed; tells whether there was any.
-    pub(super) fn void(&mut self) -> bool {
+    pub(super) fn discard_unconfirmed(&mut self) -> bool {
         let shown = !self.ahead().trim().is_empty();
         self.confirmed = self.text.len();
         shown
@@ -178,8 +178,8 @@ mod tests {
     #[test]
     fn what_is_void_does_not_count() {
         let mut reply = streamed(&["It is f"]);
-        assert!(reply.void());
-        assert!(!reply.void());
+        assert!(reply.discard_unconfirmed());
+        assert!(!reply.discard_unconfirmed());
         reply.push("It is five.");
         assert_eq!(reply.take("It is five."), UnseenRest::Nothing { at_end: true });
     }

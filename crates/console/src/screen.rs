@@ -300,7 +300,7 @@ impl<W: Write> Screen<W> {
             self.doing = self.doing.take().filter(|(of, ..)| *of != run);
         }
         match progress {
-            Progress::Working => self.let_go(run),
+            Progress::Working => self.end_block(run),
             Progress::Doing(what) => {
                 self.doing = Some((run, what.clone(), Instant::now()));
                 self.draw(Vec::new())
@@ -317,7 +317,7 @@ impl<W: Write> Screen<W> {
                     return self.draw(Vec::new());
                 }
                 self.again.remove(&run);
-                self.let_go(run)
+                self.end_block(run)
             }
         }
     }
@@ -335,7 +335,7 @@ impl<W: Write> Screen<W> {
                 }
                 RepeatMatch::All { more } => more,
                 RepeatMatch::No => {
-                    settled.extend(self.stream(run).void().then(|| self.plain(RESTARTED)));
+                    settled.extend(self.stream(run).discard_unconfirmed().then(|| self.plain(RESTARTED)));
                     again
                 }
             },
@@ -356,7 +356,7 @@ impl<W: Write> Screen<W> {
     }
 
     /// Nothing is added to the block that a run has begun: it is shown as it is.
-    fn let_go(&mut self, run: RunId) -> io::Result<()> {
+    fn end_block(&mut self, run: RunId) -> io::Result<()> {
         let at = self.held.iter().position(|(of, _)| *of == run);
         let words = at.map(|at| self.held.remove(at).1).unwrap_or_default();
         let settled = self.block(Some(run), words.clone());

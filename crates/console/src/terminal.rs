@@ -113,7 +113,7 @@ impl Terminal {
             editing.store(true, Ordering::SeqCst);
             let read = self.editor.readline_with_initial(PROMPT, (&draft, ""));
             editing.store(false, Ordering::SeqCst);
-            self.page.leave();
+            self.page.prompt_leaves_row();
             let line = match &read {
                 Ok(line) => line.clone(),
                 Err(_) => self.editor.helper().map(EditorHelper::last).unwrap_or_default(),
@@ -218,7 +218,7 @@ impl EditorHelper {
     }
 
     fn note(&self, line: &str) {
-        self.page.takes(PROMPT.width() + line.width());
+        self.page.set_prompt_columns(PROMPT.width() + line.width());
         line.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -226,7 +226,7 @@ impl EditorHelper {
 impl Validator for EditorHelper {
     fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         self.note(line.input());
-        self.page.leave();
+        self.page.prompt_leaves_row();
         Ok(ValidationResult::Valid(None))
     }
 }

@@ -13,7 +13,7 @@ const MESSAGES_MAX: usize = 2_000;
 pub(super) struct AuthorCache(BTreeMap<Id, Sender>);
 
 impl AuthorCache {
-    pub(super) fn learn(&mut self, message: Id, sender: &Sender) {
+    pub(super) fn remember_author(&mut self, message: Id, sender: &Sender) {
         self.0.insert(message, sender.clone());
         if self.0.len() > MESSAGES_MAX {
             // Ids grow with time.
@@ -35,7 +35,7 @@ mod tests {
         let mut authors = AuthorCache::default();
         let sender = Sender { external_id: "7".to_owned(), name: "Ada".to_owned() };
         let id = |number: usize| Id::parse(&number.to_string()).unwrap();
-        (1..=MESSAGES_MAX + 1).for_each(|number| authors.learn(id(number), &sender));
+        (1..=MESSAGES_MAX + 1).for_each(|number| authors.remember_author(id(number), &sender));
         assert_eq!((authors.of(id(1)), authors.of(id(2))), (None, Some(sender)));
     }
 }

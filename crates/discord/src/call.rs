@@ -44,7 +44,7 @@ pub(super) enum CallError {
     #[error("no answer: {0}")]
     Lost(String),
     /// The API said no.
-    #[error("{status} {message}{}", told(*.code))]
+    #[error("{status} {message}{}", code_text(*.code))]
     Api {
         /// The HTTP status.
         status: u16,
@@ -70,7 +70,7 @@ pub(super) enum CallError {
 }
 
 /// The code, and what to do about it where that is known.
-fn told(code: u32) -> String {
+fn code_text(code: u32) -> String {
     match (code, hint(code)) {
         (0, _) => String::new(),
         (code, None) => format!(" ({code})"),
@@ -88,7 +88,7 @@ impl CallError {
     }
 
     /// Whether it may pass by itself.
-    pub(super) fn passes(&self) -> bool {
+    pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::NotSent(_) | Self::Held(_) | Self::Lost(_) | Self::Foreign { .. } => true,
             Self::Api { status, .. } => matches!(status, 401 | 408 | 429 | 500..),
@@ -176,7 +176,7 @@ impl Api {
     }
 
     /// The same, with more time for a request.
-    pub(super) fn patient(&self, deadline: Duration) -> Self {
+    pub(super) fn with_deadline(&self, deadline: Duration) -> Self {
         Self { deadline: self.deadline.max(deadline), ..self.clone() }
     }
 

@@ -38,15 +38,15 @@ pub(super) async fn private(submitter: &mut Submitter<'_>) -> Result<(), SubmitE
 /// A server's channels and threads.
 pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Result<(), SubmitError> {
     let mut cursors = cursors(submitter).await?;
-    let places = talked_in(guild.channels.iter().chain(&guild.threads));
+    let places = message_places(guild.channels.iter().chain(&guild.threads));
     // Before anything is fetched, which moves cursors: what is interrupted here could not tell old from new when it is tried
     // again.
-    for cursor in firsts(&places, &cursors) {
+    for cursor in initial_cursors(&places, &cursors) {
         submitter.advance(cursor.clone()).await?;
         cursors.insert(cursor.list, cursor.position);
     }
     for (place, kind) in places {
-        if let Some(from) = cursors.get(&list(place.id, kind)).filter(|from| is_behind(place, **from)) {
+        if let Some(from) = cursors.get(&list(place.id, kind)).filter(|from| may_have_missed(place, **from)) {
             fetch(submitter, place.id, kind, Some(guild.id), *from).await?;
         }
     }
@@ -54,18 +54,18 @@ pub(super) async fn guild(submitter: &mut Submitter<'_>, guild: &Guild) -> Resul
 }
 
 /// Threads that were put away meanwhile: no server lists them. What was said there before is fetched as well.
-pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), SubmitError> {
-    for (thread, from) in sought(&cursors(submitter).await?, |place| submitter.is_listed(place)) {
+pub(super) async fn catch_up_archived_threads(submitter: &mut Submitter<'_>) -> Result<(), SubmitError> {
+    for (thread, from) in archived_thread_cursors(&cursors(submitter).await?, |place| submitter.is_listed(place)) {
         let channel = thread.to_string();
         let place = match submitter.api.call(Request::get(["channels", &channel])).await {
             Ok(answer) => answer.parse::<ChannelInfo>().ok(),
-            Err(error) if error.passes() => return Err(error.into()),
+            Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => {
                 debug!(channel = "discord", place = %thread, %error, "a place that is not listed: {error}");
                 None
             }
         };
-        let place = place.filter(|place| is_behind(place, from));
+        let place = place.filter(|place| may_have_missed(place, from));
         let found = place.and_then(|place| Some((PlaceKind::of(place.kind, place.parent_id)?, place.guild_id)));
         if let Some((kind @ PlaceKind::Thread(_), guild)) = found {
             fetch(submitter, thread, kind, guild, from).await?;
@@ -78,7 +78,7 @@ pub(super) async fn put_away(submitter: &mut Submitter<'_>) -> Result<(), Submit
 /// would else count as said before Hob came.
 pub(super) async fn begin(submitter: &Submitter<'_>, places: &[ChannelInfo], is_new: bool) -> Result<(), SubmitError> {
     let cursors = cursors(submitter).await?;
-    for (place, kind) in talked_in(places) {
+    for (place, kind) in message_places(places) {
         if !cursors.contains_key(&list(place.id, kind)) {
             submitter.advance(Cursor { list: list(place.id, kind), position: first(place, is_new) }).await?;
         }
@@ -87,7 +87,7 @@ pub(super) async fn begin(submitter: &Submitter<'_>, places: &[ChannelInfo], is_
 }
 
 /// The places in which messages stand.
-fn talked_in<'p>(places: impl IntoIterator<Item = &'p ChannelInfo>) -> Vec<(&'p ChannelInfo, PlaceKind)> {
+fn message_places<'p>(places: impl IntoIterator<Item = &'p ChannelInfo>) -> Vec<(&'p ChannelInfo, PlaceKind)> {
     let talked_in = places.into_iter().filter(|place| TALKED_IN.contains(&place.kind));
     talked_in.filter_map(|place| Some((place, PlaceKind::of(place.kind, place.parent_id)?))).collect()
 }
@@ -104,7 +104,7 @@ fn first(place: &ChannelInfo, is_new: bool) -> i64 {
 
 /// The cursors of the places of a server that have none, in the order in which they have to be written: whenever that is
 /// interrupted, the rest is judged as before.
-fn firsts(places: &[(&ChannelInfo, PlaceKind)], cursors: &BTreeMap<String, i64>) -> Vec<Cursor> {
+fn initial_cursors(places: &[(&ChannelInfo, PlaceKind)], cursors: &BTreeMap<String, i64>) -> Vec<Cursor> {
     let newest = places.iter().filter_map(|(place, kind)| cursors.get(&list(place.id, *kind))).max().copied();
     let without = places.iter().filter(|(place, kind)| !cursors.contains_key(&list(place.id, *kind)));
     // Ids grow with time: what is newer than all that Hob knows was made while it was away.
@@ -125,12 +125,12 @@ fn firsts(places: &[(&ChannelInfo, PlaceKind)], cursors: &BTreeMap<String, i64>)
 }
 
 /// Whether there may be something after that message. Of a place that was never read nobody knows.
-fn is_behind(place: &ChannelInfo, from: i64) -> bool {
+fn may_have_missed(place: &ChannelInfo, from: i64) -> bool {
     from < place.id.position() || place.last_message_id.is_some_and(|last| last.position() > from)
 }
 
 /// The places that are not listed and may be threads which were put away, the last ones first.
-fn sought(cursors: &BTreeMap<String, i64>, is_listed: impl Fn(Id) -> bool) -> Vec<(Id, i64)> {
+fn archived_thread_cursors(cursors: &BTreeMap<String, i64>, is_listed: impl Fn(Id) -> bool) -> Vec<(Id, i64)> {
     let places = cursors.iter().filter_map(|(list, from)| Some((Id::parse(list)?, *from)));
     let newest = cursors.values().max().copied().unwrap_or_default();
     let is_late = |from: i64| (newest >> TIME_BITS) - (from >> TIME_BITS) <= SOUGHT_FOR;
@@ -157,7 +157,7 @@ async fn fetch(
         let request = Request::get(["channels", &channel, "messages"]).query("after", from).query("limit", PAGE);
         let answer = match submitter.api.call(request).await {
             Ok(answer) => answer,
-            Err(error) if error.passes() => return Err(error.into()),
+            Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => {
                 warn!(channel = "discord", place = %place, %error, "what was missed there cannot be read: {error}");
                 return Ok(());
@@ -182,7 +182,7 @@ async fn fetch(
         };
         let mut handed_in = None;
         for message in &messages {
-            if submitter.say(message, kind, true).await? {
+            if submitter.submit_message(message, kind, true).await? {
                 handed_in = Some(message.id);
             }
         }
@@ -232,7 +232,7 @@ mod tests {
             for done in 0..=expected.len() {
                 let mut cursors = before.clone();
                 cursors.extend(known(&expected[..done]));
-                let firsts = firsts(&places, &cursors);
+                let firsts = initial_cursors(&places, &cursors);
                 let firsts: Vec<(&str, i64)> =
                     firsts.iter().map(|cursor| (cursor.list.as_str(), cursor.position)).collect();
                 assert_eq!(firsts, expected[done..], "{before:?}, interrupted after {done}");
@@ -252,7 +252,7 @@ mod tests {
             (None, 50, false),
         ];
         for (last, from, expected) in table {
-            assert_eq!(is_behind(&place("50", last), from), expected, "{last:?} {from}");
+            assert_eq!(may_have_missed(&place("50", last), from), expected, "{last:?} {from}");
         }
     }
 
@@ -260,11 +260,12 @@ mod tests {
     fn n11_a_thread_that_was_put_away_is_sought_for_a_week() {
         let (day, listed) = (86_400_000_i64 << TIME_BITS, Id::parse("7").unwrap());
         let cursors = known(&[("5", 20 * day), ("6", 14 * day), ("7", 19 * day), ("8", 12 * day), ("dm:9", 21 * day)]);
-        let ids: Vec<String> = sought(&cursors, |id| id == listed).into_iter().map(|(id, _)| id.to_string()).collect();
+        let ids: Vec<String> =
+            archived_thread_cursors(&cursors, |id| id == listed).into_iter().map(|(id, _)| id.to_string()).collect();
         assert_eq!(ids, ["5", "6"]);
         let many: BTreeMap<String, i64> = (1..=80_i64).map(|number| (number.to_string(), number)).collect();
-        let ids: Vec<i64> = sought(&many, |_| false).into_iter().map(|(_, from)| from).collect();
+        let ids: Vec<i64> = archived_thread_cursors(&many, |_| false).into_iter().map(|(_, from)| from).collect();
         assert_eq!(ids, (31..=80).rev().collect::<Vec<_>>());
-        assert_eq!(sought(&known(&[]), |_| false), []);
+        assert_eq!(archived_thread_cursors(&known(&[]), |_| false), []);
     }
 }

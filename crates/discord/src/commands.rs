@@ -67,7 +67,7 @@ struct ListedOption {
 }
 
 /// What should be listed.
-fn wanted() -> Vec<ListedCommand> {
+fn expected_commands() -> Vec<ListedCommand> {
     let option = |(description, required): (&str, bool)| ListedOption {
         kind: TEXT,
         name: "text".to_owned(),
@@ -124,19 +124,23 @@ pub(super) async fn register(api: &Api, application: Id, guilds: &[String], join
     // Named servers have them for themselves: everywhere else there are none, lest they show twice.
     let none = !guilds.is_empty();
     let before = if none { &[] } else { joined };
-    settle(api, &CommandList { application: &application, guild: None, none, before }, pace).await;
+    register_until_done(api, &CommandList { application: &application, guild: None, none, before }, pace).await;
     for guild in guilds {
-        settle(api, &CommandList { application: &application, guild: Some(guild), none: false, before: &[] }, pace)
-            .await;
+        register_until_done(
+            api,
+            &CommandList { application: &application, guild: Some(guild), none: false, before: &[] },
+            pace,
+        )
+        .await;
     }
 }
 
-async fn settle(api: &Api, list: &CommandList<'_>, pace: Timing) {
+async fn register_until_done(api: &Api, list: &CommandList<'_>, pace: Timing) {
     for tried in 1..=TRIES {
         match attempt(api, list).await {
             Ok(true) => return info!(channel = "discord", "the slash commands are registered"),
             Ok(false) => return debug!(channel = "discord", "the slash commands stand as they are"),
-            Err(error) if error.passes() && tried < TRIES => {
+            Err(error) if error.is_transient() && tried < TRIES => {
                 let wait = error.after().unwrap_or(pace.retry_min * tried);
                 debug!(channel = "discord", %error, "the slash commands wait {wait:?}: {error}");
                 tokio::time::sleep(wait).await;
@@ -154,7 +158,7 @@ async fn attempt(api: &Api, list: &CommandList<'_>) -> Result<bool, CallError> {
     let path = list.path();
     let answer = api.call(Request::at(reqwest::Method::GET, &path)).await?;
     let mut there: Vec<ListedCommand> = answer.parse().map_err(|error| CallError::Lost(error.to_string()))?;
-    let mut wanted = if list.none { Vec::new() } else { wanted() };
+    let mut wanted = if list.none { Vec::new() } else { expected_commands() };
     there.sort_by(|a, b| a.name.cmp(&b.name));
     wanted.sort_by(|a, b| a.name.cmp(&b.name));
     if there == wanted {
@@ -173,7 +177,7 @@ async fn attempt(api: &Api, list: &CommandList<'_>) -> Result<bool, CallError> {
 async fn empty(api: &Api, list: &CommandList<'_>) -> Result<(), CallError> {
     match Box::pin(attempt(api, list)).await {
         Ok(_changed) => Ok(()),
-        Err(error) if error.passes() => Err(error),
+        Err(error) if error.is_transient() => Err(error),
         Err(error) => {
             debug!(channel = "discord", %error, "a server's own commands cannot be looked at: {error}");
             Ok(())
@@ -189,7 +193,7 @@ mod tests {
     fn what_is_sent_is_what_is_compared_and_within_the_limits() {
         let sent = serde_json::to_value(payload()).unwrap();
         let listed: Vec<ListedCommand> = serde_json::from_value(sent).unwrap();
-        assert_eq!(listed, wanted());
+        assert_eq!(listed, expected_commands());
         for command in listed {
             assert!(command.description.len() <= 100 && command.name.len() <= 32, "{}", command.name);
             assert!(command.options.iter().all(|option| (1..=100).contains(&option.description.len())));

@@ -9,7 +9,7 @@ use tracing::{debug, info, warn};
 
 use crate::Discord;
 use crate::call::{Api, CallError, Request};
-use crate::convert::{is_command, is_taken, may_answer};
+use crate::convert::{can_answer, is_command, is_supported};
 use crate::gateway::SessionHandle;
 use crate::session::{ConnectionEnd, ConnectionStage, closed};
 use crate::socket::{GatewayInput, Socket};
@@ -103,7 +103,7 @@ impl<'a> GatewayConnection<'a> {
     }
 
     /// How far it came: whether Discord greeted, and whether it said that it tells all from now on.
-    pub(super) fn came(&self) -> ConnectionStage {
+    pub(super) fn connection_stage(&self) -> ConnectionStage {
         match (self.ready, self.every) {
             (true, _) => ConnectionStage::Ready,
             (false, Some(_)) => ConnectionStage::Greeted,
@@ -119,8 +119,8 @@ impl<'a> GatewayConnection<'a> {
             let beat = self.every.unwrap_or(pace.ready_deadline);
             self.discord.health.turned(beat + pace.send_deadline * 2);
             let went = tokio::select! {
-                heard = self.socket.next() => self.take(heard).await,
-                () = tokio::time::sleep_until(self.next_beat), if self.every.is_some() => self.beat().await,
+                heard = self.socket.next() => self.handle_input(heard).await,
+                () = tokio::time::sleep_until(self.next_beat), if self.every.is_some() => self.send_heartbeat().await,
                 () = tokio::time::sleep_until(self.ready_by), if !self.ready => {
                     Err(ConnectionEnd::Deaf("connected, but Discord did not say that it is ready".to_owned()))
                 }
@@ -131,7 +131,7 @@ impl<'a> GatewayConnection<'a> {
         }
     }
 
-    async fn take(&mut self, heard: GatewayInput) -> Result<(), ConnectionEnd> {
+    async fn handle_input(&mut self, heard: GatewayInput) -> Result<(), ConnectionEnd> {
         let frame = match heard {
             GatewayInput::Frame(frame) => frame,
             GatewayInput::Unreadable(why) => {
@@ -148,7 +148,7 @@ impl<'a> GatewayConnection<'a> {
                 return Err(ConnectionEnd::Resume("the session is not valid at the moment".to_owned()));
             }
             op::INVALID_SESSION => return Err(ConnectionEnd::Fresh("the session is not valid any more".to_owned())),
-            op::HELLO => self.greet(&frame).await?,
+            op::HELLO => self.identify_or_resume(&frame).await?,
             op::ACK => self.acknowledged = true,
             other => debug!(channel = "discord", op = other, "a frame of an unknown kind"),
         }
@@ -161,7 +161,7 @@ impl<'a> GatewayConnection<'a> {
     }
 
     /// Goes on with the session, or begins one.
-    async fn greet(&mut self, frame: &Frame) -> Result<(), ConnectionEnd> {
+    async fn identify_or_resume(&mut self, frame: &Frame) -> Result<(), ConnectionEnd> {
         let Some(Hello { heartbeat_interval }) = frame.data() else {
             return Err(ConnectionEnd::Resume("the gateway's greeting cannot be read".to_owned()));
         };
@@ -187,7 +187,7 @@ impl<'a> GatewayConnection<'a> {
     }
 
     /// It is time for a heartbeat; the last one must have come back.
-    async fn beat(&mut self) -> Result<(), ConnectionEnd> {
+    async fn send_heartbeat(&mut self) -> Result<(), ConnectionEnd> {
         if !self.acknowledged {
             return Err(ConnectionEnd::Deaf("the connection is deaf: a heartbeat did not come back".to_owned()));
         }
@@ -227,9 +227,9 @@ impl<'a> GatewayConnection<'a> {
 
     /// Tells Discord within its three seconds that the answer takes longer, however many events are in line.
     fn defer(&self, frame: &Frame) -> Option<oneshot::Receiver<()>> {
-        let interaction: Interaction = frame.data().filter(is_taken)?;
+        let interaction: Interaction = frame.data().filter(is_supported)?;
         let own = CreateInteractionResponseMessage::new().ephemeral(true);
-        let may_answer = may_answer(&interaction);
+        let may_answer = can_answer(&interaction);
         let response = match is_command(&interaction) {
             true if may_answer => CreateInteractionResponse::Defer(own),
             // No message will come: this is all that can be said.
@@ -243,7 +243,7 @@ impl<'a> GatewayConnection<'a> {
             let path = ["interactions", &id, &interaction.token, "callback"];
             let request = || Request::new(reqwest::Method::POST, path).open().json(&response);
             let mut answered = answer(&api, request()).await;
-            if answered.as_ref().is_err_and(CallError::passes) {
+            if answered.as_ref().is_err_and(CallError::is_transient) {
                 answered = answer(&api, request()).await;
             }
             if let Err(error) = answered {

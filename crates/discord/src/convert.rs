@@ -96,7 +96,11 @@ pub(super) fn name(user: &User, member: Option<&Member>) -> String {
 }
 
 /// A new message; none if it is nothing that a person said.
-pub(super) fn posted(message: &Message, kind: PlaceKind, view: &ConversionContext<'_>) -> Option<Inbound> {
+pub(super) fn inbound_from_message(
+    message: &Message,
+    kind: PlaceKind,
+    view: &ConversionContext<'_>,
+) -> Option<Inbound> {
     let text = content(message, view.me)?;
     inbound(message, kind, InboundEvent::Posted { text }, view)
 }
@@ -141,7 +145,7 @@ fn inbound(
             // Discord does not tell who wrote what is handed on.
             forwarded_from: forwarded.then(|| "somebody on Discord".to_owned()),
             quoted: answered.map(|other| quoted(other, view.me, is_own(other))),
-            spoken: spoken(message).filter(|_| !forwarded),
+            spoken: voice_recording(message).filter(|_| !forwarded),
             server: message.guild_id.map(|guild| guild.to_string()),
             envelope: None,
             cursor: None,
@@ -158,7 +162,7 @@ fn files(message: &Message) -> Vec<Attachment> {
 }
 
 /// Whether its sender speaks in it.
-fn spoken(message: &Message) -> Option<VoiceRecording> {
+fn voice_recording(message: &Message) -> Option<VoiceRecording> {
     let [file] = message.said.attachments.as_slice() else { return None };
     file.waveform.as_ref()?;
     let seconds = file.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds));
@@ -218,7 +222,7 @@ pub(super) fn is_command(interaction: &Interaction) -> bool {
 }
 
 /// Whether a message of Hob's can be shown where it happens; as long as nothing is known against it.
-pub(super) fn may_answer(interaction: &Interaction) -> bool {
+pub(super) fn can_answer(interaction: &Interaction) -> bool {
     let bits = interaction.app_permissions.as_deref().and_then(|bits| bits.parse().ok());
     // In private there are no such permissions.
     let (Some(bits), Some(_guild)) = (bits, interaction.guild_id) else { return true };
@@ -229,7 +233,7 @@ pub(super) fn may_answer(interaction: &Interaction) -> bool {
 }
 
 /// Whether it is one that Hob takes at all.
-pub(super) fn is_taken(interaction: &Interaction) -> bool {
+pub(super) fn is_supported(interaction: &Interaction) -> bool {
     matches!(interaction.kind, COMMAND | COMPONENT)
 }
 

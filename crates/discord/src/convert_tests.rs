@@ -62,7 +62,11 @@ fn k2_a_message_says_what_a_person_would_read() {
         (json!({ "webhook_id": "4" }), "nothing"),
     ];
     for (fields, expected) in table {
-        assert_eq!(text_of(posted(&message(fields.clone()), PlaceKind::Channel, &view())), expected, "{fields}");
+        assert_eq!(
+            text_of(inbound_from_message(&message(fields.clone()), PlaceKind::Channel, &view())),
+            expected,
+            "{fields}"
+        );
     }
 }
 
@@ -83,7 +87,7 @@ fn k2_a_message_is_said_to_hob_or_to_the_group() {
         (json!({}), PlaceKind::Thread(Id::parse("4").unwrap()), Audience::Group),
     ];
     for (fields, kind, expected) in table {
-        let inbound = posted(&message(fields.clone()), kind, &view()).unwrap();
+        let inbound = inbound_from_message(&message(fields.clone()), kind, &view()).unwrap();
         assert_eq!(inbound.circumstances.audience, expected, "{fields} {kind:?}");
     }
 }
@@ -91,7 +95,7 @@ fn k2_a_message_is_said_to_hob_or_to_the_group() {
 #[test]
 fn c4_private_chats_channels_and_threads_are_conversations() {
     let at = |kind| {
-        let place = posted(&message(json!({})), kind, &view()).unwrap().conversation;
+        let place = inbound_from_message(&message(json!({})), kind, &view()).unwrap().conversation;
         (place.chat.clone(), place.thread.clone(), place.session_key().0, place.is_private())
     };
     assert_eq!(at(PlaceKind::Private), ("dm:5".to_owned(), None, "discord:5".to_owned(), true));
@@ -109,7 +113,7 @@ fn k2_who_wrote_when_and_what_it_answers_is_told() {
     let answered =
         json!({ "id": "61", "channel_id": "5", "content": long, "author": { "id": "8", "username": "bob" } });
     let fields = json!({ "type": 19, "referenced_message": answered, "member": { "nick": "Lady A" } });
-    let inbound = posted(&message(fields), PlaceKind::Channel, &view()).unwrap();
+    let inbound = inbound_from_message(&message(fields), PlaceKind::Channel, &view()).unwrap();
     assert_eq!(inbound.sender, Sender { external_id: "7".to_owned(), name: "Lady A".to_owned() });
     assert_eq!(inbound.sent_at.to_string(), "2026-01-02T03:04:05.678Z");
     let quoted = inbound.circumstances.quoted.unwrap();
@@ -122,7 +126,7 @@ fn k2_what_is_handed_on_is_nobodys_own_word() {
         "attachments": [{ "id": "1", "filename": "a.txt", "size": 3, "url": "https://cdn.discordapp.com/a" }] });
     let reference = json!({ "type": 1, "message_id": "3", "channel_id": "4" });
     let fields = json!({ "content": "", "message_reference": reference, "message_snapshots": [{ "message": inner }] });
-    let inbound = posted(&message(fields), PlaceKind::Private, &view()).unwrap();
+    let inbound = inbound_from_message(&message(fields), PlaceKind::Private, &view()).unwrap();
     assert_eq!(inbound.happening, InboundEvent::Posted { text: "Read @bob".to_owned() });
     assert_eq!(inbound.circumstances.forwarded_from.as_deref(), Some("somebody on Discord"));
     let file =
@@ -185,6 +189,6 @@ fn k2_where_no_message_can_be_shown_is_told_by_the_permissions() {
         let mut all = json!({ "id": "90", "application_id": "1000", "type": 2, "token": "t",
             "channel": { "id": "5", "type": kind } });
         all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        assert_eq!(may_answer(&serde_json::from_value(all).unwrap()), expected, "{fields} {kind}");
+        assert_eq!(can_answer(&serde_json::from_value(all).unwrap()), expected, "{fields} {kind}");
     }
 }

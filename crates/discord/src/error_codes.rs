@@ -23,7 +23,7 @@ pub(super) enum ErrorMeaning {
 }
 
 /// The meaning of a code.
-pub(super) fn means(code: u32) -> ErrorMeaning {
+pub(super) fn code_meaning(code: u32) -> ErrorMeaning {
     match code {
         10003 | 50001 | 50007 | 50013 => ErrorMeaning::NoPlace,
         // Not ours to edit; too many edits of an old message.
@@ -54,7 +54,7 @@ pub(super) fn hint(code: u32) -> Option<&'static str> {
 pub(super) fn is_for_reply(error: &CallError) -> bool {
     match error {
         CallError::Api { code, fields, .. } => {
-            means(*code) == ErrorMeaning::NoReply || fields.iter().any(|field| field == "message_reference")
+            code_meaning(*code) == ErrorMeaning::NoReply || fields.iter().any(|field| field == "message_reference")
         }
         CallError::NotSent(_) | CallError::Held(_) | CallError::Lost(_) | CallError::Foreign { .. } => false,
     }
@@ -154,7 +154,7 @@ mod tests {
             (40005, ErrorMeaning::Other),
         ];
         for (code, expected) in table {
-            assert_eq!(means(code), expected, "{code}");
+            assert_eq!(code_meaning(code), expected, "{code}");
         }
     }
 }

@@ -61,7 +61,7 @@ impl<'a> Gateway<'a> {
                 Ok(address) => self.connection(&address).await,
                 Err(ended) => (ended, ConnectionStage::Nowhere),
             };
-            self.wait_out(&ended, came).await;
+            self.back_off(&ended, came).await;
         }
     }
 
@@ -103,9 +103,9 @@ impl<'a> Gateway<'a> {
         // What was heard and not handed in by the end, Discord tells again: the session resumes from what was.
         let ended = tokio::select! {
             ended = hearing.run() => ended,
-            never = self.submitter.take_all(receiver, &self.session) => match never {},
+            never = self.submitter.submit_all(receiver, &self.session) => match never {},
         };
-        (ended, hearing.came())
+        (ended, hearing.connection_stage())
     }
 
     /// Keeps the session as long as it can be gone on with.
@@ -113,7 +113,7 @@ impl<'a> Gateway<'a> {
         let mut session = self.session.lock();
         let fate = match ended {
             ConnectionEnd::Fresh(_) | ConnectionEnd::Refused(_) => SessionFate::Ends,
-            ConnectionEnd::Resume(_) | ConnectionEnd::Deaf(_) => self.attempts.over(came, Instant::now()),
+            ConnectionEnd::Resume(_) | ConnectionEnd::Deaf(_) => self.attempts.connection_ended(came, Instant::now()),
         };
         match (fate, session.as_mut()) {
             (SessionFate::Moves, Some(session)) => session.address = None,
@@ -129,7 +129,7 @@ impl<'a> Gateway<'a> {
     }
 
     /// Makes the trouble visible, decides how it goes on, then waits as long as it deserves.
-    async fn wait_out(&mut self, ended: &ConnectionEnd, came: ConnectionStage) {
+    async fn back_off(&mut self, ended: &ConnectionEnd, came: ConnectionStage) {
         if came == ConnectionStage::Ready {
             self.waits.reset();
         }

@@ -33,14 +33,14 @@ struct RateLimitState {
 }
 
 impl RateLimits {
-    fn held(&self) -> MutexGuard<'_, RateLimitState> {
+    fn locked_state(&self) -> MutexGuard<'_, RateLimitState> {
         // Each operation leaves the state whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long a route has to wait still.
     pub(super) fn wait(&self, route: &str, now: Instant) -> Option<Duration> {
-        let held = self.held();
+        let held = self.locked_state();
         let until = held.routes.get(route).copied().max(held.all)?;
         until.checked_duration_since(now).filter(|wait| !wait.is_zero())
     }
@@ -49,7 +49,7 @@ impl RateLimits {
     pub(super) fn note(&self, route: &str, told: RateLimitHeaders, now: Instant) {
         let spent = told.reset_after.filter(|_| told.remaining == Some(0));
         let Some(wait) = told.retry_after.max(spent) else { return };
-        let mut held = self.held();
+        let mut held = self.locked_state();
         let until = now + wait;
         if told.global {
             held.all = held.all.max(Some(until));

@@ -40,14 +40,14 @@ fn emoji(mood: MessageReaction) -> Option<&'static str> {
 pub(super) struct Reactions(Mutex<BTreeMap<Id, Option<&'static str>>>);
 
 impl Reactions {
-    fn shown(&self) -> MutexGuard<'_, BTreeMap<Id, Option<&'static str>>> {
+    fn locked_reactions(&self) -> MutexGuard<'_, BTreeMap<Id, Option<&'static str>>> {
         // Each operation leaves the map whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What has to go before, or after, a sign is shown: the one before; all others, where that is not known.
-    fn before(&self, message: Id, next: Option<&'static str>) -> Vec<&'static str> {
-        match self.shown().get(&message) {
+    fn reactions_to_remove(&self, message: Id, next: Option<&'static str>) -> Vec<&'static str> {
+        match self.locked_reactions().get(&message) {
             Some(shown) => shown.iter().copied().filter(|sign| Some(*sign) != next).collect(),
             // It is the first one.
             None if next == emoji(MessageReaction::Seen) => Vec::new(),
@@ -56,7 +56,7 @@ impl Reactions {
     }
 
     fn remember(&self, message: Id, sign: Option<&'static str>) {
-        let mut shown = self.shown();
+        let mut shown = self.locked_reactions();
         shown.insert(message, sign);
         if shown.len() > SIGNS_MAX {
             shown.pop_first();
@@ -81,13 +81,13 @@ pub(super) async fn show(
     };
     let Some(message) = destination.reply_to.as_deref().and_then(Id::parse) else { return Ok(()) };
     let (next, id) = (emoji(mood), message.to_string());
-    let before = signs.before(message, next);
+    let before = signs.reactions_to_remove(message, next);
     let changed = change(api, [&channel, &id], next, &before).await;
     match &changed {
         Ok(()) => signs.remember(message, next),
         // What stands there now is not known: the next sign takes all others away.
         Err(_) => {
-            signs.shown().remove(&message);
+            signs.locked_reactions().remove(&message);
         }
     }
     changed.map_err(|error| repeatable(&error))?;
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn k2_one_sign_takes_the_place_of_another() {
         let (signs, message) = (Reactions::default(), Id::parse("7").unwrap());
-        assert_eq!(signs.before(message, Some("👀")), Vec::<&str>::new());
+        assert_eq!(signs.reactions_to_remove(message, Some("👀")), Vec::<&str>::new());
         // After a restart nobody knows what stands there.
-        assert_eq!(signs.before(message, Some("✅")), ["👀", "⏳", "❓", "❌"]);
-        assert_eq!(signs.before(message, None), ALL);
+        assert_eq!(signs.reactions_to_remove(message, Some("✅")), ["👀", "⏳", "❓", "❌"]);
+        assert_eq!(signs.reactions_to_remove(message, None), ALL);
         signs.remember(message, Some("👀"));
-        assert_eq!(signs.before(message, Some("⏳")), ["👀"]);
-        assert_eq!(signs.before(message, Some("👀")), Vec::<&str>::new());
+        assert_eq!(signs.reactions_to_remove(message, Some("⏳")), ["👀"]);
+        assert_eq!(signs.reactions_to_remove(message, Some("👀")), Vec::<&str>::new());
         signs.remember(message, None);
-        assert_eq!(signs.before(message, Some("✅")), Vec::<&str>::new());
+        assert_eq!(signs.reactions_to_remove(message, Some("✅")), Vec::<&str>::new());
     }
 }

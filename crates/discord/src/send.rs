@@ -16,7 +16,7 @@ use tracing::{debug, info};
 
 use crate::Discord;
 use crate::call::{Api, ApiResponse, Body, CallError, Request};
-use crate::error_codes::{ErrorMeaning, is_for_reply, means, outcome, repeatable};
+use crate::error_codes::{ErrorMeaning, code_meaning, is_for_reply, outcome, repeatable};
 use crate::upload::{Upload, rows};
 use crate::wire::{Id, Message};
 use hob_core::domain::capabilities::Capabilities;
@@ -53,11 +53,11 @@ fn texts(markup: Option<&str>, text: &str) -> Vec<String> {
 
 /// Whether a plainer form may be taken instead.
 fn is_for_content(error: &CallError) -> bool {
-    matches!(error, CallError::Api { status: 400, code, .. } if means(*code) == ErrorMeaning::Content)
+    matches!(error, CallError::Api { status: 400, code, .. } if code_meaning(*code) == ErrorMeaning::Content)
 }
 
 /// Nobody is notified by what a model writes.
-fn nobody() -> CreateAllowedMentions {
+fn no_mentions() -> CreateAllowedMentions {
     CreateAllowedMentions::new().empty_users().empty_roles()
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn deliver(discord: &Discord, message: &Outgoing) -> Result<Rec
     }
     let mut texts = texts(message.markup.as_deref(), &message.text);
     if message.may_repeat && !discord.is_fresh(message.id) {
-        if let Some(found) = look_back(&discord.api, place, &nonce(message)).await? {
+        if let Some(found) = find_sent(&discord.api, place, &nonce(message)).await? {
             return Ok(Receipt { external_id: Some(found.to_string()) });
         }
         if !mark(&mut texts) {
@@ -117,7 +117,7 @@ fn mark(texts: &mut [String]) -> bool {
 /// The mark alone, before a message that has no room for it. Whatever becomes of it, the message has not been sent.
 async fn note(api: &Api, place: Id) -> Result<(), DeliveryError> {
     let payload =
-        CreateMessage::new().content(REPEAT_MARK).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
+        CreateMessage::new().content(REPEAT_MARK).allowed_mentions(no_mentions()).flags(MessageFlags::SUPPRESS_EMBEDS);
     let channel = place.to_string();
     let body = json(&payload).map_err(|error| outcome(&error))?;
     let sent = api.call(request(Method::POST, &["channels", &channel, "messages"], body, None)).await;
@@ -167,7 +167,7 @@ async fn post(
         .content(text)
         .nonce(Nonce::String(nonce(message)))
         .enforce_nonce(true)
-        .allowed_mentions(nobody())
+        .allowed_mentions(no_mentions())
         .flags(MessageFlags::SUPPRESS_EMBEDS)
         .components(rows(&message.choices));
     if let Some(upload) = upload {
@@ -175,7 +175,7 @@ async fn post(
     }
     let mut answered = answered(&message.destination);
     let (mut body, channel, began) = (json(&referring(&payload, place, answered))?, place.to_string(), Instant::now());
-    let api = if upload.is_some() { discord.api.patient(UPLOAD_MAX) } else { discord.api.clone() };
+    let api = if upload.is_some() { discord.api.with_deadline(UPLOAD_MAX) } else { discord.api.clone() };
     let mut unarchived = false;
     let mut tried = 1;
     loop {
@@ -184,7 +184,7 @@ async fn post(
             Ok(answer) => return Ok(id_of(&answer)),
             Err(error) => error,
         };
-        if error.code().is_some_and(|code| means(code) == ErrorMeaning::Archived) && !unarchived {
+        if error.code().is_some_and(|code| code_meaning(code) == ErrorMeaning::Archived) && !unarchived {
             unarchived = true;
             unarchive(&api, &channel).await?;
             continue;
@@ -228,13 +228,13 @@ async fn unarchive(api: &Api, thread: &str) -> Result<(), CallError> {
 }
 
 /// Looks for a message that an earlier attempt left behind.
-async fn look_back(api: &Api, place: Id, nonce: &str) -> Result<Option<Id>, DeliveryError> {
+async fn find_sent(api: &Api, place: Id, nonce: &str) -> Result<Option<Id>, DeliveryError> {
     let channel = place.to_string();
     let request = Request::get(["channels", &channel, "messages"]).query("limit", LOOK_BACK);
     let answer = match api.call(request).await {
         Ok(answer) => answer,
         // The outbox tries again; what became of the first attempt is as unknown as before.
-        Err(error) if error.passes() => return Err(repeatable(&error)),
+        Err(error) if error.is_transient() => return Err(repeatable(&error)),
         Err(error) => {
             debug!(channel = "discord", %error, "the channel's last messages cannot be read: {error}");
             return Ok(None);
@@ -264,7 +264,7 @@ async fn change(
     for text in texts(message.markup.as_deref(), &message.text) {
         let mut payload = EditMessage::new()
             .content(text)
-            .allowed_mentions(nobody())
+            .allowed_mentions(no_mentions())
             .suppress_embeds(true)
             // Without choices those that were there go.
             .components(rows(&message.choices));
@@ -285,7 +285,7 @@ async fn change(
 /// Whether the message is not there to be changed; it may be sent elsewhere or anew.
 fn cannot_change(error: &CallError) -> bool {
     error.code().is_some_and(|code| {
-        matches!(means(code), ErrorMeaning::NoMessage | ErrorMeaning::NoPlace | ErrorMeaning::Archived)
+        matches!(code_meaning(code), ErrorMeaning::NoMessage | ErrorMeaning::NoPlace | ErrorMeaning::Archived)
     })
 }
 
@@ -309,7 +309,7 @@ pub(super) async fn draft(api: &Api, draft: &DraftMessage) -> Result<Receipt, De
     for text in texts(draft.markup.as_deref(), &draft.text) {
         let went = match known {
             Some(message) => {
-                let payload = EditMessage::new().content(text).allowed_mentions(nobody()).suppress_embeds(true);
+                let payload = EditMessage::new().content(text).allowed_mentions(no_mentions()).suppress_embeds(true);
                 patch(api, place, message, &payload, None).await.map(|()| Some(message.to_string()))
             }
             None => begin(api, place, draft, text).await,
@@ -326,7 +326,8 @@ pub(super) async fn draft(api: &Api, draft: &DraftMessage) -> Result<Receipt, De
 }
 
 async fn begin(api: &Api, place: Id, draft: &DraftMessage, text: String) -> Result<Option<String>, CallError> {
-    let payload = CreateMessage::new().content(text).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
+    let payload =
+        CreateMessage::new().content(text).allowed_mentions(no_mentions()).flags(MessageFlags::SUPPRESS_EMBEDS);
     let (channel, answered) = (place.to_string(), answered(&draft.destination));
     let path = ["channels", channel.as_str(), "messages"];
     let post = async |payload: &CreateMessage| {

@@ -58,7 +58,7 @@ pub(super) struct ResumeAttempts {
 
 impl ResumeAttempts {
     /// One more connection is over.
-    pub(super) fn over(&mut self, came: ConnectionStage, now: Instant) -> SessionFate {
+    pub(super) fn connection_ended(&mut self, came: ConnectionStage, now: Instant) -> SessionFate {
         match came {
             ConnectionStage::Ready => *self = Self { since: Some(now), ..Self::default() },
             ConnectionStage::Greeted => (self.refused, self.nowhere) = (self.refused + 1, 0),
@@ -180,13 +180,14 @@ mod tests {
         let now = Instant::now();
         for (connections, expected) in table {
             let mut attempts = ResumeAttempts::default();
-            let fates: Vec<SessionFate> = connections.iter().map(|came| attempts.over(*came, now)).collect();
+            let fates: Vec<SessionFate> =
+                connections.iter().map(|came| attempts.connection_ended(*came, now)).collect();
             assert_eq!(fates, expected, "{connections:?}");
         }
         let mut attempts = ResumeAttempts::default();
-        assert_eq!(attempts.over(Ready, now), Stays);
-        assert_eq!(attempts.over(Nowhere, now + KEPT_FOR), Stays);
-        assert_eq!(attempts.over(Nowhere, now + KEPT_FOR + Duration::from_secs(1)), Ends);
+        assert_eq!(attempts.connection_ended(Ready, now), Stays);
+        assert_eq!(attempts.connection_ended(Nowhere, now + KEPT_FOR), Stays);
+        assert_eq!(attempts.connection_ended(Nowhere, now + KEPT_FOR + Duration::from_secs(1)), Ends);
     }
 
     #[test]

@@ -69,11 +69,15 @@ impl<'a> Submitter<'a> {
     }
 
     /// Hands in what is in line, for ever; dropped to end it.
-    pub(super) async fn take_all(&mut self, mut line: mpsc::Receiver<Dispatch>, session: &SessionHandle) -> Infallible {
+    pub(super) async fn submit_all(
+        &mut self,
+        mut line: mpsc::Receiver<Dispatch>,
+        session: &SessionHandle,
+    ) -> Infallible {
         let mut waits = Backoff::default();
         while let Some(mut dispatch) = line.recv().await {
-            while let Err(trouble) = self.take(&mut dispatch).await {
-                self.wait_out(&trouble, &mut waits).await;
+            while let Err(trouble) = self.submit_dispatch(&mut dispatch).await {
+                self.back_off(&trouble, &mut waits).await;
             }
             waits.reset();
             commit(&dispatch, session);
@@ -82,7 +86,7 @@ impl<'a> Submitter<'a> {
         std::future::pending().await
     }
 
-    async fn wait_out(&self, trouble: &SubmitError, waits: &mut Backoff) {
+    async fn back_off(&self, trouble: &SubmitError, waits: &mut Backoff) {
         let (pace, health) = (&self.discord.settings.pace, &self.discord.health);
         let mut delay = waits.next(pace.retry_min, pace.retry_max, self.discord.rng.as_ref());
         match trouble {
@@ -96,10 +100,10 @@ impl<'a> Submitter<'a> {
         tokio::time::sleep(delay).await;
     }
 
-    async fn take(&mut self, dispatch: &mut Dispatch) -> Result<(), SubmitError> {
+    async fn submit_dispatch(&mut self, dispatch: &mut Dispatch) -> Result<(), SubmitError> {
         let frame = &dispatch.frame;
         match dispatch.event.as_str() {
-            "READY" => self.ready(frame).await,
+            "READY" => self.on_ready(frame).await,
             "GUILD_CREATE" => self.guild(frame).await,
             "GUILD_DELETE" => self.no_guild(frame),
             event @ ("CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE") => {
@@ -107,7 +111,7 @@ impl<'a> Submitter<'a> {
             }
             "CHANNEL_DELETE" | "THREAD_DELETE" => self.no_place(frame),
             "THREAD_LIST_SYNC" => self.threads(frame).await,
-            "MESSAGE_CREATE" => self.posted(frame).await,
+            "MESSAGE_CREATE" => self.on_message(frame).await,
             "MESSAGE_UPDATE" => self.edited(frame).await,
             "MESSAGE_DELETE" => self.deleted(frame).await,
             "MESSAGE_DELETE_BULK" => self.deleted_at_once(frame).await,
@@ -125,7 +129,7 @@ impl<'a> Submitter<'a> {
     }
 
     /// A session begins: what was said in private meanwhile is fetched first.
-    async fn ready(&mut self, frame: &Frame) -> Result<(), SubmitError> {
+    async fn on_ready(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(ready) = read::<Ready>(frame, "READY") else { return Ok(()) };
         self.me = Some(ready.user.id);
         self.caught_up.clear();
@@ -147,13 +151,13 @@ impl<'a> Submitter<'a> {
     async fn guild(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(guild) = read::<Guild>(frame, "GUILD_CREATE") else { return Ok(()) };
         for place in guild.channels.iter().chain(&guild.threads) {
-            self.learn(place);
+            self.remember_place(place);
             self.listed.insert(place.id);
         }
         catch_up::guild(self, &guild).await?;
         if self.awaited.iter().eq([&guild.id]) {
             // All that is listed anywhere is known now.
-            catch_up::put_away(self).await?;
+            catch_up::catch_up_archived_threads(self).await?;
         }
         self.awaited.remove(&guild.id);
         self.caught_up.insert(guild.id);
@@ -171,7 +175,7 @@ impl<'a> Submitter<'a> {
         Ok(())
     }
 
-    fn learn(&mut self, place: &ChannelInfo) {
+    fn remember_place(&mut self, place: &ChannelInfo) {
         if let Some(kind) = PlaceKind::of(place.kind, place.parent_id) {
             self.places.insert(place.id, kind);
         }
@@ -184,12 +188,12 @@ impl<'a> Submitter<'a> {
     async fn place(&mut self, event: &str, frame: &Frame) -> Result<(), SubmitError> {
         let Some(place) = read::<ChannelInfo>(frame, "a channel") else { return Ok(()) };
         let is_new = place.newly_created || (event == "CHANNEL_CREATE" && place.last_message_id.is_none());
-        self.meet(place.guild_id, &[place], is_new).await
+        self.add_places(place.guild_id, &[place], is_new).await
     }
 
     /// Places of a server, that may be told of for the first time.
-    async fn meet(&mut self, guild: Option<Id>, places: &[ChannelInfo], is_new: bool) -> Result<(), SubmitError> {
-        places.iter().for_each(|place| self.learn(place));
+    async fn add_places(&mut self, guild: Option<Id>, places: &[ChannelInfo], is_new: bool) -> Result<(), SubmitError> {
+        places.iter().for_each(|place| self.remember_place(place));
         let is_met = places.iter().all(|place| self.is_listed(place.id));
         if is_met || !guild.is_some_and(|guild| self.caught_up.contains(&guild)) {
             return Ok(());
@@ -210,7 +214,7 @@ impl<'a> Submitter<'a> {
 
     async fn threads(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(list) = read::<ThreadList>(frame, "THREAD_LIST_SYNC") else { return Ok(()) };
-        self.meet(list.guild_id, &list.threads, false).await
+        self.add_places(list.guild_id, &list.threads, false).await
     }
 
     /// What kind of place it is, asked for where it is not known; none: nothing can be said of it, so nothing is heard.
@@ -224,10 +228,10 @@ impl<'a> Submitter<'a> {
         match self.api.call(Request::get(["channels", &place.to_string()])).await {
             Ok(answer) => {
                 if let Ok(place) = answer.parse::<ChannelInfo>() {
-                    self.learn(&place);
+                    self.remember_place(&place);
                 }
             }
-            Err(error) if error.passes() => return Err(error.into()),
+            Err(error) if error.is_transient() => return Err(error.into()),
             Err(error) => {
                 warn!(channel = "discord", place = %place, %error, "a message from an unknown channel is ignored")
             }
@@ -235,25 +239,25 @@ impl<'a> Submitter<'a> {
         Ok(self.places.get(&place).copied())
     }
 
-    async fn posted(&mut self, frame: &Frame) -> Result<(), SubmitError> {
+    async fn on_message(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(message) = read::<Message>(frame, "a message") else { return Ok(()) };
         let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
         // A thread that was put away, and is spoken in again, may not have been sought yet.
         let is_sought = self.awaited.is_empty() || self.is_listed(message.channel_id);
         let is_whole = message.guild_id.is_none_or(|guild| is_sought && self.caught_up.contains(&guild));
-        self.say(&message, kind, is_whole).await.map(drop)
+        self.submit_message(&message, kind, is_whole).await.map(drop)
     }
 
     /// Hands a new message in; whether it was anything that a person said. While older ones are missing it moves no cursor.
-    pub(super) async fn say(
+    pub(super) async fn submit_message(
         &mut self,
         message: &Message,
         kind: PlaceKind,
         is_whole: bool,
     ) -> Result<bool, SubmitError> {
         let Some(view) = self.view() else { return Ok(false) };
-        let Some(mut inbound) = convert::posted(message, kind, &view) else { return Ok(false) };
-        self.authors.learn(message.id, &inbound.sender);
+        let Some(mut inbound) = convert::inbound_from_message(message, kind, &view) else { return Ok(false) };
+        self.authors.remember_author(message.id, &inbound.sender);
         inbound.circumstances.cursor = is_whole.then(|| convert::cursor(message.channel_id, kind, message.id));
         self.accept(inbound).await?;
         Ok(true)
@@ -271,15 +275,15 @@ impl<'a> Submitter<'a> {
 
     async fn deleted(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(MessageDelete { id, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
-        self.gone(&[id], channel_id, guild_id).await
+        self.submit_deletion(&[id], channel_id, guild_id).await
     }
 
     async fn deleted_at_once(&mut self, frame: &Frame) -> Result<(), SubmitError> {
         let Some(MessageDeleteBulk { ids, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
-        self.gone(&ids, channel_id, guild_id).await
+        self.submit_deletion(&ids, channel_id, guild_id).await
     }
 
-    async fn gone(&mut self, messages: &[Id], place: Id, guild: Option<Id>) -> Result<(), SubmitError> {
+    async fn submit_deletion(&mut self, messages: &[Id], place: Id, guild: Option<Id>) -> Result<(), SubmitError> {
         let Some(kind) = self.kind(place, guild).await? else { return Ok(()) };
         for message in messages {
             let Some(sender) = self.authors.of(*message) else {
@@ -313,7 +317,7 @@ impl<'a> Submitter<'a> {
         if convert::is_command(&interaction)
             && let Some(deferred) = deferred.take()
         {
-            self.discord.spawn(take_back(self.discord.api.clone(), interaction, deferred));
+            self.discord.spawn(delete_deferred(self.discord.api.clone(), interaction, deferred));
         }
         Ok(())
     }
@@ -334,7 +338,7 @@ impl<'a> Submitter<'a> {
 }
 
 /// The answer to a command comes as a message: the one that was deferred goes.
-async fn take_back(api: Api, interaction: Interaction, deferred: oneshot::Receiver<()>) {
+async fn delete_deferred(api: Api, interaction: Interaction, deferred: oneshot::Receiver<()>) {
     if deferred.await.is_err() {
         return;
     }

@@ -10,16 +10,16 @@ const QUOTED_CHARS_MAX: usize = 500;
 /// The message's words, or a word for what it is instead; none where it says nothing.
 pub(super) fn content(message: &Message, me: Id) -> Option<String> {
     let said = std::iter::once(&message.said).chain(message.message_snapshots.iter().map(|snapshot| &snapshot.message));
-    let words: Vec<String> = said.map(|said| words(said, me)).filter(|words| !words.is_empty()).collect();
+    let words: Vec<String> = said.map(|said| content_text(said, me)).filter(|words| !words.is_empty()).collect();
     let has_files = !message.said.attachments.is_empty()
         || message.message_snapshots.iter().any(|snapshot| !snapshot.message.attachments.is_empty());
     // What comes along says for itself what it is.
     (!words.is_empty() || has_files).then(|| words.join("\n"))
 }
 
-fn words(said: &MessageContent, me: Id) -> String {
+fn content_text(said: &MessageContent, me: Id) -> String {
     let mut parts = Vec::new();
-    let text = named(addressed(said.content.as_deref().unwrap_or_default(), me), said);
+    let text = with_names(addressed(said.content.as_deref().unwrap_or_default(), me), said);
     if !text.is_empty() {
         parts.push(text);
     }
@@ -47,12 +47,12 @@ fn addressed(text: &str, me: Id) -> &str {
 }
 
 /// The text with names in place of ids: people (`<@7>`) and emoji (`<:wave:7>`).
-fn named(text: &str, said: &MessageContent) -> String {
+fn with_names(text: &str, said: &MessageContent) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         out.push_str(before);
-        let shown = after.split_once('>').and_then(|(inner, behind)| Some((shown(inner, said)?, behind)));
+        let shown = after.split_once('>').and_then(|(inner, behind)| Some((mention_text(inner, said)?, behind)));
         match shown {
             Some((words, behind)) => {
                 out.push_str(&words);
@@ -69,7 +69,7 @@ fn named(text: &str, said: &MessageContent) -> String {
 }
 
 /// What stands for what is between `<` and `>`; none: it stays as it is.
-fn shown(inner: &str, said: &MessageContent) -> Option<String> {
+fn mention_text(inner: &str, said: &MessageContent) -> Option<String> {
     if let Some(id) = inner.strip_prefix('@') {
         let id = Id::parse(id.strip_prefix('!').unwrap_or(id))?;
         let user = said.mentions.iter().find(|user| user.id == id)?;

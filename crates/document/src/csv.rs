@@ -7,7 +7,7 @@ use crate::text;
 pub(crate) fn read(text: &str) -> PageCollection {
     let between = separator(text);
     let rows = rows(text, between);
-    PageCollection::cut(
+    PageCollection::split_at_lines(
         (1..).zip(rows).map(|(number, row): (usize, Vec<String>)| format!("{number}\t{}", text::row(&row))),
     )
 }

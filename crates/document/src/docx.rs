@@ -22,7 +22,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, Docu
         text.split(NEW_PAGE).map(str::trim).filter(|page| !page.is_empty()).for_each(|page| all.add("", page));
         all
     } else {
-        PageCollection::cut(text.lines().map(str::to_owned))
+        PageCollection::split_at_lines(text.lines().map(str::to_owned))
     };
     let aside = ["word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments"];
     let mut names = archive.names();
@@ -99,9 +99,9 @@ impl DocxReader {
             "rPr" => self.properties = self.run.is_some(),
             "t" | "delText" => self.is_text = true,
             "del" | "moveFrom" => self.deleted += 1,
-            "tab" if !self.properties => self.put("\t"),
+            "tab" if !self.properties => self.push_text("\t"),
             "br" if element.says("type", &["page"]) => self.text.push(NEW_PAGE),
-            "br" | "cr" => self.put(if self.cells > 0 { " " } else { "\n" }),
+            "br" | "cr" => self.push_text(if self.cells > 0 { " " } else { "\n" }),
             "lastRenderedPageBreak" => self.text.push(NEW_PAGE),
             "tc" => self.cells += 1,
             _ => {
@@ -112,7 +112,7 @@ impl DocxReader {
         }
     }
 
-    fn put(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         match &mut self.run {
             Some(run) => run.text.push_str(text),
             None => self.text.push_str(text),
@@ -166,7 +166,7 @@ fn text_of(xml: &[u8], limits: &Limits) -> Result<String, DocumentError> {
             Node::Open(element) => reader.open(element),
             Node::Close(name) if name != "Fallback" && reader.fallback > 0 => {}
             Node::Close(name) => reader.close(name),
-            Node::Text(words) if reader.is_text && reader.fallback == 0 => reader.put(words),
+            Node::Text(words) if reader.is_text && reader.fallback == 0 => reader.push_text(words),
             Node::Text(_) => {}
         }
         Ok(())

@@ -6,7 +6,7 @@ use hob_http::page;
 
 use crate::archive::Archive;
 use crate::pages::PageCollection;
-use crate::pptx::within;
+use crate::pptx::resolve_path;
 use crate::xml::{Node, walk};
 use crate::{DocumentError, Limits, text};
 
@@ -41,11 +41,11 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, Docu
     let dir = package.rsplit_once('/').map_or("", |(dir, _)| dir);
     let mut all = PageCollection::default();
     for id in order {
-        let Some(path) = parts.get(&id).map(|part| within(dir, &text::unescaped(part, b'%'))) else { continue };
+        let Some(path) = parts.get(&id).map(|part| resolve_path(dir, &text::unescaped(part, b'%'))) else { continue };
         let Some(chapter) = archive.get(&path)? else { continue };
         let read = page::letter(&text::decoded(&chapter));
         if !read.text.trim().is_empty() || read.hidden > 0 {
-            all.add("", told(read));
+            all.add("", page_text(read));
         }
     }
     Ok(all)
@@ -53,10 +53,10 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, Docu
 
 /// What a page of the web says, cut by length.
 pub(crate) fn html(text: &str) -> PageCollection {
-    PageCollection::cut(told(page::letter(text)).lines().map(str::to_owned))
+    PageCollection::split_at_lines(page_text(page::letter(text)).lines().map(str::to_owned))
 }
 
-fn told(page: page::PageText) -> String {
+fn page_text(page: page::PageText) -> String {
     let mut text = page.text;
     if page.hidden > 0 {
         text.extend([format!("\n[Passages that nobody sees, left out: {}]", page.hidden)]);

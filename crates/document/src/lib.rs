@@ -123,5 +123,5 @@ pub fn read(name: &str, bytes: &[u8], wanted: &PageSelection, limits: &Limits) -
         DocumentKind::Csv => csv::read(&text()),
         DocumentKind::Ics | DocumentKind::Vcf => lines::read(&text()),
     };
-    pages::chosen(kind, all, wanted, limits)
+    pages::select_pages(kind, all, wanted, limits)
 }

@@ -19,9 +19,9 @@ pub(crate) fn read(text: &str) -> PageCollection {
         let last = lines.last_mut();
         soft = last.is_some_and(|last| is_quoted(last) && last.ends_with('=') && last.pop().is_some());
     }
-    PageCollection::cut(lines.into_iter().flat_map(|line| {
+    PageCollection::split_at_lines(lines.into_iter().flat_map(|line| {
         let begins = line.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("BEGIN:"));
-        begins.then(String::new).into_iter().chain([shown(&line)])
+        begins.then(String::new).into_iter().chain([display_line(&line)])
     }))
 }
 
@@ -37,7 +37,7 @@ fn is_quoted(line: &str) -> bool {
     head.to_ascii_uppercase().contains("QUOTED-PRINTABLE")
 }
 
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let Some((head, value)) = line.split_once(':') else { return line.to_owned() };
     let upper = head.to_ascii_uppercase();
     let packed = upper.contains("ENCODING=B") || value.starts_with("data:");

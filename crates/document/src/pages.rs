@@ -49,7 +49,7 @@ impl PageSelection {
     }
 
     /// Is this one of them?
-    pub(crate) fn takes(&self, number: usize, title: &str) -> bool {
+    pub(crate) fn includes(&self, number: usize, title: &str) -> bool {
         match self {
             Self::All => true,
             Self::Range { from, to } => (*from..=*to).contains(&number),
@@ -57,7 +57,7 @@ impl PageSelection {
         }
     }
 
-    fn told(&self) -> String {
+    fn selection_text(&self) -> String {
         match self {
             Self::All => "all".to_owned(),
             Self::Range { from, to } if from == to => from.to_string(),
@@ -83,7 +83,7 @@ impl PageCollection {
     }
 
     /// Pages of what has none: cut at ends of lines.
-    pub(crate) fn cut(lines: impl Iterator<Item = String>) -> Self {
+    pub(crate) fn split_at_lines(lines: impl Iterator<Item = String>) -> Self {
         let (mut all, mut text) = (Self::default(), String::new());
         for line in lines {
             if !text.is_empty() && text.len() + line.len() > PAGE_CHARS {
@@ -100,7 +100,7 @@ impl PageCollection {
 }
 
 /// Those that are wanted, as many as fit.
-pub(crate) fn chosen(
+pub(crate) fn select_pages(
     kind: DocumentKind,
     all: PageCollection,
     wanted: &PageSelection,
@@ -108,23 +108,23 @@ pub(crate) fn chosen(
 ) -> Result<Document, DocumentError> {
     let total = all.pages.len();
     let names: Vec<String> = all.pages.iter().map(|page| page.title.clone()).collect();
-    let pages: Vec<Page> = all.pages.into_iter().filter(|page| wanted.takes(page.number, &page.title)).collect();
+    let pages: Vec<Page> = all.pages.into_iter().filter(|page| wanted.includes(page.number, &page.title)).collect();
     if pages.is_empty() {
-        return Err(none(kind, &names, wanted));
+        return Err(no_such_page(kind, &names, wanted));
     }
-    let pages = pages.into_iter().map(|page| Page { text: text::seen(&page.text), ..page }).collect();
+    let pages = pages.into_iter().map(|page| Page { text: text::visible_text(&page.text), ..page }).collect();
     let pages = bounded(pages, limits.text_bytes);
     Ok(Document { kind, total, pages, notes: all.notes })
 }
 
 /// There is no such page.
-pub(crate) fn none(kind: DocumentKind, names: &[String], wanted: &PageSelection) -> DocumentError {
+pub(crate) fn no_such_page(kind: DocumentKind, names: &[String], wanted: &PageSelection) -> DocumentError {
     let unit = kind.unit();
     let count = names.len();
     let listed: Vec<String> = names.iter().filter(|name| !name.is_empty()).take(NAMES_MAX).cloned().collect();
     let listed = if listed.is_empty() { String::new() } else { format!(": {}", listed.join(", ")) };
     let has = format!("{count} {unit}{}{listed}", if count == 1 { "" } else { "s" });
-    DocumentError::NoPage { unit, asked: wanted.told(), has }
+    DocumentError::NoPage { unit, asked: wanted.selection_text(), has }
 }
 
 /// As many pages as fit; the first in part where it alone is too long.

@@ -14,7 +14,7 @@ use crate::{Document, DocumentError, DocumentKind, Limits, Page, damaged, text};
 
 /// What the pages say.
 pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Result<Document, DocumentError> {
-    let pdf = opened(bytes)?;
+    let pdf = open_pdf(bytes)?;
     let ids = pdf.get_pages();
     let total = ids.len();
     if total == 0 {
@@ -23,10 +23,10 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
     let chosen: Vec<u32> = ids
         .keys()
         .copied()
-        .filter(|number| usize::try_from(*number).is_ok_and(|number| wanted.takes(number, "")))
+        .filter(|number| usize::try_from(*number).is_ok_and(|number| wanted.includes(number, "")))
         .collect();
     if chosen.is_empty() {
-        return Err(pages::none(DocumentKind::Pdf, &vec![String::new(); total], wanted));
+        return Err(pages::no_such_page(DocumentKind::Pdf, &vec![String::new(); total], wanted));
     }
     let (shown, unseen) = rewritten(&pdf, &chosen, LetterVisibility::Seen);
     let hidden = if unseen { Some(rewritten(&pdf, &chosen, LetterVisibility::Unseen).0) } else { None };
@@ -41,10 +41,10 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
         };
         let unseen = hidden.as_ref().and_then(|hidden| page(hidden, number).ok()).unwrap_or_default();
         if !unseen.trim().is_empty() {
-            let unseen = text::seen(&unseen);
+            let unseen = text::visible_text(&unseen);
             text.extend([format!("\n[Drawn so that a reader does not see it (invisible, white or tiny):\n{unseen}]")]);
         }
-        let text = text::seen(&text);
+        let text = text::visible_text(&text);
         length += text.len();
         all.push(Page { number: usize::try_from(number).unwrap_or(usize::MAX), title: String::new(), text });
         if length > limits.text_bytes {
@@ -57,7 +57,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
     Ok(Document { kind: DocumentKind::Pdf, total, pages: pages::bounded(all, limits.text_bytes), notes })
 }
 
-fn opened(bytes: &[u8]) -> Result<Pdf, DocumentError> {
+fn open_pdf(bytes: &[u8]) -> Result<Pdf, DocumentError> {
     let sealed = |error: &Error| matches!(error, Error::InvalidPassword | Error::Decryption(_));
     let loaded = catch_unwind(AssertUnwindSafe(|| Pdf::load_mem(bytes)));
     let mut pdf = match loaded {

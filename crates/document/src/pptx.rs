@@ -23,12 +23,12 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<PageCollection, Docu
     })?;
     let mut all = PageCollection::default();
     for target in order {
-        let path = within("ppt", &target);
+        let path = resolve_path("ppt", &target);
         let slide = slide(&archive.need(&path)?, limits)?;
         let mut text = slide.text;
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let own = relations(&mut archive, &format!("{dir}/_rels/{name}.rels"), limits)?;
-        let notes = own.values().find(|target| target.contains("notesSlide")).map(|target| within(dir, target));
+        let notes = own.values().find(|target| target.contains("notesSlide")).map(|target| resolve_path(dir, target));
         if let Some(notes) = notes.map(|path| archive.get(&path)).transpose()?.flatten() {
             let notes = self::slide(&notes, limits)?.text;
             if !notes.trim().is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn relations(
 }
 
 /// A path as it is meant from a folder.
-pub(crate) fn within(dir: &str, target: &str) -> String {
+pub(crate) fn resolve_path(dir: &str, target: &str) -> String {
     if let Some(from_top) = target.strip_prefix('/') {
         return from_top.to_owned();
     }

@@ -2,7 +2,7 @@
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
-use hob_http::page::characters::visible;
+use hob_http::page::characters::strip_invisible;
 
 /// The words that bytes are: by their byte order mark, else UTF-8, else as Windows wrote them.
 pub(crate) fn decoded(bytes: &[u8]) -> String {
@@ -18,9 +18,9 @@ pub(crate) fn decoded(bytes: &[u8]) -> String {
 }
 
 /// Words without the characters that nobody sees, and with a line that tells how many those were.
-pub(crate) fn seen(text: &str) -> String {
-    let (text, invisible) = visible(text);
-    let text = tidy(&text);
+pub(crate) fn visible_text(text: &str) -> String {
+    let (text, invisible) = strip_invisible(text);
+    let text = collapse_blank_lines(&text);
     match invisible {
         0 => text,
         count => format!("{text}\n[Invisible characters left out: {count}]").trim_start().to_owned(),
@@ -28,7 +28,7 @@ pub(crate) fn seen(text: &str) -> String {
 }
 
 /// Without spaces at the ends of lines, and never two empty lines together.
-fn tidy(text: &str) -> String {
+fn collapse_blank_lines(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut empty = 0;
     for line in text.lines().map(str::trim_end) {

@@ -7,7 +7,7 @@ use calamine::{Data, DataRef, ExcelDateTime, Reader as _, SheetVisible, Xlsx};
 
 use crate::archive::Archive;
 use crate::pages::{PageCollection, PageSelection};
-use crate::pptx::{relations, within};
+use crate::pptx::{relations, resolve_path};
 use crate::xml::{Node, walk};
 use crate::{DocumentError, Limits, damaged, text};
 
@@ -37,7 +37,7 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
     let mut all = PageCollection::default();
     for (name, visible) in sheets {
         let number = all.pages.len() + 1;
-        let text = if wanted.takes(number, &name) {
+        let text = if wanted.includes(number, &name) {
             let hidden = hidden.remove(&name).unwrap_or_default();
             sheet(&mut book, &name, &hidden, limits)?
         } else {
@@ -66,7 +66,7 @@ fn sheet(
     }
     while let Some(cell) = cells.next_cell().map_err(|error| damaged(&error))? {
         let (y, x) = cell.get_position();
-        let value = shown(cell.get_value());
+        let value = cell_text(cell.get_value());
         if value.is_empty() {
             continue;
         }
@@ -113,16 +113,16 @@ fn column(mut at: u32) -> String {
     }
 }
 
-fn shown(value: &DataRef<'_>) -> String {
+fn cell_text(value: &DataRef<'_>) -> String {
     match value {
-        DataRef::DateTime(at) => moment(at),
+        DataRef::DateTime(at) => date_text(at),
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) | DataRef::String(text) => text.clone(),
         DataRef::SharedString(text) => (*text).to_owned(),
         other => Data::from(other.clone()).to_string(),
     }
 }
 
-fn moment(at: &ExcelDateTime) -> String {
+fn date_text(at: &ExcelDateTime) -> String {
     if at.is_duration() {
         let minutes = (at.as_f64() * 1_440.0).round();
         return format!("{}:{:02}", (minutes / 60.0).trunc(), minutes.rem_euclid(60.0));
@@ -152,13 +152,13 @@ fn hidden(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, HiddenCells>
     })?;
     let mut all = BTreeMap::new();
     for (name, target) in sheets {
-        let Some(xml) = archive.get(&within("xl", &target))? else { continue };
-        all.insert(name, of_sheet(&xml, limits)?);
+        let Some(xml) = archive.get(&resolve_path("xl", &target))? else { continue };
+        all.insert(name, hidden_cells(&xml, limits)?);
     }
     Ok(all)
 }
 
-fn of_sheet(xml: &[u8], limits: &Limits) -> Result<HiddenCells, DocumentError> {
+fn hidden_cells(xml: &[u8], limits: &Limits) -> Result<HiddenCells, DocumentError> {
     let mut hidden = HiddenCells::default();
     walk(xml, limits, |node| {
         let Node::Open(element) = node else { return Ok(()) };

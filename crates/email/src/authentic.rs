@@ -35,7 +35,7 @@ pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) ->
     let named: Vec<(String, Vec<Finding>)> = headers.values("Authentication-Results").map(parse).collect();
     let is_believed = |server: &str| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server));
     let Some((_, findings)) = named.iter().find(|(server, _)| is_believed(server)) else {
-        return nobody(&unbelieved(named.first().map(|(server, _)| server.as_str()), authserv_ids));
+        return nobody(&no_trusted_server_hint(named.first().map(|(server, _)| server.as_str()), authserv_ids));
     };
     let of = |method: &'static str| findings.iter().filter(move |finding| finding.method == method);
     let vouched = |finding: &&Finding| match finding.property("header.from") {
@@ -59,7 +59,7 @@ pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) ->
 }
 
 /// Why no server is believed, so that an operator finds out what to configure.
-fn unbelieved(topmost: Option<&str>, authserv_ids: &[String]) -> String {
+fn no_trusted_server_hint(topmost: Option<&str>, authserv_ids: &[String]) -> String {
     let believed = match authserv_ids {
         [] => "`authserv_ids` is empty".to_owned(),
         names => format!("`authserv_ids` names {}", names.join(", ")),

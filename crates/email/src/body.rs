@@ -75,7 +75,7 @@ fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> LetterBod
     let mut said = Vec::with_capacity(words.len());
     for words in words {
         let (text, hidden) = match words {
-            TextPart::Plain(text) => characters::visible(&text),
+            TextPart::Plain(text) => characters::strip_invisible(&text),
             TextPart::Html(html) => {
                 let page = page::letter(&html);
                 if page.cut {
@@ -111,7 +111,11 @@ impl PartWalk<'_> {
                     .zip(children)
                     .map(|(index, child)| self.part(*child, &within(index), depth + 1))
                     .collect();
-                if part.is_content_type("multipart", "alternative") { chosen(each) } else { each.concat_all() }
+                if part.is_content_type("multipart", "alternative") {
+                    best_alternative(each)
+                } else {
+                    each.concat_all()
+                }
             }
             PartType::Message(inner) => {
                 self.enclosed(inner);
@@ -119,9 +123,9 @@ impl PartWalk<'_> {
                 Vec::new()
             }
             PartType::Text(_) | PartType::Html(_) | PartType::Binary(_) if is_multipart(part) => {
-                self.undivided(part, depth)
+                self.unsplit_multipart(part, depth)
             }
-            PartType::Text(text) | PartType::Html(text) => self.words(part, text, section_or_first(section)),
+            PartType::Text(text) | PartType::Html(text) => self.text_parts(part, text, section_or_first(section)),
             PartType::Binary(content) | PartType::InlineBinary(content) => {
                 if part.is_content_type("application", "ics") {
                     self.invited(part, &String::from_utf8_lossy(content));
@@ -133,7 +137,7 @@ impl PartWalk<'_> {
     }
 
     /// A part of text: words, unless it came as a file.
-    fn words(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<TextPart> {
+    fn text_parts(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<TextPart> {
         let is_file = part.content_disposition().is_some_and(|how| how.is_attachment());
         if part.is_content_type("text", "calendar") {
             self.invited(part, &charset::text(self.message, part, text));
@@ -165,7 +169,7 @@ impl PartWalk<'_> {
     }
 
     /// A part that is said to be made of parts, and does not say how they are told apart.
-    fn undivided(&mut self, part: &MessagePart<'_>, depth: usize) -> Vec<TextPart> {
+    fn unsplit_multipart(&mut self, part: &MessagePart<'_>, depth: usize) -> Vec<TextPart> {
         let bytes = charset::bytes(self.message, part);
         let subtype = part.content_type().and_then(|kind| kind.subtype()).unwrap_or("mixed");
         let head =
@@ -277,7 +281,7 @@ fn section_or_first(section: &str) -> &str {
 }
 
 /// Of several ways of saying it: the plain one if it says anything, else what says something.
-fn chosen(each: Vec<Vec<TextPart>>) -> Vec<TextPart> {
+fn best_alternative(each: Vec<Vec<TextPart>>) -> Vec<TextPart> {
     let says = |words: &TextPart, plain: bool| match words {
         TextPart::Plain(text) => plain && !text.trim().is_empty(),
         TextPart::Html(html) => !plain && !html.trim().is_empty(),

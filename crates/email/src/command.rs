@@ -10,7 +10,7 @@ use async_imap::error::Error as ImapError;
 use async_imap::imap_proto::{AttributeValue, MailboxDatum, Outcome, RequestId, Response, Status};
 use jiff::Timestamp;
 
-use crate::connect::{ImapSession, MailboxError, REASON_CHARS, within};
+use crate::connect::{ImapSession, MailboxError, REASON_CHARS, with_deadline};
 use crate::one_line;
 
 /// What the server shows of a letter.
@@ -43,7 +43,7 @@ pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Ve
     let tag = session.run_command(command).await?;
     finish(session, &tag, |response| {
         if let Response::Fetch(_, attributes) = response {
-            all.extend(shown(attributes));
+            all.extend(fetched_item(attributes));
         }
     })
     .await?;
@@ -70,7 +70,7 @@ pub(super) async fn idle(
     longest: Duration,
 ) -> Result<bool, MailboxError> {
     let tag = session.run_command("IDLE").await?;
-    let Some(is_told) = within(deadline, until_it_waits(session, &tag)).await?? else { return Ok(false) };
+    let Some(is_told) = with_deadline(deadline, until_it_waits(session, &tag)).await?? else { return Ok(false) };
     if !is_told
         && let Ok(news) = tokio::time::timeout(longest, until_news(session, &tag)).await
         && !news?
@@ -81,7 +81,7 @@ pub(super) async fn idle(
         session.run_command_untagged("DONE").await?;
         finish(session, &tag, |_| {}).await
     };
-    within(deadline, ended).await??;
+    with_deadline(deadline, ended).await??;
     Ok(true)
 }
 
@@ -89,7 +89,7 @@ pub(super) async fn idle(
 async fn until_it_waits(session: &mut ImapSession, tag: &RequestId) -> Result<Option<bool>, MailboxError> {
     let mut is_told = false;
     loop {
-        let response = there(session.read_response().await)?;
+        let response = response_or_lost(session.read_response().await)?;
         match response.parsed() {
             Response::Continue(_) => return Ok(Some(is_told)),
             Response::Done { tag: done, .. } if done == tag => return Ok(None),
@@ -102,7 +102,7 @@ async fn until_it_waits(session: &mut ImapSession, tag: &RequestId) -> Result<Op
 /// Whether there is news; else the server has ended the waiting.
 async fn until_news(session: &mut ImapSession, tag: &RequestId) -> Result<bool, MailboxError> {
     loop {
-        let response = there(session.read_response().await)?;
+        let response = response_or_lost(session.read_response().await)?;
         match response.parsed() {
             Response::Done { tag: done, .. } if done == tag => return Ok(false),
             // `* OK Still here`
@@ -119,7 +119,7 @@ async fn finish(
     mut hear: impl FnMut(&Response<'_>),
 ) -> Result<(), MailboxError> {
     loop {
-        let response = there(session.read_response().await)?;
+        let response = response_or_lost(session.read_response().await)?;
         match response.parsed() {
             Response::Done { tag: done, status, outcome } if done == tag => return verdict(status, outcome),
             other => hear(other),
@@ -128,7 +128,7 @@ async fn finish(
 }
 
 /// An answer, unless the connection has ended.
-fn there<T>(read: std::io::Result<Option<T>>) -> Result<T, MailboxError> {
+fn response_or_lost<T>(read: std::io::Result<Option<T>>) -> Result<T, MailboxError> {
     let read = read.map_err(ImapError::from)?;
     read.ok_or_else(|| MailboxError::Lost("the mail server has hung up".to_owned()))
 }
@@ -146,7 +146,7 @@ fn verdict(status: &Status, outcome: &Outcome<'_>) -> Result<(), MailboxError> {
 }
 
 /// What is known of a letter by one answer; one without a UID is no letter that was asked for.
-fn shown(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
+fn fetched_item(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
     let (mut uid, mut bytes, mut came_at, mut content) = (None, None, None, None);
     for attribute in attributes {
         match attribute {
@@ -193,8 +193,8 @@ mod tests {
         let Response::Fetch(_, attributes) = response else { panic!("it is no letter") };
         let came_at = Some("2026-01-01T09:00:00Z".parse().unwrap());
         let expected = FetchedItem { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
-        assert_eq!(shown(&attributes), Some(expected));
-        assert_eq!(shown(&[AttributeValue::Rfc822Size(12)]), None);
+        assert_eq!(fetched_item(&attributes), Some(expected));
+        assert_eq!(fetched_item(&[AttributeValue::Rfc822Size(12)]), None);
         let late = "2026-12-31T23:59:59Z".parse().ok();
         assert_eq!((date_of("31-Dec-2026 15:59:59 -0800"), date_of("yesterday")), (late, None));
     }

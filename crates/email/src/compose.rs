@@ -91,7 +91,7 @@ pub(super) fn compose(
     }
     builder = RawHeader(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-replied".to_owned()).apply(builder);
     builder = RawHeader(HeaderName::new_from_ascii_str(LOOP_HEADER), settings.address.clone()).apply(builder);
-    let words = words(message, &answered);
+    let words = text_and_html(message, &answered);
     let letter = match (&message.file, content) {
         (Some(file), Some(content)) => {
             let kind = ContentType::parse(&file.mime).or_else(|_odd| ContentType::parse("application/octet-stream"));
@@ -106,7 +106,7 @@ pub(super) fn compose(
 }
 
 /// The words as text and as HTML, with a little of what they answer below.
-fn words(message: &Outgoing, answered: &Envelope) -> MultiPart {
+fn text_and_html(message: &Outgoing, answered: &Envelope) -> MultiPart {
     let mark = if message.may_repeat { format!("{REPEAT_MARK}\n\n") } else { String::new() };
     let text = clean(&message.text);
     let plain = format!("{mark}{}{}", text.trim_end(), quoted_text(answered));

@@ -118,11 +118,11 @@ pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, String> {
 
 /// Connects and signs in.
 pub(super) async fn connect(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
-    within(settings.pace.command_deadline, sign_in(settings, tls)).await?
+    with_deadline(settings.pace.command_deadline, sign_in(settings, tls)).await?
 }
 
 /// Ends what takes too long.
-pub(super) async fn within<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
+pub(super) async fn with_deadline<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
     let in_time = tokio::time::timeout(deadline, work).await;
     in_time.map_err(|_elapsed| MailboxError::Lost(format!("the mail server has not answered for {deadline:?}")))
 }
@@ -152,7 +152,7 @@ async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSes
 async fn log_in(client: Client<MailStream>, settings: &Settings) -> Result<ImapSession, MailboxError> {
     let server = &settings.imap;
     client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
-        ImapError::No(why) | ImapError::Bad(why) => shut_out(&why),
+        ImapError::No(why) | ImapError::Bad(why) => sign_in_error(&why),
         other => other.into(),
     })
 }
@@ -162,7 +162,7 @@ async fn log_in(client: Client<MailStream>, settings: &Settings) -> Result<ImapS
 /// They are read from words because nothing else of them is left: the parser knows the codes of RFC 3501 and takes any other for
 /// the beginning of the server's words, and the library makes one text of both before anybody sees them. It alone can make a
 /// session of a client, so its `login` cannot be done without.
-fn shut_out(told: &str) -> MailboxError {
+fn sign_in_error(told: &str) -> MailboxError {
     // `code: None, info: Some("[LIMIT] Too many connections")`
     let words = told.split_once("info: Some(\"").and_then(|(_, words)| words.strip_suffix("\")"));
     let words = one_line(words.unwrap_or(told), REASON_CHARS);
@@ -208,17 +208,17 @@ mod tests {
 
     #[test]
     fn n14_a_server_that_is_busy_finds_no_fault_with_the_password() {
-        let told = |words: &str| shut_out(&format!("code: None, info: Some(\"{words}\")")).to_string();
+        let told = |words: &str| sign_in_error(&format!("code: None, info: Some(\"{words}\")")).to_string();
         for code in ["LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "OVERQUOTA"] {
             let words = format!("[{code}] Too many connections");
-            assert!(matches!(shut_out(&words), MailboxError::Busy(_)), "{code}");
+            assert!(matches!(sign_in_error(&words), MailboxError::Busy(_)), "{code}");
             assert_eq!(told(&words), format!("the mail server lets Hob in later: {words}"));
         }
         for words in ["[AUTHENTICATIONFAILED] No", "[EXPIRED] Old", "[CONTACTADMIN] Hm", "No", "LIMIT", "[LIMITED] No"]
         {
-            assert!(matches!(shut_out(words), MailboxError::Refused(_)), "{words}");
+            assert!(matches!(sign_in_error(words), MailboxError::Refused(_)), "{words}");
         }
         let alert = "code: Some(Alert), info: Some(\"Application-specific password required\")";
-        insta::assert_snapshot!(shut_out(alert), @"the mail server refuses the user name or the password (Application-specific password required)");
+        insta::assert_snapshot!(sign_in_error(alert), @"the mail server refuses the user name or the password (Application-specific password required)");
     }
 }

@@ -101,7 +101,12 @@ impl Folder {
     }
 
     /// Goes past a letter that is not handed in.
-    pub(super) async fn pass(&mut self, uid: u32, email: &Email, intake: &dyn Intake) -> Result<(), IntakeError> {
+    pub(super) async fn skip_letter(
+        &mut self,
+        uid: u32,
+        email: &Email,
+        intake: &dyn Intake,
+    ) -> Result<(), IntakeError> {
         if uid > self.position {
             self.position = uid;
         }
@@ -110,9 +115,9 @@ impl Folder {
 
     /// All that was found is done with; whether there may be more. What was looked through again and is older is not new
     /// either.
-    pub(super) async fn caught_up(&mut self, email: &Email, intake: &dyn Intake) -> Result<bool, IntakeError> {
+    pub(super) async fn finish_batch(&mut self, email: &Email, intake: &dyn Intake) -> Result<bool, IntakeError> {
         let Some(again) = self.again else { return Ok(false) };
-        self.pass(again.last, email, intake).await?;
+        self.skip_letter(again.last, email, intake).await?;
         info!(channel = "email", validity = self.validity, "the letters that were numbered anew are looked through");
         self.again = None;
         Ok(true)

@@ -37,7 +37,7 @@ pub(super) fn told(calendar: &str, method: Option<&str>) -> String {
     let Some(calendar) = parsed(calendar) else {
         return "A calendar came with it that I cannot read.".to_owned();
     };
-    let method = method_of(&calendar).or_else(|| method.and_then(named));
+    let method = method_of(&calendar).or_else(|| method.and_then(method_by_name));
     let zones = calendar.build_tz_resolver();
     let events: Vec<&ICalendarComponent> =
         calendar.components.iter().filter(|part| part.component_type.is_event_or_todo()).collect();
@@ -72,7 +72,7 @@ fn method_of(calendar: &ICalendar) -> Option<ICalendarMethod> {
     })
 }
 
-fn named(method: &str) -> Option<ICalendarMethod> {
+fn method_by_name(method: &str) -> Option<ICalendarMethod> {
     Some(match method.to_ascii_uppercase().as_str() {
         "PUBLISH" => ICalendarMethod::Publish,
         "REQUEST" => ICalendarMethod::Request,
@@ -169,8 +169,8 @@ impl Event<'_> {
 
     /// From when to when.
     fn when(&self) -> Option<String> {
-        let start = self.moment(self.event.property(&ICalendarProperty::Dtstart)?)?;
-        let end = self.event.property(&ICalendarProperty::Dtend).and_then(|entry| self.moment(entry));
+        let start = self.event_time(self.event.property(&ICalendarProperty::Dtstart)?)?;
+        let end = self.event.property(&ICalendarProperty::Dtend).and_then(|entry| self.event_time(entry));
         Some(match end.or_else(|| self.end_after(&start)) {
             Some(end) => span(&start, &end),
             None => start.told(),
@@ -193,7 +193,7 @@ impl Event<'_> {
     }
 
     fn date(&self, name: &ICalendarProperty) -> Option<String> {
-        self.moment(self.event.property(name)?).map(|when| when.told())
+        self.event_time(self.event.property(name)?).map(|when| when.told())
     }
 
     fn dates(&self, name: &ICalendarProperty) -> Option<String> {
@@ -209,18 +209,18 @@ impl Event<'_> {
         Some(repeated(rule))
     }
 
-    fn moment(&self, entry: &ICalendarEntry) -> Option<EventTime> {
+    fn event_time(&self, entry: &ICalendarEntry) -> Option<EventTime> {
         self.value(entry, entry.values.first()?)
     }
 
     fn value(&self, entry: &ICalendarEntry, value: &ICalendarValue) -> Option<EventTime> {
         let ICalendarValue::PartialDateTime(time) = value else { return None };
-        let at = civil(time)?;
+        let at = local_datetime(time)?;
         let place = match (time.tz_hour, entry.tz_id()) {
             _ if time.hour.is_none() => None,
             (Some(_), _) => Some(EventZone::Zone(TimeZone::fixed(offset(time)?))),
             (None, None) => Some(EventZone::Anywhere),
-            (None, Some(id)) => Some(match self.zones.resolve(id).and_then(known) {
+            (None, Some(id)) => Some(match self.zones.resolve(id).and_then(known_zone) {
                 Some(zone) => EventZone::Zone(zone),
                 None => EventZone::Unknown(one_line(id, LINE_CHARS_MAX)),
             }),
@@ -244,7 +244,7 @@ impl EventTime {
     fn told(&self) -> String {
         match &self.place {
             None => format!("{}, all day", self.day()),
-            Some(place) => format!("{}, {}{}", self.day(), self.time(), self.whose(place)),
+            Some(place) => format!("{}, {}{}", self.day(), self.time(), self.zone_text(place)),
         }
     }
 
@@ -257,7 +257,7 @@ impl EventTime {
     }
 
     /// Whose time of day it is, in words.
-    fn whose(&self, place: &EventZone) -> String {
+    fn zone_text(&self, place: &EventZone) -> String {
         match place {
             EventZone::Zone(zone) => match self.at.to_zoned(zone.clone()) {
                 Ok(zoned) if zoned.offset() == Offset::UTC => " UTC".to_owned(),
@@ -286,14 +286,14 @@ fn span(start: &EventTime, end: &EventTime) -> String {
     if end.place.as_ref() != Some(place) {
         return format!("{} to {}", start.told(), end.told());
     }
-    let whose = start.whose(place);
+    let whose = start.zone_text(place);
     if start.at.date() == end.at.date() {
         return format!("{}, {} to {}{whose}", start.day(), start.time(), end.time());
     }
     format!("{}, {} to {}, {}{whose}", start.day(), start.time(), end.day(), end.time())
 }
 
-fn civil(time: &PartialDateTime) -> Option<DateTime> {
+fn local_datetime(time: &PartialDateTime) -> Option<DateTime> {
     let part = |part: Option<u8>| i8::try_from(part.unwrap_or(0)).ok();
     let date = Date::new(i16::try_from(time.year?).ok()?, part(time.month)?, part(time.day)?).ok()?;
     // A leap second is the one before.
@@ -307,7 +307,7 @@ fn offset(time: &PartialDateTime) -> Option<Offset> {
 }
 
 /// The zone as it is known here.
-fn known(zone: Tz) -> Option<TimeZone> {
+fn known_zone(zone: Tz) -> Option<TimeZone> {
     match zone {
         Tz::Floating => None,
         Tz::Fixed(offset) => Offset::from_seconds(offset.local_minus_utc()).ok().map(TimeZone::fixed),

@@ -10,7 +10,7 @@ use crate::body::{self, LetterBody};
 use crate::header::Headers;
 use crate::one_line;
 use crate::part_handle::MailboxPosition;
-use crate::quotes::{FullText, QuotedLetter, is_sent_on, others, trim, whole};
+use crate::quotes::{FullText, QuotedLetter, first_quote, is_sent_on, trim, without_signature};
 use crate::settings::Settings;
 use crate::source::{self, LetterSource};
 use crate::thread::{self, ThreadPosition};
@@ -85,10 +85,10 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let sent_at = sent_at(&message, fetched.came_at);
     let others = foreign(&body, &place, &subject, settings);
     let said = LetterContext { fetched, place: &place, subject: &subject, writer: &writer, others };
-    let (text, new) = said.words(&body);
+    let (text, new) = said.inbound_texts(&body);
     // Whoever writes something beside a letter that they send on says that themselves.
     let forwarded_from = body.enclosed.as_ref().filter(|_| body.text.is_empty()).map(|letter| letter.author.clone());
-    let quoted = said.others.map(QuotedLetter::quoted).or_else(|| beside(&body));
+    let quoted = said.others.map(QuotedLetter::quoted).or_else(|| enclosed_quote(&body));
     let proof = if senders.len() > 1 {
         SenderProof::Nobody { why: "it names several senders".to_owned() }
     } else {
@@ -122,7 +122,7 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
 
 /// What a letter quotes that Hob has not had: all but what was said in a thread with Hob's own letters, and its own words.
 fn foreign(body: &LetterBody, place: &ThreadPosition, subject: &str, settings: &Settings) -> Option<QuotedLetter> {
-    let others = others(&body.text)?;
+    let others = first_quote(&body.text)?;
     let is_named = || {
         let mut words = others.said.split(|c: char| !c.is_alphanumeric());
         others.addresses.is_empty() && words.any(|word| word.eq_ignore_ascii_case(&settings.name))
@@ -132,7 +132,7 @@ fn foreign(body: &LetterBody, place: &ThreadPosition, subject: &str, settings: &
 }
 
 /// The letter beside which something was written.
-fn beside(body: &LetterBody) -> Option<QuotedMessage> {
+fn enclosed_quote(body: &LetterBody) -> Option<QuotedMessage> {
     let letter = body.enclosed.as_ref().filter(|_| !body.text.is_empty())?;
     Some(QuotedMessage { author: letter.author.clone(), text: letter.beginning.clone(), own: false })
 }
@@ -156,11 +156,11 @@ struct LetterContext<'a> {
 
 impl LetterContext<'_> {
     /// The words that are handed in, and what is new in the letter.
-    fn words(&self, body: &LetterBody) -> (String, String) {
+    fn inbound_texts(&self, body: &LetterBody) -> (String, String) {
         let trimmed = trim(&body.text);
         let (mut new, left_out) = match &self.others {
             Some(_) => {
-                let FullText { text, signature } = whole(&body.text, &names_of(self.writer));
+                let FullText { text, signature } = without_signature(&body.text, &names_of(self.writer));
                 (text, signature)
             }
             None => (trimmed.text.clone(), trimmed.quoted),

@@ -134,7 +134,7 @@ impl Adapter for Email {
         let imap = async {
             let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await?;
             let opened = connect::open(&mut session, &self.settings.folder, false);
-            connect::within(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
+            connect::with_deadline(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
         };
         imap.await.map_err(|error: MailboxError| AccountError(format!("IMAP: {error}")))?;
         send::check(self).await?;
@@ -145,6 +145,6 @@ impl Adapter for Email {
 /// Words on one line, without what could break out of it.
 fn one_line(text: &str, chars_max: usize) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let (plain, _) = hob_http::page::characters::visible(&plain);
+    let (plain, _) = hob_http::page::characters::strip_invisible(&plain);
     plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()
 }

@@ -122,13 +122,13 @@ pub(super) fn trim(text: &str) -> TrimmedText {
 }
 
 /// A plain text without its signature; what it quotes stays, marked. `names` are those of its writer.
-pub(super) fn whole(text: &str, names: &[String]) -> FullText {
+pub(super) fn without_signature(text: &str, names: &[String]) -> FullText {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let below = signature_below(&lines, names).unwrap_or(lines.len());
     let mut kept: Vec<String> = Vec::with_capacity(lines.len());
     let (mut signature, mut in_signature, mut in_others) = (0, false, false);
     for (at, line) in lines.iter().enumerate() {
-        in_others = in_others || begins_others(&lines, at);
+        in_others = in_others || begins_quoted_letter(&lines, at);
         if at >= below {
             signature += usize::from(!line.is_empty());
         } else if in_others {
@@ -167,11 +167,11 @@ fn signature_below(lines: &[&str], names: &[String]) -> Option<usize> {
 }
 
 /// What a text quotes first; none: it is all somebody's own.
-pub(super) fn others(text: &str) -> Option<QuotedLetter> {
+pub(super) fn first_quote(text: &str) -> Option<QuotedLetter> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let first = (0..lines.len()).find(|at| {
         let line = lines.get(*at).copied().unwrap_or_default();
-        is_quoted(line) || begins_others(&lines, *at) || attribution_of_quote(&lines, *at).is_some()
+        is_quoted(line) || begins_quoted_letter(&lines, *at) || attribution_of_quote(&lines, *at).is_some()
     })?;
     let rest = lines.get(first..).unwrap_or_default();
     let said = match attribution_of_quote(&lines, first) {
@@ -194,7 +194,7 @@ pub(super) fn others(text: &str) -> Option<QuotedLetter> {
 }
 
 /// Whether from this line on all is another letter's.
-fn begins_others(lines: &[&str], at: usize) -> bool {
+fn begins_quoted_letter(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
     is_divider(line) || is_sent_on_line(line) || is_outlook_block(lines, at)
 }
@@ -377,7 +377,7 @@ mod tests {
             ("", "", 0),
         ] {
             let expected = FullText { text: expected.to_owned(), signature };
-            assert_eq!(whole(letter, &[]), expected, "{letter:?}");
+            assert_eq!(without_signature(letter, &[]), expected, "{letter:?}");
         }
     }
 
@@ -394,7 +394,7 @@ mod tests {
             ("-- \nCanada Goose", "\n>\n> --\n> Canada Goose", 0),
         ] {
             let expected = FullText { text: format!("{kept}{more}"), signature };
-            assert_eq!(whole(&format!("{quoted}\n\n{below}"), &names), expected, "{below}");
+            assert_eq!(without_signature(&format!("{quoted}\n\n{below}"), &names), expected, "{below}");
         }
     }
 
@@ -416,11 +416,11 @@ mod tests {
             ("From: here to there", None),
             ("On Monday ada@x.example wrote:\nDear all.", None),
         ] {
-            let found = others(letter).map(|others| others.addresses);
+            let found = first_quote(letter).map(|others| others.addresses);
             let expected = expected.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>());
             assert_eq!(found, expected, "{letter:?}");
         }
-        let found = others("Pay.\n\n-----Original Message-----\n\nFrom: Shop <s@x.example>\n\nPay 5 €.").unwrap();
+        let found = first_quote("Pay.\n\n-----Original Message-----\n\nFrom: Shop <s@x.example>\n\nPay 5 €.").unwrap();
         assert_eq!(found.beginning, "-----Original Message-----\nFrom: Shop <s@x.example>\nPay 5 €.");
         assert_eq!(found.said, "From: Shop <s@x.example>");
     }

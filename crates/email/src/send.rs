@@ -72,7 +72,7 @@ impl SmtpSender {
     }
 
     /// A letter has gone out.
-    fn gone(&self, id: &str) {
+    fn mark_sent(&self, id: &str) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 }
@@ -110,8 +110,8 @@ pub(super) async fn deliver(email: &Email, message: &Outgoing) -> Result<Receipt
     let ready = ready.map_err(|error| DeliveryError::Refused { why: error.to_string() })?;
     let file = message.file.as_ref().map_or(0, |file| file.bytes);
     send(email, &ready, file).await.map_err(|failure| outcome(&failure))?;
-    email.sender.gone(&ready.id);
-    put_away(email, &ready).await;
+    email.sender.mark_sent(&ready.id);
+    save_copy(email, &ready).await;
     Ok(Receipt { external_id: Some(ready.id) })
 }
 
@@ -135,9 +135,9 @@ async fn has_gone_out(email: &Email, id: &str) -> bool {
 }
 
 /// Keeps a copy; that it fails changes nothing about the letter.
-async fn put_away(email: &Email, ready: &OutgoingLetter) {
+async fn save_copy(email: &Email, ready: &OutgoingLetter) {
     let Some(folder) = &email.settings.sent_folder else { return };
-    match tokio::time::timeout(AFTER_MAX, email.beside.put(email, folder, &ready.bytes)).await {
+    match tokio::time::timeout(AFTER_MAX, email.beside.append_sent(email, folder, &ready.bytes)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             warn!(channel = "email", folder, %error, "no copy of the letter could be kept in {folder}: {error}")
@@ -281,7 +281,7 @@ mod tests {
         for (id, minutes, expected) in [("a", 0, false), ("a", 119, false), ("b", 119, false), ("a", 120, true)] {
             assert_eq!(sender.has_waited(id, at(minutes)), expected, "{id} {minutes}");
         }
-        sender.gone("a");
+        sender.mark_sent("a");
         assert!(!sender.has_waited("a", at(121)));
         // One that was given up is not kept for ever.
         assert!(!sender.has_waited("c", at(10_000)));

@@ -4,7 +4,7 @@ use tokio::sync::Mutex;
 
 use crate::Email;
 use crate::command::{fetch, run, search};
-use crate::connect::{ImapSession, MailboxError, connect, open, within};
+use crate::connect::{ImapSession, MailboxError, connect, open, with_deadline};
 use crate::part_handle::{MailboxPosition, PartHandle};
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
@@ -53,16 +53,16 @@ impl SideSessions {
         let kept = self.files.lock().await.take();
         let mut session = working(kept, email).await?;
         let work = part_of(&mut session, &email.settings.folder, handle, spot, bytes_max);
-        let done = within(email.settings.pace.command_deadline, work).await?;
+        let done = with_deadline(email.settings.pace.command_deadline, work).await?;
         keep(&mut *self.files.lock().await, session, done)
     }
 
     /// Puts what was sent away.
-    pub(super) async fn put(&self, email: &Email, folder: &str, letter: &[u8]) -> Result<(), MailboxError> {
+    pub(super) async fn append_sent(&self, email: &Email, folder: &str, letter: &[u8]) -> Result<(), MailboxError> {
         let mut turn = self.sent.lock().await;
         let mut session = working(turn.take(), email).await?;
         let work = session.append(folder, Some("(\\Seen)"), None, letter);
-        let done = within(email.settings.pace.command_deadline, work).await?;
+        let done = with_deadline(email.settings.pace.command_deadline, work).await?;
         keep(&mut turn, session, done.map_err(MailboxError::from))
     }
 
@@ -70,7 +70,7 @@ impl SideSessions {
     pub(super) async fn has(&self, email: &Email, folder: &str, id: &str) -> Result<bool, MailboxError> {
         let mut turn = self.sent.lock().await;
         let mut session = working(turn.take(), email).await?;
-        let done = within(email.settings.pace.command_deadline, has_letter(&mut session, folder, id)).await?;
+        let done = with_deadline(email.settings.pace.command_deadline, has_letter(&mut session, folder, id)).await?;
         keep(&mut turn, session, done)
     }
 }
@@ -78,7 +78,7 @@ impl SideSessions {
 /// The connection that is there, if it still works; or a new one.
 async fn working(kept: Option<ImapSession>, email: &Email) -> Result<ImapSession, MailboxError> {
     if let Some(mut session) = kept
-        && let Ok(Ok(())) = within(email.settings.pace.command_deadline, run(&mut session, "NOOP")).await
+        && let Ok(Ok(())) = with_deadline(email.settings.pace.command_deadline, run(&mut session, "NOOP")).await
     {
         return Ok(session);
     }
@@ -166,7 +166,7 @@ mod tests {
                 all.spawn(served(stream));
             }
         };
-        let copies = futures::future::join_all((0..5).map(|_| email.beside.put(&email, "Sent", b"hello")));
+        let copies = futures::future::join_all((0..5).map(|_| email.beside.append_sent(&email, "Sent", b"hello")));
         tokio::select! {
             never = serving => never,
             all = copies => all.into_iter().for_each(|kept| kept.unwrap()),

@@ -62,7 +62,7 @@ pub(super) fn clean(head: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(head.split_inclusive(|byte| *byte == b'\n').map(line).collect()),
     };
-    match joined(&text) {
+    match join_encoded_words(&text) {
         Some(joined) => Cow::Owned(joined),
         None => text,
     }
@@ -87,7 +87,7 @@ struct EncodedWord<'t> {
 /// The text with each run of encoded words of one charset as one word; none: nothing is to be joined.
 ///
 /// Each word should stand for whole characters, and many programs cut at a number of bytes instead.
-fn joined(text: &str) -> Option<String> {
+fn join_encoded_words(text: &str) -> Option<String> {
     let mut out: Option<String> = None;
     let (mut copied, mut at) = (0, 0);
     while let Some(start) = text.get(at..).and_then(|rest| rest.find("=?")).map(|found| at + found) {

@@ -15,7 +15,7 @@ use crate::verify::{DnsCache, Verifier};
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::{Inbound, InboundEvent, SenderProof};
-use hob_core::domain::mutation::{hold, seeds};
+use hob_core::domain::mutation::{hold_for_mutations, seeds};
 use hob_core::domain::outgoing::{Destination, Outgoing, OutgoingFile};
 
 fn raw(name: &str) -> Vec<u8> {
@@ -414,7 +414,7 @@ async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
 
 #[test]
 fn n14_letters_with_anything_changed_keep_to_the_laws() {
-    hold(&seeds("mail"), 40, obeys_its_laws);
+    hold_for_mutations(&seeds("mail"), 40, obeys_its_laws);
 }
 
 /// Without its boundary a letter within a letter ends an assertion of the parser, where these are built in: the mailbox goes on.

@@ -19,7 +19,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::Email;
 use crate::command::{FetchedItem, SearchResult, fetch, idle, run, search};
-use crate::connect::{ImapSession, MailboxError, connect, within};
+use crate::connect::{ImapSession, MailboxError, connect, with_deadline};
 use crate::folder::Folder;
 use crate::ignored;
 use crate::letter::{FetchedLetter, LetterOutcome, read};
@@ -89,7 +89,7 @@ impl<'a> Watcher<'a> {
         loop {
             match Box::pin(self.connected()).await {
                 Ok(never) => match never {},
-                Err(trouble) => self.wait_out(trouble).await,
+                Err(trouble) => self.back_off(trouble).await,
             }
         }
     }
@@ -100,10 +100,10 @@ impl<'a> Watcher<'a> {
         let deadline = settings.pace.command_deadline;
         self.email.health.turned(deadline * 3);
         let mut session = connect(settings, &self.email.tls).await?;
-        let capabilities = within(deadline, session.capabilities()).await?.map_err(MailboxError::from)?;
+        let capabilities = with_deadline(deadline, session.capabilities()).await?.map_err(MailboxError::from)?;
         let mut can_idle = capabilities.has_str("IDLE");
-        let mut folder = within(deadline, Folder::open(self.email, self.intake, &mut session)).await??;
-        self.heard();
+        let mut folder = with_deadline(deadline, Folder::open(self.email, self.intake, &mut session)).await??;
+        self.mark_alive();
         self.email.health.identified(&settings.address);
         info!(channel = "email", account = %settings.account, can_idle, "the mailbox {} is watched", settings.address);
         loop {
@@ -116,48 +116,48 @@ impl<'a> Watcher<'a> {
                 self.waits.reset();
             }
             waited?;
-            self.heard();
+            self.mark_alive();
         }
     }
 
     /// Hands in all that is new; whether the server told of more while it was last looked.
     async fn catch_up(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<bool, WatchError> {
         loop {
-            let found = self.look(session, folder).await?;
-            if found.uids.is_empty() && !folder.caught_up(self.email, self.intake).await? {
+            let found = self.read_new(session, folder).await?;
+            if found.uids.is_empty() && !folder.finish_batch(self.email, self.intake).await? {
                 return Ok(found.is_told);
             }
         }
     }
 
     /// Hands in what is new, and gives what it was.
-    async fn look(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<SearchResult, WatchError> {
+    async fn read_new(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<SearchResult, WatchError> {
         let deadline = self.email.settings.pace.command_deadline;
         self.email.health.turned(deadline * 2);
-        let mut found = within(deadline, search(session, &folder.query())).await??;
-        self.heard();
+        let mut found = with_deadline(deadline, search(session, &folder.query())).await??;
+        self.mark_alive();
         // `*` is the last letter, also where it is older than what was asked for.
         found.uids.retain(|uid| *uid > folder.position);
         let new: Vec<u32> = found.uids.iter().copied().collect();
         for uids in new.chunks(LETTERS_AT_ONCE) {
-            let known = self.known(session, uids).await?;
+            let known = self.letter_infos(session, uids).await?;
             if known.len() < uids.len() {
                 info!(channel = "email", "{} letters vanished before they were read", uids.len() - known.len());
             }
             for letters in batches(&known, self.email.settings.letter_bytes_max, self.singly) {
-                self.take_all(session, folder, letters).await?;
+                self.fetch_together(session, folder, letters).await?;
             }
             // Those that vanished meanwhile are done with, too.
             let last = uids.last().copied().unwrap_or(folder.position);
             if last > folder.position {
-                folder.pass(last, self.email, self.intake).await?;
+                folder.skip_letter(last, self.email, self.intake).await?;
             }
         }
         Ok(found)
     }
 
     /// Sizes and times of letters, in order.
-    async fn known(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<LetterInfo>, MailboxError> {
+    async fn letter_infos(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<LetterInfo>, MailboxError> {
         let mut all = match self.sizes(session, uids).await {
             // One of them may be to blame; the others are known all the same.
             Err(MailboxError::No(_)) => self.sizes_singly(session, uids).await?,
@@ -190,20 +190,20 @@ impl<'a> Watcher<'a> {
     }
 
     async fn fetch(&self, session: &mut ImapSession, command: &str) -> Result<Vec<FetchedItem>, MailboxError> {
-        within(self.email.settings.pace.command_deadline, fetch(session, command)).await?
+        with_deadline(self.email.settings.pace.command_deadline, fetch(session, command)).await?
     }
 
     /// Fetches letters together, and hands each in.
-    async fn take_all(
+    async fn fetch_together(
         &mut self,
         session: &mut ImapSession,
         folder: &mut Folder,
         letters: &[LetterInfo],
     ) -> Result<(), WatchError> {
-        if let Some(uid) = self.hopeless(session, letters).await? {
+        if let Some(uid) = self.letter_to_skip(session, letters).await? {
             error!(channel = "email", uid, "letter {uid} cannot be fetched; it is passed over");
             (self.stubborn, self.singly) = (None, false);
-            return Ok(folder.pass(uid, self.email, self.intake).await?);
+            return Ok(folder.skip_letter(uid, self.email, self.intake).await?);
         }
         let bodies = self.bodies(session, letters).await?;
         let mut passed = None;
@@ -211,7 +211,9 @@ impl<'a> Watcher<'a> {
         for letter in letters {
             self.email.health.turned(TAKE_MAX);
             let is_taken = match bodies.get(&letter.uid) {
-                Some(raw) if folder.may_be_new(letter.uid, letter.came_at) => self.take(folder, letter, raw).await?,
+                Some(raw) if folder.may_be_new(letter.uid, letter.came_at) => {
+                    self.submit_letter(folder, letter, raw).await?
+                }
                 Some(_) => false,
                 None => {
                     warn!(channel = "email", uid = letter.uid, "letter {} is not there any more", letter.uid);
@@ -223,7 +225,7 @@ impl<'a> Watcher<'a> {
             taken.extend(is_taken.then_some(letter.uid));
         }
         if let Some(uid) = passed {
-            folder.pass(uid, self.email, self.intake).await?;
+            folder.skip_letter(uid, self.email, self.intake).await?;
         }
         (self.stubborn, self.singly) = (None, self.singly && self.stubborn.is_none());
         self.mark(session, &taken).await
@@ -243,7 +245,7 @@ impl<'a> Watcher<'a> {
         match self.fetch(session, &format!("UID FETCH {} (UID {what})", set(&uids))).await {
             Ok(shown) => Ok(shown.into_iter().filter_map(|shown| Some((shown.uid, shown.content?))).collect()),
             Err(error) => {
-                self.suspect(letters, &error);
+                self.fetch_singly_next(letters, &error);
                 Err(error)
             }
         }
@@ -256,7 +258,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// An answer that cannot be read may be one letter's fault: the next time they come one by one.
-    fn suspect(&mut self, letters: &[LetterInfo], error: &MailboxError) {
+    fn fetch_singly_next(&mut self, letters: &[LetterInfo], error: &MailboxError) {
         if matches!(error, MailboxError::Refused(_)) {
             return;
         }
@@ -272,7 +274,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// The letter that is to be passed over: not even its beginning was shown for a long time, while others were.
-    async fn hopeless(
+    async fn letter_to_skip(
         &mut self,
         session: &mut ImapSession,
         letters: &[LetterInfo],
@@ -293,7 +295,7 @@ impl<'a> Watcher<'a> {
     /// next one would fare no better.
     async fn shows_others(&self, session: &mut ImapSession, uid: u32) -> Result<bool, MailboxError> {
         let deadline = self.email.settings.pace.command_deadline;
-        let mut others = within(deadline, search(session, "ALL")).await??.uids;
+        let mut others = with_deadline(deadline, search(session, "ALL")).await??.uids;
         others.remove(&uid);
         for other in [others.last(), others.first()].into_iter().flatten() {
             match self.fetch(session, &format!("UID FETCH {other} (UID BODY.PEEK[]<0.1>)")).await {
@@ -308,7 +310,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Hands one letter in; whether it was one for Hob.
-    async fn take(&self, folder: &Folder, letter: &LetterInfo, raw: &[u8]) -> Result<bool, WatchError> {
+    async fn submit_letter(&self, folder: &Folder, letter: &LetterInfo, raw: &[u8]) -> Result<bool, WatchError> {
         let spot = MailboxPosition { validity: folder.validity, uid: letter.uid };
         let fetched = FetchedLetter { raw, bytes: u64::from(letter.bytes), spot, came_at: letter.came_at };
         let settings = &self.email.settings;
@@ -364,7 +366,7 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         let command = format!("UID STORE {} +FLAGS.SILENT (\\Seen)", set(uids));
-        match within(self.email.settings.pace.command_deadline, run(session, &command)).await? {
+        match with_deadline(self.email.settings.pace.command_deadline, run(session, &command)).await? {
             Err(MailboxError::No(why)) => debug!(channel = "email", why, "letters cannot be marked as read"),
             other => other?,
         }
@@ -389,17 +391,17 @@ impl<'a> Watcher<'a> {
             info!(channel = "email", "the mail server offers IDLE and refuses it; it is asked every {poll:?}");
         }
         tokio::time::sleep(poll).await;
-        within(pace.command_deadline, run(session, "NOOP")).await?
+        with_deadline(pace.command_deadline, run(session, "NOOP")).await?
     }
 
-    fn heard(&self) {
+    fn mark_alive(&self) {
         if let Some(trouble) = self.email.health.heard(self.email.clock.now()) {
             info!(channel = "email", was = %trouble, "the mailbox answers again (was: {trouble})");
         }
     }
 
     /// Makes the trouble visible, then waits as long as it deserves.
-    async fn wait_out(&mut self, trouble: WatchError) {
+    async fn back_off(&mut self, trouble: WatchError) {
         let pace = &self.email.settings.pace;
         let delay = match &trouble {
             WatchError::Mailbox(MailboxError::Refused(_)) => pace.retry_refused,

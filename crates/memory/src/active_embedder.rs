@@ -42,7 +42,7 @@ impl ActiveEmbedder {
     ///
     /// # Errors
     /// When it cannot be embedded.
-    pub async fn asked(&self, text: &str, bill: &Bill) -> Result<Arc<CachedQuestion>, EmbedError> {
+    pub async fn embed_cached(&self, text: &str, bill: &Bill) -> Result<Arc<CachedQuestion>, EmbedError> {
         if let Some(asked) = self.recent(text) {
             return Ok(asked);
         }

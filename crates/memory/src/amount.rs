@@ -45,11 +45,11 @@ pub struct EmbeddingBacklog {
 }
 
 /// Reads how much there is of each scope.
-pub async fn of_scopes(tx: &mut Tx) -> Result<Vec<ScopeAmounts>, StoreError> {
+pub async fn amounts_by_scope(tx: &mut Tx) -> Result<Vec<ScopeAmounts>, StoreError> {
     let mut all = Vec::new();
     for scope in memory_views::scopes(tx).await? {
         let memory_views::MemoryCounts { memories, facts, people } = memory_views::counts(tx, scope).await?;
-        all.push(ScopeAmounts { scope, whose: whose(tx, scope).await?, memories, facts, people });
+        all.push(ScopeAmounts { scope, whose: scope_owner_name(tx, scope).await?, memories, facts, people });
     }
     Ok(all)
 }
@@ -63,7 +63,7 @@ pub async fn span(tx: &mut Tx) -> Result<(Option<Timestamp>, Option<Timestamp>),
 
 /// Reads them all.
 pub async fn amounts(tx: &mut Tx) -> Result<Amounts, StoreError> {
-    let scopes = of_scopes(tx).await?;
+    let scopes = amounts_by_scope(tx).await?;
     let all: i64 = scopes.iter().map(|of| of.memories).sum();
     let embedding = memory_views::embedding(tx).await?;
     let embedding = embedding.map(|(model, vectors)| EmbeddingBacklog { model, backlog: (all - vectors).max(0) });
@@ -72,7 +72,7 @@ pub async fn amounts(tx: &mut Tx) -> Result<Amounts, StoreError> {
 }
 
 /// Whose a scope is, in words.
-pub async fn whose(tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
+pub async fn scope_owner_name(tx: &mut Tx, scope: Scope) -> Result<String, StoreError> {
     Ok(match scope {
         Scope::House => "the house".to_owned(),
         Scope::Person(user) => users::name(tx, user).await?.unwrap_or_else(|| "somebody unknown".to_owned()),

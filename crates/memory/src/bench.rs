@@ -22,7 +22,7 @@ use crate::embedding::{Bill, Embedded, Embedder};
 use crate::passage::{Passage, passages};
 use crate::rank::dates;
 use crate::recall::fuse::Candidate;
-use crate::recall::meaning::telling;
+use crate::recall::meaning::informative_codes;
 use crate::recall::{Memory, RecallLimits, RecallQuestion};
 use crate::vectors::bytes::{StoredVector, encode};
 use crate::vectors::index::Index;
@@ -185,7 +185,7 @@ impl Conversation {
     async fn best(&self, text: String) -> Result<(Vec<String>, Duration, Duration), BenchError> {
         let question = self.question(text);
         let started = Instant::now();
-        let meant = self.memory.meant(&question).await;
+        let meant = self.memory.embed_question(&question).await;
         let embedding = started.elapsed();
         let ranked = self.memory.ranked(&question, meant.as_ref()).await?;
         let best = ranked.iter().take(TOLD).filter_map(|one| self.name(one)).collect();
@@ -200,7 +200,7 @@ fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchErr
     let session = |(_, key): (u32, &String)| {
         let said = Vec::<DialogTurn>::deserialize(&conversation[key])?;
         let time = conversation.get(&format!("{key}_date_time")).and_then(Value::as_str).unwrap_or_default();
-        let day = dates::spoken(time, Date::MAX).first().map(|days| days.from);
+        let day = dates::mentioned_dates(time, Date::MAX).first().map(|days| days.from);
         Ok((day.ok_or_else(|| BenchError::Day(time.to_owned()))?, said))
     };
     keys.into_iter().map(session).collect()
@@ -233,7 +233,7 @@ async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<Ne
     if let Some(embedded) = embedder.embed_tokens(&texts).await? {
         let vector = |(passage, one): (&Passage, Embedded)| NewVector {
             memory: passage.memory,
-            signs: Some(telling(&one.tokens, &passage.text, passage.own_from).to_bytes()),
+            signs: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
             vector: encode(&one.vector),
         };
         return Ok(passages.iter().zip(embedded).map(vector).collect());

@@ -20,12 +20,12 @@ use hob_store::{Tx, users};
 const MARGIN_PERCENT: u64 = 125;
 
 /// The tokens that a server may count where we count so many.
-pub(crate) fn expected(counted: u64) -> u64 {
+pub(crate) fn expected_tokens(counted: u64) -> u64 {
     counted * MARGIN_PERCENT / 100
 }
 
 /// Puts a call on record, with what it may cost, unless a cap does not allow it: one transaction with whatever else begins.
-pub(crate) async fn set_aside(
+pub(crate) async fn reserve_call(
     tx: &mut Tx,
     budget_guard: &BudgetGuard,
     at: Timestamp,
@@ -42,7 +42,7 @@ pub(crate) async fn set_aside(
 }
 
 /// The bill of a call whose end nobody heard: what it was expected to read.
-pub(crate) fn lost(rates: Option<&Rates>, tokens: u64) -> CallEnd {
+pub(crate) fn lost_call_bill(rates: Option<&Rates>, tokens: u64) -> CallEnd {
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
     let cost = rates.map(|rates| price::cost(&usage, rates).nanos());
     CallEnd { state: "lost", input_tokens: signed(tokens), cost, ..CallEnd::default() }

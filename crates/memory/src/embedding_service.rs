@@ -77,12 +77,12 @@ impl EmbeddingService {
 
     /// How it stands.
     #[must_use]
-    pub fn standing(&self) -> EmbeddingStatus {
+    pub fn status(&self) -> EmbeddingStatus {
         self.standing.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// From now on it stands so.
-    pub fn stand(&self, standing: EmbeddingStatus) {
+    pub fn set_status(&self, standing: EmbeddingStatus) {
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
     }
 
@@ -91,7 +91,7 @@ impl EmbeddingService {
         if let Some(forgotten) = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             forgotten.push((scope, memory));
         }
-        self.take_out(scope, memory);
+        self.remove_vector(scope, memory);
     }
 
     /// There are new memories: their vectors are made soon. Without a word they are seen within a minute.
@@ -110,14 +110,14 @@ impl EmbeddingService {
     }
 
     /// They are in the index: what was forgotten meanwhile is taken out again.
-    pub(super) fn settle(&self) {
+    pub(super) fn drop_forgotten(&self) {
         let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).take();
         for (scope, memory) in forgotten.into_iter().flatten() {
-            self.take_out(scope, memory);
+            self.remove_vector(scope, memory);
         }
     }
 
-    fn take_out(&self, scope: Scope, memory: MemoryId) {
+    fn remove_vector(&self, scope: Scope, memory: MemoryId) {
         if let Some(serving) = self.serving() {
             serving.index.write().unwrap_or_else(PoisonError::into_inner).remove(scope, memory.0);
         }

@@ -19,9 +19,9 @@ use jiff::tz::TimeZone;
 
 use crate::facts::equivalence::{fold, one_line};
 use crate::facts::keep::{FactDraft, RememberOutcome, keep};
-use crate::facts::relevance::weigh;
+use crate::facts::relevance::fact_score;
 use crate::facts::rivals::Rivalry;
-use crate::rank::dates::until::until;
+use crate::rank::dates::until::stated_last_day;
 use crate::recall::{RecalledFact, list, match_expression};
 use hob_core::domain::ids::{FactId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
@@ -86,9 +86,9 @@ impl ToldFact {
 
 /// Until when a value holds, where it says so: the end of that day.
 #[must_use]
-pub fn holds_until(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+pub fn stated_expiry(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let today = said_at.to_zoned(zone.clone()).date();
-    let last = until(value, today)?;
+    let last = stated_last_day(value, today)?;
     Some(last.tomorrow().ok()?.to_zoned(zone.clone()).ok()?.timestamp())
 }
 
@@ -131,7 +131,7 @@ pub async fn relevant(
         let matching = facts::matching(tx, &query, most).await?;
         found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
     }
-    let AlwaysIncludedFacts { facts: standing, open } = facts::standing(tx, &list(scopes), most).await?;
+    let AlwaysIncludedFacts { facts: standing, open } = facts::always_included(tx, &list(scopes), most).await?;
     for fact in standing {
         found.entry(fact.id).or_insert((None, fact));
     }
@@ -139,7 +139,7 @@ pub async fn relevant(
     let mut known: Vec<(f64, Fact)> = found
         .into_values()
         .filter(|(_, fact)| holds(fact))
-        .map(|(place, fact)| (weigh(&fact, place, now), fact))
+        .map(|(place, fact)| (fact_score(&fact, place, now), fact))
         .collect();
     known.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
     known.truncate(limit);
@@ -152,7 +152,7 @@ pub async fn relevant(
 
 fn known_fact(fact: Fact, score: f64) -> RecalledFact {
     let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
-    let taint = Taint::of_stored(fact.taint.as_deref());
+    let taint = Taint::from_stored(fact.taint.as_deref());
     RecalledFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
 }
 

@@ -8,7 +8,7 @@ use crate::recall::match_expression;
 use hob_core::domain::ids::{FactId, MemoryId, RunId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::Principal;
-use hob_core::policy::memory::{SpeakingPlace, may_change, visible};
+use hob_core::policy::memory::{SpeakingPlace, may_change, visible_scopes};
 use hob_store::error::StoreError;
 use hob_store::facts::Fact;
 use hob_store::{Tx, facts, memories, memory_views, millis};
@@ -40,13 +40,13 @@ pub async fn matching_facts(
 }
 
 /// What was said that a run answers.
-pub async fn said_in(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
+pub async fn messages_of_run(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
     memories::of_run(tx, run).await
 }
 
 /// Notes that facts were of use to a model: they matter more from then on.
 pub async fn mark_used(tx: &mut Tx, facts: &[FactId], at: Timestamp) -> Result<(), StoreError> {
-    facts::used(tx, facts, millis(at)).await
+    facts::note_used(tx, facts, millis(at)).await
 }
 
 /// Forgets what was listed before, by its short names.
@@ -104,7 +104,7 @@ impl ForgetListed {
             MemoryItem::Memory(memory) => memory_views::memory(tx, memory).await?.map(|row| (row.scope, row.user)),
             MemoryItem::Fact(fact) => memory_views::fact(tx, fact).await?.map(|row| (row.scope, row.user)),
         };
-        let seen = visible(&self.caller, self.place);
+        let seen = visible_scopes(&self.caller, self.place);
         Ok(owner.filter(|(scope, _)| seen.contains(scope)))
     }
 }

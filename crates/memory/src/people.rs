@@ -78,7 +78,7 @@ pub enum PeopleError {
         who: Vec<String>,
     },
     /// They are kept where the change was not meant for.
-    #[error("{name} is kept {}: to change that, set `for` to {:?}.", kept(*scope), word_for(*scope))]
+    #[error("{name} is kept {}: to change that, set `for` to {:?}.", scope_text(*scope), scope_word(*scope))]
     Elsewhere {
         /// Who.
         name: String,
@@ -143,7 +143,7 @@ fn near_names(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!(" There is {}.", near.join(", ")) }
 }
 
-fn kept(scope: Scope) -> &'static str {
+fn scope_text(scope: Scope) -> &'static str {
     match scope {
         Scope::House => "for everyone",
         Scope::Person(_) => "for one person alone",
@@ -151,12 +151,12 @@ fn kept(scope: Scope) -> &'static str {
     }
 }
 
-fn word_for(scope: Scope) -> &'static str {
+fn scope_word(scope: Scope) -> &'static str {
     if scope == Scope::House { "everyone" } else { "me" }
 }
 
 /// What a statement gives: a refusal leaves the database as it is, so that it can be committed.
-fn settled<T>(done: Result<T, PeopleError>) -> Result<Result<T, PeopleError>, StoreError> {
+fn split_store_error<T>(done: Result<T, PeopleError>) -> Result<Result<T, PeopleError>, StoreError> {
     match done {
         Err(PeopleError::Store(error)) => Err(error),
         other => Ok(other),
@@ -178,7 +178,7 @@ impl Identity {
             Some((kind, value)) if is_kind(kind.trim()) => (kind.trim().to_lowercase(), value),
             _ => (Self::kind_of(text.trim()).to_owned(), text),
         };
-        let value = tidy(value, "an identity")?;
+        let value = normalized_name(value, "an identity")?;
         Ok(Self { kind, value })
     }
 
@@ -198,7 +198,7 @@ impl Identity {
 ///
 /// # Errors
 /// When nothing is left of it, or too much.
-pub fn tidy(text: &str, what: &'static str) -> Result<String, PeopleError> {
+pub fn normalized_name(text: &str, what: &'static str) -> Result<String, PeopleError> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let fits = (1..=NAME_CHARS_MAX).contains(&text.chars().count());
     if fits { Ok(text) } else { Err(PeopleError::Length { what }) }
@@ -270,7 +270,7 @@ pub struct LookUpPeople {
 
 impl LookUpPeople {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Vec<PersonCard>, PeopleError>, StoreError> {
-        settled(self.cards(tx).await)
+        split_store_error(self.cards(tx).await)
     }
 
     async fn cards(&self, tx: &mut Tx) -> Result<Vec<PersonCard>, PeopleError> {
@@ -296,14 +296,14 @@ fn called(people: &[Person], scopes: &[Scope], name: &str) -> Result<Vec<Person>
     let mut found = Vec::new();
     for scope in scopes {
         let there: Vec<Person> = people.iter().filter(|person| person.scope == *scope).cloned().collect();
-        match one(&there, name) {
+        match find_one(&there, name) {
             Ok(person) => found.push(person.clone()),
             Err(PeopleError::Unknown { .. }) => {}
             Err(error) => return Err(error),
         }
     }
     if found.is_empty() {
-        one(people, name)?;
+        find_one(people, name)?;
     }
     Ok(found)
 }
@@ -312,7 +312,7 @@ fn called(people: &[Person], scopes: &[Scope], name: &str) -> Result<Vec<Person>
 ///
 /// # Errors
 /// When it is nobody or several.
-fn one<'a>(people: &'a [Person], name: &str) -> Result<&'a Person, PeopleError> {
+fn find_one<'a>(people: &'a [Person], name: &str) -> Result<&'a Person, PeopleError> {
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     match find(people, name) {
         NameMatch::One(person) => Ok(person),

@@ -30,14 +30,14 @@ pub struct Retention {
 impl Retention {
     /// Whether it is let go at `now`.
     #[must_use]
-    pub fn lets_go(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
+    pub fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
         let RetentionCandidate { importance: score, uses, at, used_at, .. } = *memory;
         let standing = ImportanceInputs { score, uses, at, used_at, pinned: false };
-        at < self.before(now) && standing.current(millis(now), ms(self.half_life)) < self.floor
+        at < self.cutoff(now) && standing.current(millis(now), ms(self.half_life)) < self.floor
     }
 
     /// What was said before this may be let go.
-    fn before(&self, now: Timestamp) -> i64 {
+    fn cutoff(&self, now: Timestamp) -> i64 {
         millis(now).saturating_sub(ms(self.keep))
     }
 }
@@ -57,7 +57,7 @@ pub struct RetentionReport {
 
 /// Looks through all that is old, a slice at a time, until it is done or told to stop. After an error, what was let go
 /// stays gone.
-pub async fn let_go(
+pub async fn expire_old(
     memory: &Memory,
     retention: &Retention,
     now: Timestamp,
@@ -69,10 +69,10 @@ pub async fn let_go(
     while after < last && !stop.is_cancelled() {
         let through = (after + SLICE).min(last);
         let (first, last_of_slice) = (MemoryId(after), MemoryId(through));
-        let slice = async |tx: &mut Tx| retention::slice(tx, first, last_of_slice, retention.before(now)).await;
+        let slice = async |tx: &mut Tx| retention::slice(tx, first, last_of_slice, retention.cutoff(now)).await;
         let old = memory.store.read(slice).await?;
         round.old += old.len() as u64;
-        let fading: Vec<RetentionCandidate> = old.into_iter().filter(|seen| retention.lets_go(seen, now)).collect();
+        let fading: Vec<RetentionCandidate> = old.into_iter().filter(|seen| retention.is_expired(seen, now)).collect();
         if !fading.is_empty() {
             for (scope, gone) in memory.store.write(async move |tx| remove(tx, &fading).await).await? {
                 memory.nearby.forget(scope, gone);
@@ -100,7 +100,7 @@ async fn remove(tx: &mut Tx, fading: &[RetentionCandidate]) -> Result<Vec<(Scope
     }
     // Its words were in the vector of what follows.
     for next in behind.into_iter().filter(|next| gone.iter().all(|(_, gone)| gone != next)) {
-        vectors::make_anew(tx, next).await?;
+        vectors::invalidate(tx, next).await?;
     }
     Ok(gone)
 }
@@ -174,15 +174,15 @@ mod tests {
             store.write(async move |tx| add(tx, text, day, becomes).await).await.unwrap();
         }
         let stop = CancellationToken::new();
-        let idle = let_go(&memory, &POLICY, day(300), &stop).await.unwrap();
+        let idle = expire_old(&memory, &POLICY, day(300), &stop).await.unwrap();
         assert_eq!(idle, RetentionReport::default(), "nothing is that old");
-        let round = let_go(&memory, &POLICY, day(750), &stop).await.unwrap();
+        let round = expire_old(&memory, &POLICY, day(750), &stop).await.unwrap();
         assert_eq!(round, RetentionReport { old: 2, let_go: 1 });
         let (texts, words, episodes) = store.read(texts).await.unwrap();
         assert_eq!(texts, ["the weather was bad", "the weather was good", "the weather was fine"]);
         assert_eq!((words, episodes), (3, 3), "nothing is left of it");
         stop.cancel();
-        assert_eq!(let_go(&memory, &POLICY, day(9_000), &stop).await.unwrap(), RetentionReport::default());
+        assert_eq!(expire_old(&memory, &POLICY, day(9_000), &stop).await.unwrap(), RetentionReport::default());
         store.close().await;
     }
 
@@ -205,7 +205,7 @@ mod tests {
              INSERT INTO embedding_models (id, name, dimensions, digest, through, created_at) VALUES (1, 'm', 3, 'd', 4, 0);
              INSERT INTO vectors (model_id, memory_id, vector) SELECT 1, id, x'01' FROM memories;";
         assert_eq!(store.write(async move |tx| embedded(tx, vectors).await).await.unwrap(), [1, 2, 3, 4]);
-        let round = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
+        let round = expire_old(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(round.let_go, 2);
         assert_eq!(
             store.write(async |tx| embedded(tx, "SELECT 1").await).await.unwrap(),
@@ -224,7 +224,7 @@ mod tests {
         for _ in 0..count {
             store.write(async |tx| add(tx, "what is the weather like", 0, "").await).await.unwrap();
         }
-        let all = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
+        let all = expire_old(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
         assert_eq!(all, RetentionReport { old: count.unsigned_abs(), let_go: count.unsigned_abs() });
         assert_eq!(store.read(texts).await.unwrap(), (Vec::new(), 0, 0));
         store.close().await;

@@ -27,7 +27,7 @@ pub fn signals(row: &RecalledRow) -> Vec<(String, i64)> {
 
 /// How it was looked for, as far as what was found tells.
 #[must_use]
-pub fn means(recalled: &[RecalledRow]) -> Option<SearchMode> {
+pub fn search_mode(recalled: &[RecalledRow]) -> Option<SearchMode> {
     let mut sought = recalled.iter().filter(|row| row.leg == Leg::Relevance).peekable();
     sought.peek()?;
     let by_meaning =

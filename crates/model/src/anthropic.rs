@@ -14,7 +14,7 @@ use crate::anthropic::wire::MessagesRequest;
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{HttpCall, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, get_json};
 use crate::message::Completion;
 use crate::provider::{ModelCheck, OfferedModel, Provider, Request, Sink};
 use crate::settings::{Settings, Tuning};
@@ -79,7 +79,7 @@ impl Provider for Anthropic {
 
     async fn check(&self) -> Result<ModelCheck, ModelError> {
         let name: String = url::form_urlencoded::byte_serialize(self.speaker.model.as_bytes()).collect();
-        match look_up::<ModelInfo>(self.endpoint.get(&format!("/v1/models/{name}"))).await {
+        match get_json::<ModelInfo>(self.endpoint.get(&format!("/v1/models/{name}"))).await {
             Ok(info) => Ok(ModelCheck { listed: Some(true), context_tokens: info.max_input_tokens }),
             Err(failure)
                 if failure.status == StatusCode::NOT_FOUND && failure.error.class == ErrorClass::UnknownModel =>
@@ -91,7 +91,7 @@ impl Provider for Anthropic {
     }
 
     async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
-        let listed = look_up::<ModelInfos>(self.endpoint.get("/v1/models?limit=1000")).await;
+        let listed = get_json::<ModelInfos>(self.endpoint.get("/v1/models?limit=1000")).await;
         let all = listed.map_err(|failure| failure.error)?.data.into_iter();
         Ok(Some(all.map(|info| OfferedModel { name: info.id, context_tokens: info.max_input_tokens }).collect()))
     }

@@ -122,7 +122,7 @@ impl Breaker {
     }
 
     /// Lets a call through, or says why not.
-    pub fn enter(&mut self, now: Timestamp) -> Result<Permit, CircuitOpen> {
+    pub fn acquire(&mut self, now: Timestamp) -> Result<Permit, CircuitOpen> {
         if let Some(resting) = self.resting(now) {
             return Err(resting);
         }
@@ -135,19 +135,19 @@ impl Breaker {
     }
 
     /// Takes in what came of a call. Each permit is told once.
-    pub fn leave(&mut self, permit: Permit, outcome: Outcome, now: Timestamp) {
+    pub fn record_outcome(&mut self, permit: Permit, outcome: Outcome, now: Timestamp) {
         match outcome {
             Outcome::Answered => {
                 self.state = State::default();
                 self.failed_probes = 0;
             }
             Outcome::Failed(why, wait) => self.fail(permit, why, wait, now),
-            Outcome::Unknown => self.free(permit),
+            Outcome::Unknown => self.release_probe(permit),
         }
     }
 
     /// The probe came to nothing: the next call is one.
-    fn free(&mut self, permit: Permit) {
+    fn release_probe(&mut self, permit: Permit) {
         if let State::HalfOpen { rest, probe } = &self.state
             && permit.probe == Some(*probe)
         {

@@ -113,7 +113,7 @@ impl BudgetGuard {
                 // Money and tokens of one time are looked up together.
                 Some((scope, used)) if scope == window.cap.scope => used,
                 _ => {
-                    let aside = aside(tx, &window, spender).await?.minus(over.aside);
+                    let aside = reserved_sum(tx, &window, spender).await?.minus(over.aside);
                     spent(tx, &window, spender).await?.plus(aside).plus(over.took)
                 }
             };
@@ -138,7 +138,7 @@ impl BudgetGuard {
             let used = match window.cap.scope {
                 CapScope::Run => None,
                 CapScope::House(_) | CapScope::Person(_) | CapScope::Persona(_) => {
-                    let aside = aside(tx, &window, spender).await?;
+                    let aside = reserved_sum(tx, &window, spender).await?;
                     Some(spent(tx, &window, spender).await?.plus(aside))
                 }
             };
@@ -177,12 +177,12 @@ fn of<'a>(scope: CapScope, spender: Spender<'a>) -> CallFilter<'a> {
 }
 
 /// What is set aside of a cap.
-async fn aside(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
+async fn reserved_sum(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
     match (window.cap.scope, spender.run) {
-        (CapScope::Run, Some(run)) => usage::aside_for_run(tx, run).await,
+        (CapScope::Run, Some(run)) => usage::reserved_for_run(tx, run).await,
         // A call outside any run is a task of its own.
         (CapScope::Run, None) => Ok(MoneyAndTokens::default()),
-        (scope, _) => usage::aside(tx, of(scope, spender)).await,
+        (scope, _) => usage::reserved(tx, of(scope, spender)).await,
     }
 }
 

@@ -37,7 +37,7 @@ impl ModelEntry {
 
     /// The same model on the account of `credential`, together with the others of that account.
     #[must_use]
-    pub fn on(self, credential: Option<Credential>) -> Self {
+    pub fn with_credential(self, credential: Option<Credential>) -> Self {
         Self { credential, ..self }
     }
 }
@@ -90,12 +90,12 @@ impl Catalog {
     /// A catalogue with `primary` and `others`, in this order; `clock` tells how long one rests.
     #[must_use]
     pub fn new(primary: ModelEntry, others: Vec<ModelEntry>, clock: Arc<dyn Clock>) -> Self {
-        Self::watched(primary, others, BreakerMonitor::new(clock))
+        Self::with_breakers(primary, others, BreakerMonitor::new(clock))
     }
 
     /// The same with the breakers of a catalogue before it: what rests on an account goes on resting there.
     #[must_use]
-    pub fn watched(primary: ModelEntry, others: Vec<ModelEntry>, watch: BreakerMonitor) -> Self {
+    pub fn with_breakers(primary: ModelEntry, others: Vec<ModelEntry>, watch: BreakerMonitor) -> Self {
         let known = |entry: ModelEntry| CatalogModel {
             role: entry.role,
             guarded: GuardedProvider::new(entry.provider, entry.credential, watch.clone()),
@@ -141,7 +141,7 @@ impl Catalog {
     /// The model with this label, to be asked truly even while it rests: for a chain of which nobody else answers.
     #[must_use]
     pub fn get_forced(&self, label: &str) -> Option<Arc<dyn Provider>> {
-        self.find(label).map(|known| Arc::new(known.guarded.forced()) as Arc<dyn Provider>)
+        self.find(label).map(|known| Arc::new(known.guarded.ignoring_breaker()) as Arc<dyn Provider>)
     }
 
     /// The label that a person's word stands for: a role, a label, its last part, an alias, or a piece of one label

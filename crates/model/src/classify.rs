@@ -69,7 +69,7 @@ pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     let status = if unknown { body.status.unwrap_or(0) } else { refusal.status };
     let class = class::class_of(status, &body);
     let waits = matches!(class, ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Server);
-    let asked = waits.then(|| wait::asked(refusal, &body)).flatten();
+    let asked = waits.then(|| wait::requested_wait(refusal, &body)).flatten();
     ModelError {
         class,
         message: message(class, status, &body),
@@ -80,7 +80,7 @@ pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
 
 /// Words for a person: what happened, what to do, and what the provider said where that helps and is no secret.
 fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
-    let quote = quote(&body.words());
+    let quote = quote(&body.full_message());
     let said = if quote.is_empty() { String::new() } else { format!(" It says: {quote}") };
     match class {
         ErrorClass::Auth if status != 401 && !names_key(&body.message) => {
@@ -159,6 +159,6 @@ fn names_key(message: &str) -> bool {
 
 /// Whether the day's quota is used up: nobody needs to wait beside it.
 fn is_daily(body: &ErrorBody) -> bool {
-    let words = body.words().to_lowercase();
+    let words = body.full_message().to_lowercase();
     body.is_daily || ["per day", "per-day", "(tpd)", "(rpd)"].iter().any(|word| words.contains(word))
 }

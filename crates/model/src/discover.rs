@@ -93,7 +93,7 @@ pub struct ConfiguredModel {
 impl ConfiguredModel {
     /// This kind, with all that is usual for it.
     #[must_use]
-    pub fn usual(kind: ProviderKind) -> Self {
+    pub fn with_defaults(kind: ProviderKind) -> Self {
         let tuning = Tuning::default();
         Self { kind, base_url: None, api: None, api_key: None, model: None, tuning, context_tokens: None }
     }
@@ -199,7 +199,9 @@ pub async fn discover(
         Decision::Ask(asking) => asking,
     };
     match (ollama::probe(&asking.address).await, asking.source) {
-        (Some(model), source) => Ok(ModelDiscovery::at_ollama(&asking.address, model, source, &asking.configured)),
+        (Some(model), source) => {
+            Ok(ModelDiscovery::served_by_ollama(&asking.address, model, source, &asking.configured))
+        }
         (None, DiscoverySource::Config) => Err(DiscoverError::NoOllama),
         (None, DiscoverySource::Environment(_) | DiscoverySource::Ollama | DiscoverySource::Fallback) => {
             Ok(ModelDiscovery::offline(DiscoverySource::Fallback))
@@ -222,7 +224,7 @@ fn decide(
     if let Some(found) = with_keys(environment).into_iter().next() {
         return Ok(Decision::Take(found));
     }
-    let configured = ConfiguredModel::usual(ProviderKind::Ollama);
+    let configured = ConfiguredModel::with_defaults(ProviderKind::Ollama);
     Ok(Decision::Ask(PendingOllama { address: ollama(), source: DiscoverySource::Ollama, configured }))
 }
 
@@ -232,7 +234,8 @@ pub fn with_keys(environment: EnvironmentLookup<'_>) -> Vec<ModelDiscovery> {
     let key = |name: &str| environment(name).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
     let found = PRESETS.iter().filter_map(|preset| {
         let (name, base_url, model) = (preset.key_variable?, preset.base_url?, preset.model?);
-        let usual = ConfiguredModel { api_key: Some(Secret::new(key(name)?)), ..ConfiguredModel::usual(preset.kind) };
+        let usual =
+            ConfiguredModel { api_key: Some(Secret::new(key(name)?)), ..ConfiguredModel::with_defaults(preset.kind) };
         let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
         Some(preset.found(server, DiscoverySource::Environment(name)))
     });
@@ -251,7 +254,7 @@ fn from_config(
         let address = configured.base_url.as_deref().and_then(OllamaAddress::parse).unwrap_or_else(ollama);
         return Ok(match configured.model.clone() {
             Some(model) => {
-                Decision::Take(ModelDiscovery::at_ollama(&address, model, DiscoverySource::Config, configured))
+                Decision::Take(ModelDiscovery::served_by_ollama(&address, model, DiscoverySource::Config, configured))
             }
             None => Decision::Ask(PendingOllama {
                 address,
@@ -319,7 +322,7 @@ impl ModelDiscovery {
         Self { label: offline::LABEL.to_owned(), source, backend: Backend::Offline }
     }
 
-    fn at_ollama(
+    fn served_by_ollama(
         address: &OllamaAddress,
         model: String,
         source: DiscoverySource,

@@ -80,22 +80,22 @@ pub async fn exchange<F: ReplyFold>(
 }
 
 /// Asks for something that is no call of a model: a list, a description.
-pub async fn look_up<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
+pub async fn get_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
     let sent = async { Ok(request.send().await.map_err(|error| answer::unreachable_server(&error))?) };
-    understood(&whole_within(LOOK_UP_WAIT_MAX, sent).await?)
+    parse_answer(&body_within(LOOK_UP_WAIT_MAX, sent).await?)
 }
 
 /// The body of the response that is `sent`, if all of it comes within `wait`.
-pub(crate) async fn whole_within(
+pub(crate) async fn body_within(
     wait: Duration,
     sent: impl Future<Output = Result<Response, Failure>>,
 ) -> Result<Vec<u8>, Failure> {
-    let whole = async { answer::whole(sent.await?).await };
+    let whole = async { answer::read_body(sent.await?).await };
     timeout(wait, whole).await.map_err(|_elapsed| no_answer())?
 }
 
 /// What an answer says, if it has the shape.
-pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+pub(crate) fn parse_answer<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|error| {
         // Where it is wrong, not what it says.
         tracing::debug!(line = error.line(), column = error.column(), "a model server's answer has another shape");
@@ -104,7 +104,7 @@ pub(crate) fn understood<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure>
 }
 
 async fn send(request: RequestBuilder) -> Result<Response, Failure> {
-    answer::begun(request.send().await.map_err(|error| answer::unreachable_server(&error))?).await
+    answer::expect_stream(request.send().await.map_err(|error| answer::unreachable_server(&error))?).await
 }
 
 /// Until when to wait for what.
@@ -134,14 +134,14 @@ async fn read<F: ReplyFold>(
             // What is missing is at most the price.
             Ok(Err(_)) | Err(_) if whole => break,
             Ok(Err(error)) => return Err(error),
-            Err(_) if Instant::now() >= limits.over => return Err(silent("did not come to an end")),
-            Err(_) if begun => return Err(silent("fell silent during its reply")),
+            Err(_) if Instant::now() >= limits.over => return Err(timed_out("did not come to an end")),
+            Err(_) if begun => return Err(timed_out("fell silent during its reply")),
             Err(_) => return Err(no_answer()),
         };
         begun = true;
         deadline = Instant::now() + limits.between;
         named = named || event.as_deref().is_some_and(metered_provider::introduced);
-        let shown = match event.map(|event| fold.take(&halves.whole(event))) {
+        let shown = match event.map(|event| fold.take(&halves.join_halves(event))) {
             None => String::new(),
             Some(Ok(shown)) => shown,
             Some(Err(_)) if whole => break,
@@ -174,7 +174,7 @@ impl Stream {
             }
             match self.response.chunk().await {
                 Ok(Some(bytes)) => self.frames.push(&bytes)?,
-                Ok(None) => return Ok(self.frames.rest()),
+                Ok(None) => return Ok(self.frames.finish_stream()),
                 Err(error) => {
                     tracing::debug!(%error, "a model's reply broke off");
                     return Err(broken_off());
@@ -195,10 +195,10 @@ pub fn malformed(message: &str) -> ModelError {
 }
 
 /// The model did not do `what` in time.
-pub fn silent(what: &str) -> ModelError {
+pub fn timed_out(what: &str) -> ModelError {
     ModelError::new(ErrorClass::Timeout, format!("The model {what}."))
 }
 
 fn no_answer() -> ModelError {
-    silent("did not answer in time")
+    timed_out("did not answer in time")
 }

@@ -67,15 +67,15 @@ pub fn error_body(input: &[u8]) {
 
 fn laws<F: ReplyFold>(framing: Framing, fold: impl Fn() -> F, input: &[u8]) {
     let Some((cut, stream)) = input.split_first() else { return };
-    let (shown, outcome) = told(framing, fold(), stream, stream.len());
+    let (shown, outcome) = run_fold(framing, fold(), stream, stream.len());
     if let Ok(completion) = &outcome {
         assert_eq!(shown, completion.text(), "what was shown is not what was said");
     }
-    assert_eq!((shown, outcome), told(framing, fold(), stream, usize::from(*cut)), "the cut makes a difference");
+    assert_eq!((shown, outcome), run_fold(framing, fold(), stream, usize::from(*cut)), "the cut makes a difference");
 }
 
 /// What is shown of a stream that comes in pieces of this length, and what comes of it.
-fn told<F: ReplyFold>(
+fn run_fold<F: ReplyFold>(
     framing: Framing,
     mut fold: F,
     stream: &[u8],
@@ -85,7 +85,7 @@ fn told<F: ReplyFold>(
     let (mut shown, mut halves) = (String::new(), SurrogateHalves::default());
     for frame in events {
         let Frame::Event(event) = frame else { continue };
-        match fold.take(&halves.whole(event)) {
+        match fold.take(&halves.join_halves(event)) {
             Ok(more) => shown.push_str(&more),
             Err(_) if fold.finished() => break,
             Err(error) => return (shown, Err(error)),
@@ -113,6 +113,6 @@ fn events(framing: Framing, stream: &[u8], piece_len: usize) -> (Vec<Frame>, Opt
             }
         }
     }
-    events.extend(frames.rest());
+    events.extend(frames.finish_stream());
     (events, None)
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::{Endpoint, written};
 use crate::exchange::frame::Framing;
-use crate::exchange::{HttpCall, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, get_json};
 use crate::gemini::family::Family;
 use crate::gemini::reply::Reply;
 use crate::gemini::wire::GenerateRequest;
@@ -112,7 +112,7 @@ impl Provider for Gemini {
     }
 
     async fn check(&self) -> Result<ModelCheck, ModelError> {
-        match look_up::<Description>(self.endpoint.get(&self.path)).await {
+        match get_json::<Description>(self.endpoint.get(&self.path)).await {
             Ok(told) => Ok(ModelCheck { listed: Some(true), context_tokens: told.context_tokens() }),
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
                 Ok(ModelCheck { listed: Some(false), context_tokens: None })
@@ -122,7 +122,7 @@ impl Provider for Gemini {
     }
 
     async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
-        let listed = look_up::<Descriptions>(self.endpoint.get("/v1beta/models?pageSize=1000")).await;
+        let listed = get_json::<Descriptions>(self.endpoint.get("/v1beta/models?pageSize=1000")).await;
         let all = listed.map_err(|failure| failure.error)?.models;
         Ok(Some(all.into_iter().filter(Description::talks).map(Description::offered).collect()))
     }

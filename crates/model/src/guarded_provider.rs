@@ -60,11 +60,11 @@ impl BreakerMonitor {
 
     /// Hears of every answer, by the time at which it was asked for.
     #[must_use]
-    pub fn heard(&self) -> LastAnswerReceiver {
+    pub fn answers_seen(&self) -> LastAnswerReceiver {
         self.heard.subscribe()
     }
 
-    fn answered(&self, asked: Instant) {
+    fn note_answer(&self, asked: Instant) {
         self.heard.send_if_modified(|last| {
             let is_newer = last.is_none_or(|last| last < asked);
             if is_newer {
@@ -75,7 +75,7 @@ impl BreakerMonitor {
     }
 
     /// The board and the time, which belong together.
-    fn look(&self) -> (MutexGuard<'_, BreakerBoard>, Timestamp) {
+    fn locked_board(&self) -> (MutexGuard<'_, BreakerBoard>, Timestamp) {
         (self.board.lock().unwrap_or_else(PoisonError::into_inner), self.clock.now())
     }
 }
@@ -100,7 +100,7 @@ impl GuardedProvider {
 
     /// The same model, to be asked even while it rests; what comes of it is told to the breakers.
     #[must_use]
-    pub fn forced(&self) -> Self {
+    pub fn ignoring_breaker(&self) -> Self {
         Self { forced: true, ..self.clone() }
     }
 
@@ -125,17 +125,17 @@ impl GuardedProvider {
     /// Why it would not be asked now.
     #[must_use]
     pub fn resting(&self) -> Option<CircuitOpen> {
-        let (board, now) = self.watch.look();
+        let (board, now) = self.watch.locked_board();
         board.resting(&self.key, now)
     }
 
     fn begin(&self) -> Result<Attempt<'_>, CircuitOpen> {
-        let (mut board, now) = self.watch.look();
-        let pass = if self.forced { board.force(&self.key, now) } else { board.enter(&self.key, now)? };
+        let (mut board, now) = self.watch.locked_board();
+        let pass = if self.forced { board.force(&self.key, now) } else { board.acquire(&self.key, now)? };
         Ok(Attempt { guarded: self, pass, outcome: Outcome::Unknown })
     }
 
-    fn rests(&self, resting: CircuitOpen) -> ModelError {
+    fn resting_error(&self, resting: CircuitOpen) -> ModelError {
         let left = if resting.remaining.is_zero() {
             "is being tried by another call".to_owned()
         } else {
@@ -161,8 +161,8 @@ struct Attempt<'a> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        let (mut board, now) = self.guarded.watch.look();
-        board.leave(&self.guarded.key, self.pass, self.outcome, now);
+        let (mut board, now) = self.guarded.watch.locked_board();
+        board.record_outcome(&self.guarded.key, self.pass, self.outcome, now);
     }
 }
 
@@ -173,12 +173,12 @@ impl Provider for GuardedProvider {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let mut attempt = self.begin().map_err(|resting| self.rests(resting))?;
+        let mut attempt = self.begin().map_err(|resting| self.resting_error(resting))?;
         let asked = Instant::now();
         let answer = self.inner.complete(request, sink).await;
         attempt.outcome = match &answer {
             Ok(_) => {
-                self.watch.answered(asked);
+                self.watch.note_answer(asked);
                 Outcome::Answered
             }
             Err(error) => board::outcome(error.class, error.retry_after),

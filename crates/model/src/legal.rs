@@ -32,7 +32,7 @@ pub const CONTINUE: &str = "[please continue]";
 
 /// Stands for a picture with this name that the model cannot see.
 #[must_use]
-pub fn unseen(name: &str) -> String {
+pub fn hidden_picture_note(name: &str) -> String {
     if name.is_empty() { UNSEEN_IMAGE.to_owned() } else { format!("[picture {name:?}: this model cannot see it]") }
 }
 
@@ -124,7 +124,7 @@ pub struct LegalHistory {
 /// * What the target sealed stays in its place, byte for byte; what others sealed goes.
 /// * The last user message is never dropped.
 #[must_use]
-pub fn legal(history: &[Message], stable: usize, target: &HistoryTarget<'_>) -> LegalHistory {
+pub fn legalize(history: &[Message], stable: usize, target: &HistoryTarget<'_>) -> LegalHistory {
     let turns = Turns::of(history, target);
     let starts_inside = matches!(turns.list.first(), Some(Turn::Assistant(_)));
     let complete = match turns.list.last() {

@@ -386,7 +386,7 @@ pub struct Completion {
 impl Completion {
     /// Words and calls, ended regularly.
     #[must_use]
-    pub fn said(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
+    pub fn from_text_and_calls(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
         Self { parts: reply_parts(text.into(), calls), ..Self::default() }
     }
 

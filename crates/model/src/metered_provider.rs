@@ -83,7 +83,7 @@ impl Provider for MeteredProvider {
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let span = tracing::info_span!("model.call", model = self.inner.label());
-        asked(&span, self.inner.label(), request);
+        record_request(&span, self.inner.label(), request);
         let mut open = OpenCall { metered: self, begun: Instant::now(), outcome: "abandoned" };
         let answer = self.inner.complete(request, sink).instrument(span.clone()).await;
         match &answer {
@@ -105,18 +105,18 @@ impl Provider for MeteredProvider {
     }
 }
 
-fn asked(span: &Span, label: &str, request: &Request) {
+fn record_request(span: &Span, label: &str, request: &Request) {
     if !genai::is_on() {
         return;
     }
-    genai::tell(span, genai::OPERATION, genai::CHAT);
-    genai::tell(span, genai::PROVIDER, genai::provider_of(label).to_owned());
-    genai::tell(span, genai::REQUEST_MODEL, genai::model_of(label).to_owned());
+    genai::record_attribute(span, genai::OPERATION, genai::CHAT);
+    genai::record_attribute(span, genai::PROVIDER, genai::provider_of(label).to_owned());
+    genai::record_attribute(span, genai::REQUEST_MODEL, genai::model_of(label).to_owned());
     if let Some(limit) = request.max_output_tokens {
-        genai::tell_count(span, genai::REQUEST_MAX_TOKENS, limit);
+        genai::record_count(span, genai::REQUEST_MAX_TOKENS, limit);
     }
-    genai::tell_content(span, genai::SYSTEM, || request.system.clone());
-    genai::tell_content(span, genai::INPUT, || serde_json::to_string(&request.messages).unwrap_or_default());
+    genai::record_content(span, genai::SYSTEM, || request.system.clone());
+    genai::record_content(span, genai::INPUT, || serde_json::to_string(&request.messages).unwrap_or_default());
 }
 
 fn answered(span: &Span, completion: &Completion) {
@@ -124,17 +124,17 @@ fn answered(span: &Span, completion: &Completion) {
         return;
     }
     let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, .. } = completion.usage;
-    genai::tell_count(span, genai::INPUT_TOKENS, input_tokens);
-    genai::tell_count(span, genai::OUTPUT_TOKENS, output_tokens);
-    genai::tell_count(span, genai::CACHE_READ_TOKENS, cached_tokens);
-    genai::tell_count(span, genai::CACHE_WRITE_TOKENS, cache_write_tokens);
+    genai::record_count(span, genai::INPUT_TOKENS, input_tokens);
+    genai::record_count(span, genai::OUTPUT_TOKENS, output_tokens);
+    genai::record_count(span, genai::CACHE_READ_TOKENS, cached_tokens);
+    genai::record_count(span, genai::CACHE_WRITE_TOKENS, cache_write_tokens);
     let reason = match completion.stop {
         StopReason::End => "stop",
         StopReason::MaxTokens => "length",
         StopReason::ContentFilter => "content_filter",
     };
-    genai::tell(span, genai::FINISH_REASONS, Value::Array(Array::String(vec![StringValue::from(reason)])));
-    genai::tell_content(span, genai::OUTPUT, || completion.text().into_owned());
+    genai::record_attribute(span, genai::FINISH_REASONS, Value::Array(Array::String(vec![StringValue::from(reason)])));
+    genai::record_content(span, genai::OUTPUT, || completion.text().into_owned());
 }
 
 /// Who answers, by its own word in an event of its stream; asked for only while somebody hears.
@@ -142,7 +142,7 @@ pub(super) fn introduced(event: &str) -> bool {
     let Some(model) = serde_json::from_str::<ModelNameEvent>(event).ok().and_then(ModelNameEvent::model) else {
         return false;
     };
-    genai::tell(&Span::current(), genai::RESPONSE_MODEL, model);
+    genai::record_attribute(&Span::current(), genai::RESPONSE_MODEL, model);
     true
 }
 
@@ -208,7 +208,7 @@ mod tests {
             session: None,
         };
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000, cached_tokens: 10, ..Usage::default() };
-        let said = Completion { usage, ..Completion::said("yes", Vec::new()) };
+        let said = Completion { usage, ..Completion::from_text_and_calls("yes", Vec::new()) };
         for answer in [Some(Ok(said)), Some(Err(ErrorClass::Overloaded)), None] {
             let model = MeteredProvider::new(Arc::new(FakeProvider(answer)), metering.clone());
             let wait = std::time::Duration::from_secs(1);

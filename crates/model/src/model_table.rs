@@ -104,12 +104,12 @@ impl ModelTable {
         let name = NormalizedName::of(label);
         let shipped = self.shipped.facts(&name);
         let own = longest(self.overrides.iter().map(|(known, model)| (known, model)), &name);
-        own.map_or_else(|| shipped.clone(), |own| over(own, &shipped))
+        own.map_or_else(|| shipped.clone(), |own| merged_facts(own, &shipped))
     }
 }
 
 /// What the config says, over what is shipped.
-fn over(own: &ModelConfig, shipped: &ModelFacts) -> ModelFacts {
+fn merged_facts(own: &ModelConfig, shipped: &ModelFacts) -> ModelFacts {
     let own_rates = match (own.input_usd, own.output_usd) {
         (Some(input), Some(output)) => Some(Rates {
             input: rate(input),
@@ -148,7 +148,7 @@ impl NormalizedName {
     }
 
     /// The same model under its maker's name, if this is a reseller's name for it.
-    fn at_its_maker(&self) -> Option<Self> {
+    fn under_maker(&self) -> Option<Self> {
         let (maker, model) = self.model.split_once('/').filter(|_| self.provider == RESELLER)?;
         let provider = MAKERS.iter().find(|(theirs, _)| *theirs == maker).map_or(maker, |(_, ours)| ours);
         Some(Self { provider: provider.to_owned(), model: model.to_owned() })
@@ -231,7 +231,7 @@ impl ShippedTable {
         if FREE.contains(&name.provider.as_str()) {
             return ModelFacts { rates: Some(Rates::FREE), source: PriceSource::Own, ..nothing };
         }
-        let maker = name.at_its_maker();
+        let maker = name.under_maker();
         let name = maker.as_ref().unwrap_or(name);
         let Some(vendor) = self.vendors.get(&name.provider) else { return nothing };
         let known: Vec<(NormalizedName, &Entry)> = vendor

@@ -57,7 +57,7 @@ impl Tool {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 }
@@ -115,7 +115,7 @@ impl Provider for Offline {
             sink.delta(word);
             tokio::task::yield_now().await;
         }
-        Ok(Completion::said(text, calls))
+        Ok(Completion::from_text_and_calls(text, calls))
     }
 }
 
@@ -199,7 +199,7 @@ fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, la
         return words.failed(result);
     }
     let arguments = call.map_or("", |call| call.arguments.as_str());
-    match Tool::named(&result.name) {
+    match Tool::by_name(&result.name) {
         Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
         Some(Tool::Recall) if matches!(intent, Intent::Ask(_)) => {
             let recall = read::<Recall>(arguments);

@@ -15,7 +15,7 @@ use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::Failure;
 use crate::exchange::endpoint::Endpoint;
 use crate::exchange::frame::Framing;
-use crate::exchange::{HttpCall, exchange, look_up};
+use crate::exchange::{HttpCall, exchange, get_json};
 use crate::message::Completion;
 use crate::ollama::reply::Reply;
 use crate::ollama::traits::{ShowResponse, Traits};
@@ -70,20 +70,20 @@ impl Ollama {
         let traits = match self.traits.get_or_try_init(|| self.show()).await {
             Ok(traits) => *traits,
             // Whether it has the model, its answer to the call says. The next call asks again: it may have it by then.
-            Err(failure) if is_not_told(&failure) => Traits::of(&ShowResponse::default()),
+            Err(failure) if is_missing_endpoint(&failure) => Traits::of(&ShowResponse::default()),
             Err(failure) => return Err(failure.error),
         };
-        self.tell_of_tools(traits, request);
+        self.warn_about_tools(traits, request);
         ChatRequest::new(&self.settings, traits, request).into_body()
     }
 
     async fn show(&self) -> Result<Traits, Failure> {
         let request = self.endpoint.post("/api/show").json(&ShowRequest { model: &self.settings.model });
-        Ok(Traits::of(&look_up::<ShowResponse>(request).await?))
+        Ok(Traits::of(&get_json::<ShowResponse>(request).await?))
     }
 
     /// A household without tools is still answered; but its owner should know.
-    fn tell_of_tools(&self, traits: Traits, request: &Request) {
+    fn warn_about_tools(&self, traits: Traits, request: &Request) {
         let untold = || !self.told_of_tools.swap(true, Ordering::Relaxed);
         if !traits.calls_tools && !request.tools.is_empty() && untold() {
             tracing::warn!(model = %self.settings.label, "the model cannot call tools and is asked without them");
@@ -112,7 +112,7 @@ impl Provider for Ollama {
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
                 Ok(ModelCheck { listed: Some(false), context_tokens: None })
             }
-            Err(failure) if is_not_told(&failure) => {
+            Err(failure) if is_missing_endpoint(&failure) => {
                 let window = Traits::of(&ShowResponse::default()).window(self.settings.context_tokens);
                 Ok(ModelCheck { listed: None, context_tokens: Some(window) })
             }
@@ -121,7 +121,7 @@ impl Provider for Ollama {
     }
 
     async fn list(&self) -> Result<Option<Vec<OfferedModel>>, ModelError> {
-        let listed = look_up::<TagsResponse>(self.endpoint.get("/api/tags")).await.map_err(|failure| failure.error)?;
+        let listed = get_json::<TagsResponse>(self.endpoint.get("/api/tags")).await.map_err(|failure| failure.error)?;
         let all = listed.models.into_iter();
         Ok(Some(all.map(|tag| OfferedModel { name: tag.name, context_tokens: None }).collect()))
     }
@@ -129,7 +129,7 @@ impl Provider for Ollama {
 
 /// Whether a server does not tell what a model can do, though it may well answer as one: others than Ollama speak its API,
 /// and leave this out.
-fn is_not_told(failure: &Failure) -> bool {
+fn is_missing_endpoint(failure: &Failure) -> bool {
     matches!(failure.status, 404 | 405 | 501)
 }
 

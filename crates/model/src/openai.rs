@@ -53,10 +53,10 @@ impl OpenAi {
 
     /// The body of a call, as it is sent by what is known of the server.
     pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
-        written(&ChatRequest::new(request, self.asked(&self.memory.now())))
+        written(&ChatRequest::new(request, self.target_model(&self.memory.current())))
     }
 
-    fn asked<'a>(&'a self, learned: &'a RefusedParameters) -> TargetModel<'a> {
+    fn target_model<'a>(&'a self, learned: &'a RefusedParameters) -> TargetModel<'a> {
         let Settings { model, label, tuning, sees_images, .. } = &self.settings;
         TargetModel { model, label, quirks: self.quirks, tuning: *tuning, sees_images: *sees_images, learned }
     }
@@ -78,8 +78,8 @@ impl Provider for OpenAi {
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let mut adaptations = 0;
         loop {
-            let learned = self.memory.now();
-            let body = ChatRequest::new(request, self.asked(&learned));
+            let learned = self.memory.current();
+            let body = ChatRequest::new(request, self.target_model(&learned));
             let failure = match self.ask(&body, sink).await {
                 Ok(completion) => return Ok(completion),
                 Err(failure) => failure,

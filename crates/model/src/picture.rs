@@ -40,7 +40,7 @@ pub enum PictureRejection {
 
 /// What can be shown of a file, if it is a picture of a kind that models see; none: it is something else.
 #[must_use]
-pub fn look(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, PictureRejection>> {
+pub fn inspect(mime: &str, bytes: &[u8]) -> Option<Result<MediaType, PictureRejection>> {
     let (kind, size) = match mime {
         "image/jpeg" => (MediaType::Jpeg, jpeg(bytes)),
         "image/png" => (MediaType::Png, png(bytes)),

@@ -41,7 +41,7 @@ impl Provider for RedactingProvider {
                 Ok(Completion { parts, ..completion })
             }
             Err(mut error) => {
-                self.redactor.clean(&mut error.message);
+                self.redactor.redact_in_place(&mut error.message);
                 Err(error)
             }
         }
@@ -49,7 +49,7 @@ impl Provider for RedactingProvider {
 
     async fn check(&self) -> Result<ModelCheck, ModelError> {
         self.inner.check().await.map_err(|mut error| {
-            self.redactor.clean(&mut error.message);
+            self.redactor.redact_in_place(&mut error.message);
             error
         })
     }
@@ -105,10 +105,10 @@ fn is_clean_message(redactor: &Redactor, message: &Message) -> bool {
 }
 
 fn cleaned(redactor: &Redactor, mut request: Request) -> Request {
-    redactor.clean(&mut request.system);
+    redactor.redact_in_place(&mut request.system);
     let mut tools = request.tools.to_vec();
     for tool in &mut tools {
-        redactor.clean(&mut tool.description);
+        redactor.redact_in_place(&mut tool.description);
     }
     request.tools = tools.into();
     for message in &mut request.messages {
@@ -116,12 +116,12 @@ fn cleaned(redactor: &Redactor, mut request: Request) -> Request {
             Message::User { parts } => {
                 for part in parts {
                     if let UserPart::Text { text } = part {
-                        redactor.clean(text);
+                        redactor.redact_in_place(text);
                     }
                 }
             }
             Message::Assistant { parts } => *parts = clean_parts(redactor, std::mem::take(parts)),
-            Message::Tool(result) => redactor.clean(&mut result.text),
+            Message::Tool(result) => redactor.redact_in_place(&mut result.text),
         }
     }
     request
@@ -131,8 +131,8 @@ fn cleaned(redactor: &Redactor, mut request: Request) -> Request {
 fn clean_parts(redactor: &Redactor, mut parts: Vec<ReplyPart>) -> Vec<ReplyPart> {
     for part in &mut parts {
         match part {
-            ReplyPart::Text { text } => redactor.clean(text),
-            ReplyPart::Call(call) => redactor.clean(&mut call.arguments),
+            ReplyPart::Text { text } => redactor.redact_in_place(text),
+            ReplyPart::Call(call) => redactor.redact_in_place(&mut call.arguments),
             ReplyPart::Sealed(_) => {}
         }
     }

@@ -66,12 +66,12 @@ fn refused(failure: &Failure, sent: &[&'static str]) -> Option<&'static str> {
             return Some(name);
         }
     }
-    let found = sent.iter().copied().filter_map(|name| Some((word(&failure.body, name)?, name)));
+    let found = sent.iter().copied().filter_map(|name| Some((word_position(&failure.body, name)?, name)));
     found.min().map(|(_, name)| name)
 }
 
 /// Where `name` stands in the text, not as a part of a longer name.
-fn word(text: &str, name: &str) -> Option<usize> {
+fn word_position(text: &str, name: &str) -> Option<usize> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(name).map(|(at, _)| at).find(|&at| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
@@ -118,7 +118,7 @@ impl ParameterMemory {
 
     /// What is known by now.
     #[must_use]
-    pub fn now(&self) -> RefusedParameters {
+    pub fn current(&self) -> RefusedParameters {
         self.lock().clone()
     }
 

@@ -45,8 +45,8 @@ impl ReplyDraft {
     }
 
     /// Takes more words, answers with those that may be shown.
-    pub(crate) fn words(&mut self, text: &str) -> Result<String, ModelError> {
-        self.grow(text.len())?;
+    pub(crate) fn push_text(&mut self, text: &str) -> Result<String, ModelError> {
+        self.count_bytes(text.len())?;
         let shown = self.think.push(text);
         self.append(&shown);
         Ok(shown)
@@ -54,14 +54,14 @@ impl ReplyDraft {
 
     /// Takes words that are a part of their own under a seal, answers with those that may be shown; without any, the
     /// seal stands alone.
-    pub(crate) fn sealed_words(
+    pub(crate) fn push_sealed_text(
         &mut self,
         text: &str,
         seal: &str,
         alone: &str,
         data: String,
     ) -> Result<String, ModelError> {
-        self.grow(text.len())?;
+        self.count_bytes(text.len())?;
         let shown = self.think.push(text);
         self.seal(if shown.is_empty() { alone } else { seal }, data)?;
         self.append(&shown);
@@ -78,7 +78,7 @@ impl ReplyDraft {
 
     /// Takes a whole call.
     pub(crate) fn call(&mut self, call: ToolCall) -> Result<(), ModelError> {
-        self.grow(call.name.len() + call.arguments.len() + call.id.0.len())?;
+        self.count_bytes(call.name.len() + call.arguments.len() + call.id.0.len())?;
         self.calls += 1;
         if self.calls > REPLY_CALLS_MAX {
             return Err(malformed("The model asks for too many tools at once."));
@@ -90,7 +90,7 @@ impl ReplyDraft {
 
     /// Takes what only the model understands.
     pub(crate) fn seal(&mut self, kind: &str, data: String) -> Result<(), ModelError> {
-        self.grow(data.len())?;
+        self.count_bytes(data.len())?;
         self.seals += 1;
         if self.seals > REPLY_SEALS_MAX {
             return Err(malformed("The model's reply is in too many pieces."));
@@ -101,7 +101,7 @@ impl ReplyDraft {
     }
 
     /// Seals the words that are open; where there are none, those that come next.
-    pub(crate) fn seal_open_words(&mut self, kind: &str, data: String) -> Result<(), ModelError> {
+    pub(crate) fn seal_open_text(&mut self, kind: &str, data: String) -> Result<(), ModelError> {
         let words = if self.open { self.parts.pop() } else { None };
         self.seal(kind, data)?;
         self.parts.extend(words);
@@ -109,13 +109,13 @@ impl ReplyDraft {
     }
 
     /// Counts what is kept or read elsewhere.
-    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+    pub(crate) fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
     }
 
     /// Whether anything came.
-    pub(crate) fn begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.bytes > 0
     }
 
@@ -188,12 +188,12 @@ mod tests {
         let mut draft = ReplyDraft::new("a/b");
         let mut shown = String::new();
         for text in ["<think>no</think>", "Hel", "lo <"] {
-            shown.push_str(&draft.words(text).unwrap());
+            shown.push_str(&draft.push_text(text).unwrap());
         }
         shown.push_str(&draft.flush());
-        shown.push_str(&draft.sealed_words(" you", "s", "alone", "1".to_owned()).unwrap());
-        shown.push_str(&draft.words(" there").unwrap());
-        shown.push_str(&draft.sealed_words("", "s", "alone", "2".to_owned()).unwrap());
+        shown.push_str(&draft.push_sealed_text(" you", "s", "alone", "1".to_owned()).unwrap());
+        shown.push_str(&draft.push_text(" there").unwrap());
+        shown.push_str(&draft.push_sealed_text("", "s", "alone", "2".to_owned()).unwrap());
         draft.seal("s", "3".to_owned()).unwrap();
         draft.call(call("{}")).unwrap();
         let completion = draft.complete(Usage::default(), StopReason::End).unwrap();
@@ -213,12 +213,12 @@ mod tests {
     #[test]
     fn words_can_be_sealed_once_they_are_said() {
         let mut draft = ReplyDraft::new("a/b");
-        draft.seal_open_words("s", "1".to_owned()).unwrap();
+        draft.seal_open_text("s", "1".to_owned()).unwrap();
         for text in ["Hel", "lo"] {
-            draft.words(text).unwrap();
+            draft.push_text(text).unwrap();
         }
-        draft.seal_open_words("s", "2".to_owned()).unwrap();
-        draft.words("you").unwrap();
+        draft.seal_open_text("s", "2".to_owned()).unwrap();
+        draft.push_text("you").unwrap();
         let completion = draft.complete(Usage::default(), StopReason::End).unwrap();
         let parts = [sealed("s", "1"), sealed("s", "2"), ReplyPart::text("Hello"), ReplyPart::text("you")];
         assert_eq!(completion.parts, parts);
@@ -249,7 +249,7 @@ mod tests {
         ];
         for (stop, class) in cases {
             let mut draft = ReplyDraft::new("a/b");
-            draft.words(" \n<think>never said").unwrap();
+            draft.push_text(" \n<think>never said").unwrap();
             draft.seal("s", "1".to_owned()).unwrap();
             assert_eq!(draft.complete(Usage::default(), stop).unwrap_err().class, class);
         }
@@ -258,8 +258,8 @@ mod tests {
     #[test]
     fn every_limit_holds() {
         let mut draft = ReplyDraft::new("a/b");
-        draft.grow(REPLY_BYTES_MAX).unwrap();
-        assert_eq!(draft.words("x").unwrap_err().class, ErrorClass::Malformed);
+        draft.count_bytes(REPLY_BYTES_MAX).unwrap();
+        assert_eq!(draft.push_text("x").unwrap_err().class, ErrorClass::Malformed);
         let mut draft = ReplyDraft::new("a/b");
         (0..REPLY_CALLS_MAX).for_each(|_| draft.call(call("{}")).unwrap());
         assert_eq!(draft.call(call("{}")).unwrap_err().class, ErrorClass::Malformed);

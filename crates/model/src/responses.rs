@@ -50,10 +50,10 @@ impl Responses {
 
     /// The body of a call, as it is sent by what is known of the model.
     pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
-        written(&ResponsesRequest::new(request, self.asked(&self.memory.now(), true)))
+        written(&ResponsesRequest::new(request, self.target_model(&self.memory.current(), true)))
     }
 
-    fn asked<'a>(&'a self, learned: &'a RefusedParameters, gives_reasoning: bool) -> TargetModel<'a> {
+    fn target_model<'a>(&'a self, learned: &'a RefusedParameters, gives_reasoning: bool) -> TargetModel<'a> {
         let Settings { model, label, tuning, sees_images, .. } = &self.settings;
         TargetModel { model, label, tuning: *tuning, sees_images: *sees_images, gives_reasoning, learned }
     }
@@ -75,8 +75,8 @@ impl Provider for Responses {
         let mut gives_reasoning = true;
         let mut adaptations = 0;
         loop {
-            let learned = self.memory.now();
-            let body = ResponsesRequest::new(request, self.asked(&learned, gives_reasoning));
+            let learned = self.memory.current();
+            let body = ResponsesRequest::new(request, self.target_model(&learned, gives_reasoning));
             let failure = match self.ask(&body, sink).await {
                 Ok(completion) => return Ok(completion),
                 Err(failure) => failure,

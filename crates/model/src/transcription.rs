@@ -208,7 +208,11 @@ impl Transcriber {
     ///
     /// # Errors
     /// With the reason, and whether it is worth another try.
-    pub async fn hear(&self, recording: &Recording<'_>, end: Instant) -> Result<Transcript, TranscriptionError> {
+    pub async fn transcribe_until(
+        &self,
+        recording: &Recording<'_>,
+        end: Instant,
+    ) -> Result<Transcript, TranscriptionError> {
         let (bytes, most) = (recording.content.len() as u64, self.settings.bytes_max);
         if bytes > most {
             return Err(TranscriptionError::unsent(format!(

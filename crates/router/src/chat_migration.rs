@@ -30,7 +30,7 @@ impl ChatMigration {
 impl Router {
     /// The conversation of a place goes on in another chat, with what was chosen for it and what is to be done there. What is
     /// still to be said goes to the old id, and the channel brings it to the new one.
-    pub(super) async fn goes_on(&self, place: Conversation, chat: &str) -> Result<(), StoreError> {
+    pub(super) async fn migrate_chat(&self, place: Conversation, chat: &str) -> Result<(), StoreError> {
         let moved = ChatMigration { place, chat: chat.to_owned() };
         let (key, new) = moved.keys();
         if self.store.write(async move |tx| moved.run(tx).await).await? {

@@ -26,7 +26,7 @@ pub(super) async fn answer(tx: &mut Tx, session: SessionId, now: Timestamp) -> R
         return Ok(texts::CLEAN_LATER.to_owned());
     }
     let left = messages::leave_out_tainted(tx, session).await?;
-    let has_notes = handover::kept(tx, session).await?.is_some_and(|kept| !kept.taint.is_clean());
+    let has_notes = handover::load_handover(tx, session).await?.is_some_and(|kept| !kept.taint.is_clean());
     if has_notes {
         sessions::clear_run_journal(tx, session).await?;
     }

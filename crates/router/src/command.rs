@@ -268,11 +268,10 @@ pub fn parse(text: &str) -> Option<Command> {
         ("queue", ["mode", mode]) => {
             IntakeMode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
         }
-        ("group" | "people" | "pair" | "unpair", rest) => {
-            of_house(&name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
-        }
+        ("group" | "people" | "pair" | "unpair", rest) => parse_access_command(&name, rest)
+            .unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect())),
         (name, rest) => {
-            of_memory(name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
+            parse_memory_command(name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
         }
     })
 }
@@ -289,7 +288,7 @@ fn schedule(change: &str, number: &str) -> Option<Command> {
 }
 
 /// What is about who is let in, and where Hob answers.
-fn of_house(name: &str, rest: &[&str]) -> Option<Command> {
+fn parse_access_command(name: &str, rest: &[&str]) -> Option<Command> {
     Some(match (name, rest) {
         ("group", []) => Command::Group(GroupChange::Show),
         ("group", ["default"]) => Command::Group(GroupChange::AsConfigured),
@@ -307,7 +306,7 @@ fn of_house(name: &str, rest: &[&str]) -> Option<Command> {
 }
 
 /// What asks for memory takes words, as many as there are.
-fn of_memory(name: &str, rest: &[&str]) -> Option<Command> {
+fn parse_memory_command(name: &str, rest: &[&str]) -> Option<Command> {
     let words = (!rest.is_empty()).then(|| rest.join(" "));
     let item = match rest {
         [name] => MemoryItem::parse(name),

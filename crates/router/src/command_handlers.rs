@@ -89,7 +89,7 @@ impl CommandServices {
     }
 
     /// The house at this moment.
-    pub(super) fn desk(
+    pub(super) fn command_context(
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<(ChannelKind, String, ChannelHealth)>,
@@ -252,8 +252,8 @@ async fn answer(
                 Change::Remove => "Deleted",
                 Change::RunNow => "It is run now, beside its rule",
             };
-            let changed = change::alter(tx, &viewer(caller), id, change, desk.now).await?;
-            Ok(changed.told(did, desk.now).unwrap_or_else(|refused| refused))
+            let changed = change::apply_change(tx, &viewer(caller), id, change, desk.now).await?;
+            Ok(changed.describe(did, desk.now).unwrap_or_else(|refused| refused))
         }
         Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
@@ -390,7 +390,7 @@ async fn take_back(
 
 /// How it stands with the config; none: there is no file.
 pub(super) fn config_line(house: &CommandServices) -> Option<String> {
-    let ConfigStatus { at, changes, refused, waits, .. } = house.config.now();
+    let ConfigStatus { at, changes, refused, waits, .. } = house.config.status();
     let clock = |at: Timestamp| at.to_zoned(house.budget_guard.zone.clone()).strftime("%H:%M").to_string();
     let changes = match changes {
         None => String::new(),

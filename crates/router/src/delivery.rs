@@ -23,7 +23,9 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::delivery::config::{ChannelRegistry, DeliveryConfig};
-use crate::delivery::outbox_step::{AttemptRecord, AttemptTimer, NextDelivery, OutboxStep, OutboxStepOutcome, judge};
+use crate::delivery::outbox_step::{
+    AttemptRecord, AttemptTimer, NextDelivery, OutboxStep, OutboxStepOutcome, classify_attempt,
+};
 use crate::delivery::reservation::WorkerReservation;
 use crate::presence::Presence;
 use crate::streaming::{DraftGuard, Streaming};
@@ -43,7 +45,7 @@ use hob_store::error::StoreError;
 use hob_store::outbox::{DeliveryAttempt, PendingChunk};
 use hob_store::{Store, outbox};
 use hob_telemetry::meters::Meters;
-use hob_telemetry::tasks::{caught, spawn_among};
+use hob_telemetry::tasks::{catch_panic, spawn_among};
 use hob_tools::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
@@ -112,8 +114,8 @@ impl Delivery {
     }
 
     /// A message was taken in, and waits for its turn.
-    pub fn seen(&self, destination: &Destination, run: RunId) {
-        self.inner.signs.see(destination, run);
+    pub fn message_queued(&self, destination: &Destination, run: RunId) {
+        self.inner.signs.message_queued(destination, run);
     }
 
     /// Rows were added to this session's outbox.
@@ -137,7 +139,7 @@ impl Delivery {
         let inner = Arc::clone(&self.inner);
         let span = tracing::info_span!(parent: None, "outbox", lane = %session);
         let work = async move {
-            if caught("delivery", Arc::clone(&inner).work(session, first)).await.is_none() {
+            if catch_panic("delivery", Arc::clone(&inner).work(session, first)).await.is_none() {
                 // Whoever has something to say here next begins a new one.
                 inner.workers().remove(&session);
             }
@@ -148,10 +150,12 @@ impl Delivery {
     /// At the start, before any run is resumed: what was being sent has an unknown outcome; everything open goes out.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         let unknown = self.inner.ports.store.write(outbox::sweep).await?;
-        self.inner.streaming.recall().await?;
+        self.inner.streaming.load_standing_drafts().await?;
         // They show that they were seen: whoever takes one along is to find it.
-        for (run, destination) in self.inner.ports.store.read(async |tx| records::queued(tx, SEEN_MAX).await).await? {
-            self.seen(&destination, run);
+        for (run, destination) in
+            self.inner.ports.store.read(async |tx| records::queued_messages(tx, SEEN_MAX).await).await?
+        {
+            self.message_queued(&destination, run);
         }
         self.wake_all().await?;
         Ok(unknown)
@@ -166,7 +170,7 @@ impl Delivery {
                 self.wake(session);
             }
         }
-        self.inner.look_after_signs(None).await?;
+        self.inner.refresh_presence(None).await?;
         self.inner.streaming.tidy().await
     }
 
@@ -182,7 +186,7 @@ impl Delivery {
             false => error,
         })?;
         let mime = sniff(&bytes);
-        let picture = picture::look(mime, &bytes);
+        let picture = picture::inspect(mime, &bytes);
         let kept = self.inner.ports.contents.keep(bytes).await;
         let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
         Ok(Fetched { kept, mime, picture })
@@ -251,21 +255,21 @@ impl RunWatcher for Delivery {
         if told.is_err() {
             tracing::error!(%run, "the channel's code panicked while it showed progress");
         }
-        self.inner.streaming.hear(destination, run, &progress);
-        self.inner.signs.hear(destination, run, &progress);
+        self.inner.streaming.run_progressed(destination, run, &progress);
+        self.inner.signs.run_progressed(destination, run, &progress);
         let here = &destination.conversation;
         if matches!(progress, Progress::Idle(_)) && !self.inner.signs.waiting(Some(here)).is_empty() {
             // Perhaps it took along, or took back, what waited behind it.
             let (inner, here) = (Arc::clone(&self.inner), here.clone());
             spawn_among(&self.inner.ports.tracker, "delivery.signs", async move {
-                if let Err(error) = inner.look_after_signs(Some(&here)).await {
+                if let Err(error) = inner.refresh_presence(Some(&here)).await {
                     tracing::debug!(%error, "the signs of what waits could not be looked through: {error}");
                 }
             });
         }
     }
 
-    fn said(&self, session: SessionId) {
+    fn outbox_changed(&self, session: SessionId) {
         self.wake(session);
     }
 
@@ -290,13 +294,13 @@ impl Inner {
     }
 
     /// What waited and is over without a run of its own shows nothing any more.
-    async fn look_after_signs(&self, place: Option<&Conversation>) -> Result<(), StoreError> {
+    async fn refresh_presence(&self, place: Option<&Conversation>) -> Result<(), StoreError> {
         let waiting = self.signs.waiting(place);
         if waiting.is_empty() {
             return Ok(());
         }
-        let over = self.ports.store.read(async |tx| records::over(tx, &waiting).await).await?;
-        over.into_iter().for_each(|run| self.signs.gone(run));
+        let over = self.ports.store.read(async |tx| records::finished_runs(tx, &waiting).await).await?;
+        over.into_iter().for_each(|run| self.signs.no_longer_waiting(run));
         Ok(())
     }
 
@@ -308,7 +312,7 @@ impl Inner {
                 Some(first) => NextDelivery::Send(first),
                 None => self.next(session, None, wait).await,
             };
-            wait = self.say_all(session, next, &signal, wait).await;
+            wait = self.send_all(session, next, &signal, wait).await;
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
                 return;
@@ -317,7 +321,7 @@ impl Inner {
     }
 
     /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
-    async fn say_all(
+    async fn send_all(
         self: &Arc<Self>,
         session: SessionId,
         mut next: NextDelivery,
@@ -344,7 +348,7 @@ impl Inner {
             // Before it is on record that a draft is the answer now, whoever draws next would take it for one left behind.
             drop(way);
             if let Some((place, run)) = took_draft {
-                self.streaming.taken(&place, run);
+                self.streaming.draft_replaced(&place, run);
             }
         }
     }
@@ -413,8 +417,8 @@ impl Inner {
     ///
     /// Nothing else is sent or drawn in the conversation before what is given with the outcome is dropped.
     async fn send(&self, mut waiting: PendingChunk) -> Option<(AttemptRecord, Option<DraftGuard>)> {
-        self.ports.redactor.clean(&mut waiting.message.text);
-        waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.clean(markup));
+        self.ports.redactor.redact_in_place(&mut waiting.message.text);
+        waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.redact_in_place(markup));
         let id = waiting.message.id;
         let now = self.ports.clock.now();
         let Some(channel) = self.channel(&waiting.message.destination.conversation) else {
@@ -433,7 +437,7 @@ impl Inner {
         }
         let way = tokio::select! {
             biased;
-            way = self.streaming.make_way(&mut waiting) => way,
+            way = self.streaming.settle_draft(&mut waiting) => way,
             () = self.ports.stop.cancelled() => {
                 let why = "the daemon stops".to_owned();
                 return Some((AttemptRecord { id, attempt: DeliveryAttempt::Again { at: now, unknown: false, why } }, None));
@@ -451,7 +455,7 @@ impl Inner {
         };
         let now = self.ports.clock.now();
         let limits = &self.reach.config().limits;
-        let attempt = judge(sent, &waiting, limits, now, self.ports.rng.fraction());
+        let attempt = classify_attempt(sent, &waiting, limits, now, self.ports.rng.fraction());
         metrics::count(&self.ports.meters, &waiting, &attempt, now);
         Some((AttemptRecord { id, attempt }, way))
     }

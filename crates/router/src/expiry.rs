@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 impl Lanes {
     /// Lets questions expire when their time comes, until `stop`.
-    pub async fn keep_time(self, stop: CancellationToken) {
+    pub async fn expire_questions(self, stop: CancellationToken) {
         loop {
             let wait = match self.expire_due().await {
                 Ok(wait) => wait,
@@ -38,7 +38,7 @@ impl Lanes {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = self.asked() => {}
+                () = self.wait_for_question() => {}
                 () = sleep(wait) => {}
             }
         }
@@ -57,7 +57,7 @@ impl Lanes {
             return Ok(Some(Duration::from_millis(left).min(LOOK_AGAIN)));
         }
         // A long journal takes long to fold: nobody waits for the writer meanwhile.
-        let seen = Arc::new(self.store().read(async |tx| look_due(tx, now).await).await?);
+        let seen = Arc::new(self.store().read(async |tx| due_questions(tx, now).await).await?);
         let expired = self.store().write(async move |tx| expire(tx, &seen, now).await).await?;
         for run in &expired {
             tracing::info!(run = %run.id, "agent_run.question_expired");
@@ -76,7 +76,7 @@ async fn sleep(wait: Option<Duration>) {
 }
 
 /// What the runs ask whose time has come.
-async fn look_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<WaitingRunSnapshot>, StoreError> {
+async fn due_questions(tx: &mut Tx, now: Timestamp) -> Result<Vec<WaitingRunSnapshot>, StoreError> {
     let due = open_runs::expired(tx, now).await?.into_iter().map(|run| run.id).collect();
     look(tx, due).await
 }

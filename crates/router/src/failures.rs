@@ -42,7 +42,7 @@ pub(super) enum SettleOutcome {
 }
 
 /// By what the decision about a run's failure is claimed.
-fn claim_of(run: RunId) -> String {
+fn claim_key(run: RunId) -> String {
     format!("failed:{run}")
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn settle(
 ) -> Result<SettleOutcome, StoreError> {
     let row = runs::queries::lookup(tx, run).await?.filter(|row| row.state == Status::Failed.as_str());
     let failed = match &row {
-        Some(_) => journal::first(tx, run).await?,
+        Some(_) => journal::load_accepted(tx, run).await?,
         None => None,
     };
     let Some((row, failed)) =
@@ -78,7 +78,7 @@ pub(super) async fn settle(
         session: row.session,
         user: principal.user,
         conversation: &failed.destination.conversation,
-        external_id: &claim_of(run),
+        external_id: &claim_key(run),
         text: begins.as_deref().unwrap_or(choice.label()),
         importance: 0.0,
         envelope: None,
@@ -89,7 +89,7 @@ pub(super) async fn settle(
     let Some(inbound) = inbound::claim(tx, &new).await? else {
         return Ok(SettleOutcome::Refused(texts::FAILURE_SETTLED));
     };
-    let kept = handover::kept(tx, row.session).await?.filter(|kept| kept.run == run);
+    let kept = handover::load_handover(tx, row.session).await?.filter(|kept| kept.run == run);
     if choice == AfterFailure::Resume {
         hand_on(tx, &row, (kept, inbound)).await?;
     } else if kept.is_some() {
@@ -144,15 +144,15 @@ async fn requester(
 
 /// Has nobody settled this run's failure?
 pub async fn is_open(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let Some(failed) = journal::first(tx, run).await? else { return Ok(false) };
-    Ok(!inbound::is_claimed(tx, &failed.destination.conversation, &claim_of(run)).await?)
+    let Some(failed) = journal::load_accepted(tx, run).await? else { return Ok(false) };
+    Ok(!inbound::is_claimed(tx, &failed.destination.conversation, &claim_key(run)).await?)
 }
 
 /// The failure that a conversation ended with, if it was put before people there and nobody has settled it.
-pub(super) async fn open(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
+pub(super) async fn open_failure(tx: &mut Tx, session: SessionId) -> Result<Option<RunId>, StoreError> {
     let Some(run) = runs::queries::failed_last(tx, session).await? else { return Ok(None) };
     let shown = outbox::queries::questions(tx, run, Some(outbox::FAILURE_QUESTION)).await?;
     let Some(shown) = shown.first() else { return Ok(None) };
-    let settled = inbound::is_claimed(tx, &shown.destination.conversation, &claim_of(run)).await?;
+    let settled = inbound::is_claimed(tx, &shown.destination.conversation, &claim_key(run)).await?;
     Ok(Some(run).filter(|_| !settled))
 }

@@ -48,10 +48,10 @@ pub(super) async fn answer(
         groups::set_mode(tx, place, mode.map(GroupMode::as_str)).await?;
     }
     let mode = mode_of(tx, modes, place).await?.unwrap_or_default();
-    Ok(told(mode, chosen.is_some()))
+    Ok(mode_text(mode, chosen.is_some()))
 }
 
-fn told(mode: GroupMode, is_new: bool) -> String {
+fn mode_text(mode: GroupMode, is_new: bool) -> String {
     let now = if is_new { "From now on" } else { "Here" };
     match mode {
         GroupMode::Mention => {
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn c4_each_mode_is_told() {
-        insta::assert_snapshot!(told(GroupMode::Mention, false), @"Here I answer when I am named, answered or given a command. /group all|off changes that.");
-        insta::assert_snapshot!(told(GroupMode::All, true), @"From now on I read and may answer everything. /group mention|off changes that.");
-        insta::assert_snapshot!(told(GroupMode::Off, true), @"From now on I answer nobody; an owner's commands work. /group mention|all changes that.");
+        insta::assert_snapshot!(mode_text(GroupMode::Mention, false), @"Here I answer when I am named, answered or given a command. /group all|off changes that.");
+        insta::assert_snapshot!(mode_text(GroupMode::All, true), @"From now on I read and may answer everything. /group mention|off changes that.");
+        insta::assert_snapshot!(mode_text(GroupMode::Off, true), @"From now on I answer nobody; an owner's commands work. /group mention|all changes that.");
     }
 }

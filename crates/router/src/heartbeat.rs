@@ -58,7 +58,7 @@ async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) ->
     };
     let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
     let busy = runs::find_active(tx, session.id).await?.is_some() || runs::count_queued(tx, session.id).await? > 0;
-    if busy || pause::standstill(tx, session.id).await?.is_some() {
+    if busy || pause::active_pause(tx, session.id).await?.is_some() {
         return Ok(None);
     }
     let name = users::name(tx, user).await?.unwrap_or_default();

@@ -114,8 +114,8 @@ impl Intake for Router {
         written.await.map_err(|error| IntakeError(error.to_string()))
     }
 
-    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
-        self.goes_on(place, chat).await.map_err(|error| IntakeError(error.to_string()))
+    async fn chat_moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+        self.migrate_chat(place, chat).await.map_err(|error| IntakeError(error.to_string()))
     }
 }
 
@@ -133,14 +133,16 @@ impl Router {
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
         let others = match inbound.circumstances.proof {
-            SenderProof::Platform => config.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            SenderProof::Platform => {
+                config.access.linked_identities(&inbound.conversation, &inbound.sender.external_id)
+            }
             SenderProof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
-        let (looked, files) = self.look_afar(&config, &inbound, &others, now).await?;
-        attachments::speak(&mut inbound, &files);
+        let (looked, files) = self.load_remote_inputs(&config, &inbound, &others, now).await?;
+        attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
-        let desk = config.house.desk(now, channels, looked, Arc::clone(&config.access));
+        let desk = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
         let code = Code::new(|| config.house.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
@@ -158,10 +160,10 @@ impl Router {
         }
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
-            self.delivery.seen(destination, *run);
+            self.delivery.message_queued(destination, *run);
         }
         match (taken.opened.zip(room), taken.lane) {
-            (Some((opened, room)), _) => self.lanes.take_up(opened, room),
+            (Some((opened, room)), _) => self.lanes.start_opened_run(opened, room),
             (None, Some(session)) => self.lanes.wake(session),
             (None, None) => {}
         }
@@ -178,20 +180,20 @@ impl Router {
             self.alarm.notify_one();
         }
         if taken.reloads {
-            config.house.config.ask(place.clone());
+            config.house.config.request_reload(place.clone());
         }
         if let Some(order) = taken.undoes {
             self.undo(&config.house.drafts, order, place).await?;
         }
-        memory::take_out(&config, &taken.forgotten);
+        memory::remove_from_index(&config, &taken.forgotten);
         if let Some(scope) = taken.emptied {
-            self.empty(&config, scope).await;
+            self.forget_some_now(&config, scope).await;
         }
         Ok(taken.accepted)
     }
 
     /// What is for Hob may need what is far away, and is not to be waited for in a transaction, which looks again who speaks.
-    async fn look_afar(
+    async fn load_remote_inputs(
         &self,
         config: &IntakeConfig,
         inbound: &Inbound,
@@ -201,13 +203,14 @@ impl Router {
         if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
             return Ok((None, Vec::new()));
         }
-        let known = self.store.read(async |tx| sender_access::look(tx, &config.access, inbound).await).await?;
+        let known =
+            self.store.read(async |tx| sender_access::load_sender_access(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
         else {
             return Ok((None, Vec::new()));
         };
         Ok((
-            memory::look(&config.house.memory, inbound, role, now).await?,
+            memory::prefetch(&config.house.memory, inbound, role, now).await?,
             self.fetch(config, inbound, role, others).await?,
         ))
     }

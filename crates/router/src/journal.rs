@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::intake::answers::{WaitingRunSnapshot, noted};
+use crate::intake::answers::{WaitingRunSnapshot, notebook_of};
 use crate::texts;
 use hob_agent::handover;
 use hob_agent::journal::RunKey;
@@ -31,13 +31,13 @@ pub(super) async fn show(
 ) -> Result<String, StoreError> {
     if let Some(active) = runs::find_active(tx, session).await? {
         let key = RunKey { run: active.id, session };
-        let notebook = noted(tx, &key, seen, now).await?;
+        let notebook = notebook_of(tx, &key, seen, now).await?;
         if !notebook.is_empty() {
             let shown = caller.may_act_for(active.user, active.role);
             return Ok(if shown { told(RUNNING, &notebook) } else { texts::NOT_YOURS.to_owned() });
         }
     }
-    let Some(kept) = handover::kept(tx, session).await? else {
+    let Some(kept) = handover::load_handover(tx, session).await? else {
         return Ok(NOTHING.to_owned());
     };
     // Of somebody whom nobody knows any more only an owner sees it.

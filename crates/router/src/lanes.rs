@@ -17,7 +17,7 @@ use tracing::Instrument;
 use crate::lanes::slots::RunSlot;
 use crate::lanes::workers::Workers;
 use hob_agent::driver::{
-    ClaimOutcome, ClaimedRun, DriveOutcome, Driver, OpenedRun, RunControl, bury, reload, take_over,
+    ClaimOutcome, ClaimedRun, DriveOutcome, Driver, OpenedRun, RunControl, end_panicked, reload, take_over,
 };
 use hob_agent::journal::RunKey;
 use hob_agent::ports::Ports;
@@ -92,17 +92,17 @@ impl Lanes {
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
     pub fn wake(&self, session: SessionId) {
-        self.set_going(session, None);
+        self.ensure_worker(session, None);
     }
 
     /// The same, with the run that is next there, which is claimed already and has a place.
-    pub(super) fn take_up(&self, opened: OpenedRun, place: RunSlot) {
-        self.set_going(opened.key.session, Some((opened, place)));
+    pub(super) fn start_opened_run(&self, opened: OpenedRun, place: RunSlot) {
+        self.ensure_worker(opened.key.session, Some((opened, place)));
     }
 
-    fn set_going(&self, session: SessionId, opened: Option<(OpenedRun, RunSlot)>) {
+    fn ensure_worker(&self, session: SessionId, opened: Option<(OpenedRun, RunSlot)>) {
         let may_begin = !self.inner.settings.drain.is_cancelled();
-        if !self.inner.workers.call(session, opened, may_begin) {
+        if !self.inner.workers.wake_worker(session, opened, may_begin) {
             return;
         }
         let inner = Arc::clone(&self.inner);
@@ -127,7 +127,7 @@ impl Lanes {
     }
 
     /// What a run that has its place is driven with, if no other is at work: else more wait, and their commits are made together.
-    pub(super) fn at_rest(&self) -> Option<Arc<Ports>> {
+    pub(super) fn ports_if_idle(&self) -> Option<Arc<Ports>> {
         (self.inner.workers.places.taken() <= 1).then(|| self.inner.ports())
     }
 
@@ -148,7 +148,7 @@ impl Lanes {
     }
 
     /// Completes when a run has come to wait for somebody since this was last awaited.
-    pub(super) async fn asked(&self) {
+    pub(super) async fn wait_for_question(&self) {
         self.inner.asked.notified().await;
     }
 
@@ -185,10 +185,10 @@ impl Lanes {
         let (scopes, waits) = store.read(forget::unfinished).await?;
         for scope in scopes {
             // The rest waits for the next round: runs that are due do not wait for it.
-            forget::some_of(memory, scope, SLICES_PER_ROUND).await?;
+            forget::forget_slice(memory, scope, SLICES_PER_ROUND).await?;
         }
         if waits {
-            store.write(forget::sweep).await?;
+            store.write(forget::finish_deferred).await?;
         }
         Ok(())
     }
@@ -220,8 +220,8 @@ impl Inner {
         while let Some(signal) = self.workers.look_again(session) {
             let (opened, place) = tokio::select! {
                 biased;
-                () = self.settings.drain.cancelled() => return self.workers.leave(session),
-                found = self.workers.place(session, &signal) => found,
+                () = self.settings.drain.cancelled() => return self.workers.remove_worker(session),
+                found = self.workers.wait_for_slot(session, &signal) => found,
             };
             match self.run_next(session, signal, opened).await {
                 Ok(()) => wait = RETRY,
@@ -230,14 +230,14 @@ impl Inner {
                     self.workers.mark_again(session);
                     tokio::select! {
                         biased;
-                        () = self.settings.drain.cancelled() => return self.workers.leave(session),
+                        () = self.settings.drain.cancelled() => return self.workers.remove_worker(session),
                         () = tokio::time::sleep(wait) => {}
                     }
                     wait = (wait * 2).min(RETRY_MAX);
                 }
                 Err(error) => {
                     tracing::error!(%error, "agent_run.dispatch_next_failed: the lane stands still until the next reconciliation");
-                    return self.workers.leave(session);
+                    return self.workers.remove_worker(session);
                 }
             }
             drop(place);
@@ -263,22 +263,22 @@ impl Inner {
             ClaimOutcome::Run(claimed) => *claimed,
             ClaimOutcome::Nothing | ClaimOutcome::Begun(_) => return Ok(()),
             ClaimOutcome::Parked => {
-                ports.watcher.said(session);
+                ports.watcher.outbox_changed(session);
                 self.workers.mark_again(session);
                 return Ok(());
             }
         };
         let key = claimed.key.clone();
-        self.workers.drives(session, key.run);
+        self.workers.mark_driven(session, key.run);
         let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
         // Each run is a trace of its own, however long its lane lasts.
         let span = tracing::info_span!(parent: None, "run", run = %key.run, session = named, channel);
         if genai::is_on() {
-            genai::tell(&span, genai::OPERATION, genai::INVOKE_AGENT);
-            genai::tell(&span, genai::AGENT, "hob");
-            genai::tell(&span, genai::CONVERSATION, named.to_owned());
+            genai::record_attribute(&span, genai::OPERATION, genai::INVOKE_AGENT);
+            genai::record_attribute(&span, genai::AGENT, "hob");
+            genai::record_attribute(&span, genai::CONVERSATION, named.to_owned());
         }
-        let drive = drive(ports, self.line(&signal), claimed).instrument(span.clone());
+        let drive = drive(ports, self.run_control(&signal), claimed).instrument(span.clone());
         #[expect(
             clippy::disallowed_methods,
             reason = "its end is awaited here, and a panic is told with the run's name"
@@ -302,15 +302,15 @@ impl Inner {
             }
             Ok(Err(StoreError::Panicked(message))) => {
                 tracing::error!(run = %key.run, message, "the run panicked");
-                self.bury(key, &signal, message).instrument(span).await?;
+                self.end_panicked_run(key, &signal, message).instrument(span).await?;
                 self.workers.mark_again(session);
             }
-            Ok(Err(error)) => return self.give_back(&key, error).await,
+            Ok(Err(error)) => return self.release_run(&key, error).await,
             Err(ended) if ended.is_panic() => {
                 let message: String =
                     panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
                 tracing::error!(run = %key.run, message, "the run panicked");
-                self.bury(key, &signal, message).instrument(span).await?;
+                self.end_panicked_run(key, &signal, message).instrument(span).await?;
                 self.workers.mark_again(session);
             }
             Err(_cancelled) => {}
@@ -319,16 +319,21 @@ impl Inner {
     }
 
     /// Ends a run whose code panicked; one that panics at its own end is put aside, without the machine.
-    async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
+    async fn end_panicked_run(
+        self: &Arc<Self>,
+        key: RunKey,
+        signal: &Arc<Notify>,
+        message: String,
+    ) -> Result<(), StoreError> {
         let buried = async {
             let ports = self.ports();
             let claimed = ports.store.read(async |tx| reload(tx, &key).await).await?;
-            bury(ports, self.line(signal), claimed, message).await
+            end_panicked(ports, self.run_control(signal), claimed, message).await
         };
         match buried.await {
             Ok(()) => Ok(()),
             Err(error @ (StoreError::Panicked(_) | StoreError::Inconsistent { .. })) => self.park(key, error).await,
-            Err(error) => self.give_back(&key, error).await,
+            Err(error) => self.release_run(&key, error).await,
         }
     }
 
@@ -340,11 +345,11 @@ impl Inner {
             ports.watcher.progress(&place, run, Progress::Idle(IdleReason::Suspended));
         }
         ports.meters.runs.of(&["parked"]).inc();
-        ports.watcher.said(session);
+        ports.watcher.outbox_changed(session);
         Ok(())
     }
 
-    fn line(self: &Arc<Self>, signal: &Arc<Notify>) -> RunControl {
+    fn run_control(self: &Arc<Self>, signal: &Arc<Notify>) -> RunControl {
         let lanes = Lanes { inner: Arc::clone(self) };
         // Whoever works for a run, or is worked for, is served where that is.
         let wake = Arc::new(move |session| lanes.wake(session));
@@ -352,7 +357,7 @@ impl Inner {
     }
 
     /// A run that could not be driven is let go, so that it can be claimed again.
-    async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
+    async fn release_run(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
         let ports = self.ports();
         let (run, owner) = (key.run, ports.owner.clone());
         if let Err(second) = ports.store.write(async move |tx| runs::release(tx, run, &owner).await).await {
@@ -403,7 +408,7 @@ struct WorkerCleanup {
 impl Drop for WorkerCleanup {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.inner.workers.leave(self.session);
+            self.inner.workers.remove_worker(self.session);
         }
     }
 }

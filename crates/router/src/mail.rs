@@ -52,7 +52,7 @@ pub(super) enum SendDecision {
 
 /// Looks at a letter that was taken from the outbox. Of those to whom it would go, those who are known do not wait for what
 /// an owner says of the others.
-pub(super) async fn gate(
+pub(super) async fn check_recipients(
     tx: &mut Tx,
     waiting: &mut PendingChunk,
     rules: &EmailPolicy,
@@ -77,17 +77,17 @@ pub(super) async fn gate(
         if recipients.is_empty() {
             return ask_first(tx, waiting, &theirs, rules, now).await.map(SendDecision::Shut);
         }
-        if let Some(apart) = set_apart(tx, waiting, &theirs, now).await? {
+        if let Some(apart) = split_letter(tx, waiting, &theirs, now).await? {
             asked = ask_first(tx, &apart, &theirs, rules, now).await?;
         }
         waiting.message.envelope = envelope.only(&recipients).encode();
         if let Some(envelope) = &waiting.message.envelope {
-            quarantined_mail::readdress(tx, waiting.message.id, envelope).await?;
+            quarantined_mail::set_taken_envelope(tx, waiting.message.id, envelope).await?;
         }
     }
     let most = rules.per_hour_max.get(&place.account).copied().map_or(i64::MAX, i64::from);
-    let since = before(now, COUNTED);
-    quarantined_mail::uncount(tx, since).await?;
+    let since = time_before(now, COUNTED);
+    quarantined_mail::drop_old_counts(tx, since).await?;
     let mut until = None;
     for address in &recipients {
         let counted = quarantined_mail::counted(tx, &place.account, address, waiting.message.id, since).await?;
@@ -96,7 +96,7 @@ pub(super) async fn gate(
     if let Some(oldest) = until {
         tracing::warn!(outbox = %waiting.message.id, "a letter waits: its recipient has had {most} within an hour; mind a loop");
         let hour = i64::try_from(COUNTED.as_millis()).unwrap_or(i64::MAX);
-        quarantined_mail::put_off(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
+        quarantined_mail::postpone(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
         return Ok(SendDecision::Shut(asked));
     }
     for address in &recipients {
@@ -106,7 +106,7 @@ pub(super) async fn gate(
 }
 
 /// A copy of a letter for some of those to whom it would go.
-async fn set_apart(
+async fn split_letter(
     tx: &mut Tx,
     waiting: &PendingChunk,
     envelope: &Envelope,
@@ -125,7 +125,7 @@ async fn set_apart(
         part: outbox::ChunkRole::Words,
     };
     outbox::add(tx, &chunk, now).await?;
-    let id = quarantined_mail::address(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
+    let id = quarantined_mail::set_envelope(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
     Ok(id.map(|id| {
         let mut apart = waiting.clone();
         apart.message.id = id;
@@ -155,11 +155,11 @@ async fn ask_first(
     let names = envelope.recipients().collect::<Vec<_>>().join(", ");
     let new =
         NewQuarantinedMail { id: message.id, account: &place.account, recipients: &names, subject: &envelope.subject };
-    quarantined_mail::expire(tx, before(now, HELD_MAX), now).await?;
+    quarantined_mail::expire(tx, time_before(now, HELD_MAX), now).await?;
     if !quarantined_mail::hold(tx, &new, now).await? {
         return Ok(Vec::new());
     }
-    let text = question(message.id, &names, &envelope.subject, &message.text);
+    let text = owner_question_text(message.id, &names, &envelope.subject, &message.text);
     let choice = |label: &str, send: bool| Choice {
         label: label.to_owned(),
         token: MailButtonPress { id: message.id, send }.token(),
@@ -168,9 +168,9 @@ async fn ask_first(
     let (thread, subject) = (format!("{}@held.invalid", message.id), format!("May I answer {names}?"));
     let matter = OwnerMatter { here: place, thread: &thread, subject: &subject };
     let mut asked = Vec::new();
-    for desk in owner_questions::desks(tx, &rules.access, matter, now).await? {
+    for desk in owner_questions::owner_inboxes(tx, &rules.access, matter, now).await? {
         let key = format!("mail:{}:{}", message.id, desk.session);
-        owner_questions::put(
+        owner_questions::say_to_owner(
             tx,
             &desk,
             (&key, message.run),
@@ -187,7 +187,7 @@ async fn ask_first(
 }
 
 /// What owners are asked.
-fn question(id: OutboxId, names: &str, subject: &str, text: &str) -> String {
+fn owner_question_text(id: OutboxId, names: &str, subject: &str, text: &str) -> String {
     let shown = shortened(text, SHOWN_CHARS);
     format!(
         "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}\n\n\
@@ -202,7 +202,7 @@ fn shortened(text: &str, chars_max: usize) -> String {
     }
 }
 
-fn before(now: Timestamp, span: SignedDuration) -> Timestamp {
+fn time_before(now: Timestamp, span: SignedDuration) -> Timestamp {
     now.saturating_sub(span).unwrap_or(Timestamp::MIN)
 }
 
@@ -281,7 +281,7 @@ pub(super) async fn carry_out(
     if principal.role != Role::Owner {
         return Ok(MailDecisionOutcome::nothing(OWNERS_ONLY));
     }
-    quarantined_mail::expire(tx, before(now, HELD_MAX), now).await?;
+    quarantined_mail::expire(tx, time_before(now, HELD_MAX), now).await?;
     match order {
         MailCommand::List => Ok(MailDecisionOutcome::nothing(listed(&quarantined_mail::list(tx).await?, now))),
         MailCommand::Decide(press) => match quarantined_mail::find(tx, press.id).await? {
@@ -303,7 +303,7 @@ async fn decide(
         return Ok(MailDecisionOutcome::nothing(format!("Not sent to {}.", letter.recipients)));
     }
     for address in letter.recipients.split(", ") {
-        quarantined_mail::know(tx, &letter.account, address, by, now).await?;
+        quarantined_mail::add_correspondent(tx, &letter.account, address, by, now).await?;
     }
     let text = format!("It goes out. From now on I answer {} without asking.", letter.recipients);
     Ok(MailDecisionOutcome { text, released })
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn n14_what_owners_read() {
-        insta::assert_snapshot!(question(OutboxId(7), "eve@x.example", "Tea", "At five."), @"
+        insta::assert_snapshot!(owner_question_text(OutboxId(7), "eve@x.example", "Tea", "At five."), @"
         May I answer eve@x.example by e-mail? I have never written to them before.
         It is about: Tea
 

@@ -12,7 +12,7 @@ use hob_store::{Tx, agents, open_runs, runs};
 
 /// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it,
 /// then what events have begun.
-pub(super) async fn asking(
+pub(super) async fn waiting_runs(
     tx: &mut Tx,
     home: SessionId,
     active: Option<&runs::ActiveRun>,
@@ -24,20 +24,21 @@ pub(super) async fn asking(
         all.push(WaitingAgent { session: open.session, run });
         all.extend(agents::waiting_at_home(tx, open.session).await?);
     }
-    Ok(all.into_iter().filter(|asking| is_asking(&asking.run)).collect())
+    Ok(all.into_iter().filter(|asking| is_waiting_for_answer(&asking.run)).collect())
 }
 
 /// This run, if it waits for a word, wherever that is.
-pub(super) async fn asking_elsewhere(tx: &mut Tx, run: RunId) -> Result<Option<WaitingAgent>, StoreError> {
+pub(super) async fn waiting_run(tx: &mut Tx, run: RunId) -> Result<Option<WaitingAgent>, StoreError> {
     let Some(row) = runs::queries::lookup(tx, run).await? else {
         return Ok(None);
     };
-    let active = runs::find_active(tx, row.session).await?.filter(|active| active.id == run && is_asking(active));
+    let active =
+        runs::find_active(tx, row.session).await?.filter(|active| active.id == run && is_waiting_for_answer(active));
     Ok(active.map(|active| WaitingAgent { session: row.session, run: active }))
 }
 
 /// Does the run wait for a word that has not come yet?
-pub(super) fn is_asking(run: &runs::ActiveRun) -> bool {
+pub(super) fn is_waiting_for_answer(run: &runs::ActiveRun) -> bool {
     run.state == "waiting" && !run.signalled
 }
 
@@ -57,7 +58,7 @@ impl OpenQuestion {
     }
 
     /// What somebody is told who may not answer it.
-    pub(super) fn not_yours(&self) -> &'static str {
+    pub(super) fn refusal_text(&self) -> &'static str {
         match self.answerer {
             PermittedAnswerer::Owner => pause_texts::FOR_OWNERS_TO_APPROVE,
             PermittedAnswerer::Requester => pause_texts::NOT_YOURS_TO_APPROVE,
@@ -68,7 +69,7 @@ impl OpenQuestion {
 
 /// What of these words answers the question. One that offers decisions takes only them, be they said to Hob by name or not:
 /// everything else that is said meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
-pub(super) fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a str> {
+pub(super) fn extract_answer<'a>(text: &'a str, question: &Question) -> Option<&'a str> {
     let said = match text.split_once(char::is_whitespace) {
         Some((name, rest)) if name.starts_with('@') => rest.trim_start(),
         Some(_) | None => text,
@@ -112,7 +113,7 @@ mod tests {
             ("1", &paused, None),
         ];
         for (text, question, expected) in table {
-            assert_eq!(answer_in(text, question), expected, "{text}");
+            assert_eq!(extract_answer(text, question), expected, "{text}");
         }
     }
 }

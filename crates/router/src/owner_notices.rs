@@ -84,9 +84,9 @@ async fn tell(
     if reached.is_empty() && except.is_empty() {
         let accounts = reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
         let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
-        for desk in owner_questions::letters(tx, (access, &accounts), (THREAD, SUBJECT), now).await? {
+        for desk in owner_questions::owner_mailboxes(tx, (access, &accounts), (THREAD, SUBJECT), now).await? {
             let key = format!("{key}:{}", desk.session);
-            owner_questions::put(tx, &desk, (&key, None), OutgoingText::note(text), now).await?;
+            owner_questions::say_to_owner(tx, &desk, (&key, None), OutgoingText::note(text), now).await?;
             told.push(desk.session);
         }
     }

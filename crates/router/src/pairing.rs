@@ -32,7 +32,7 @@ pub(super) struct Visitor<'a> {
 }
 
 /// A stranger writes to Hob alone: gives what they are told, if anything; `code` is theirs if they get one.
-pub(super) async fn knock(
+pub(super) async fn greet_stranger(
     tx: &mut Tx,
     access: &AccessList,
     visitor: Visitor<'_>,
@@ -41,7 +41,7 @@ pub(super) async fn knock(
 ) -> Result<Option<String>, StoreError> {
     let Visitor { place, sender, proof } = visitor;
     pairings::sweep(tx, now).await?;
-    let (has_code, open) = pairings::known(tx, place, &sender.external_id).await?;
+    let (has_code, open) = pairings::pending_codes(tx, place, &sender.external_id).await?;
     if !gives_code(place, proof, StrangerContact { has_door: access.has_door(place), has_code, open }) {
         return Ok(None);
     }
@@ -160,7 +160,7 @@ pub(super) async fn command(
         return Ok(told.to_owned().into());
     }
     pairings::sweep(tx, by.now).await?;
-    if pairings::guesses(tx, place, &sender.external_id, by.now).await? >= GUESSES_MAX {
+    if pairings::count_wrong_codes(tx, place, &sender.external_id, by.now).await? >= GUESSES_MAX {
         return Ok(texts::TOO_MANY.to_owned().into());
     }
     let found = match Code::parse(&pair.code) {
@@ -172,7 +172,7 @@ pub(super) async fn command(
             Ok(CommandOutcome { elsewhere: Some(told), ..CommandOutcome::from(texts::confirmed(&pairing, pair.role)) })
         }
         None => {
-            pairings::guessed(tx, place, &sender.external_id, by.now).await?;
+            pairings::note_wrong_code(tx, place, &sender.external_id, by.now).await?;
             Ok(texts::WRONG.to_owned().into())
         }
     }

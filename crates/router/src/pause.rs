@@ -25,7 +25,7 @@ pub(super) enum ActivePause {
 }
 
 /// Does the conversation stand still? The emergency stop is named first: nothing else helps.
-pub(super) async fn standstill(tx: &mut Tx, session: SessionId) -> Result<Option<ActivePause>, StoreError> {
+pub(super) async fn active_pause(tx: &mut Tx, session: SessionId) -> Result<Option<ActivePause>, StoreError> {
     if let Some(name) = emergency_stop::paused_by(tx).await? {
         return Ok(Some(ActivePause::Everywhere(name)));
     }
@@ -55,7 +55,7 @@ pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseSco
         }
         PauseScope::Here if order.principal.role < Role::User => Ok(texts::NOT_FOR_GUESTS.to_owned()),
         PauseScope::Here => {
-            if let Some(standstill) = standstill(tx, order.session.id).await? {
+            if let Some(standstill) = active_pause(tx, order.session.id).await? {
                 return Ok(texts::stands_still(&standstill));
             }
             let active = runs::find_active(tx, order.session.id).await?;

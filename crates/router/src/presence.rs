@@ -20,7 +20,7 @@ use hob_core::domain::channel::{Channel, IdleReason, MessageReaction, PresenceSi
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{DeliveryError, Destination};
-use hob_telemetry::tasks::{caught, spawn_among};
+use hob_telemetry::tasks::{catch_panic, spawn_among};
 
 /// How often typing is shown again: Telegram and Slack show it for five seconds, Discord for ten.
 const TYPING_EVERY: Duration = Duration::from_secs(4);
@@ -189,7 +189,7 @@ impl Presence {
     }
 
     /// A run tells how it goes on.
-    pub(super) fn hear(&self, destination: &Destination, run: RunId, progress: &Progress) {
+    pub(super) fn run_progressed(&self, destination: &Destination, run: RunId, progress: &Progress) {
         if matches!(progress, Progress::Doing(_)) {
             // It works already, and is shown to.
             return;
@@ -218,7 +218,7 @@ impl Presence {
     }
 
     /// A message was taken in and waits behind a run.
-    pub(super) fn see(&self, destination: &Destination, run: RunId) {
+    pub(super) fn message_queued(&self, destination: &Destination, run: RunId) {
         let Some(channel) = self.reach.channel(&destination.conversation) else { return };
         if destination.reply_to.is_none() || !self.shows_moods(&*channel) {
             return;
@@ -239,7 +239,7 @@ impl Presence {
     }
 
     /// A message that waited waits no more, and has no run of its own: another took it along, or it was taken back.
-    pub(super) fn gone(&self, run: RunId) {
+    pub(super) fn no_longer_waiting(&self, run: RunId) {
         let destination = lock(&self.seen).remove(&run);
         if let Some(destination) = destination {
             self.change(&destination.conversation, |shown| shown.want(&destination, MessageReaction::Gone));
@@ -276,7 +276,7 @@ impl Presence {
         let span = tracing::info_span!(parent: None, "signs", channel = %place.channel);
         let place = place.clone();
         let work = async move {
-            if caught("signs", show(&reach, &place, &board)).await.is_none() {
+            if catch_panic("signs", show(&reach, &place, &board)).await.is_none() {
                 lock(&board.state).at_work = false;
             }
         };
@@ -369,10 +369,10 @@ mod tests {
         ] {
             let desk = PlatformHarness::new();
             let signs = Presence::new(Arc::clone(&desk.reach));
-            signs.hear(&place(), RUN, &Progress::Working);
+            signs.run_progressed(&place(), RUN, &Progress::Working);
             tokio::time::sleep(Duration::from_secs(60)).await;
             assert_eq!(typed(&desk), 15, "every four seconds");
-            signs.hear(&place(), RUN, &Progress::Idle(ended));
+            signs.run_progressed(&place(), RUN, &Progress::Idle(ended));
             desk.rest().await;
             assert_eq!(moods(&desk).last(), Some(&last));
             assert_eq!(typed(&desk), 15);
@@ -384,7 +384,7 @@ mod tests {
         let desk = PlatformHarness::new();
         let signs = Presence::new(Arc::clone(&desk.reach));
         for progress in [Progress::Working, Progress::Waiting, Progress::Delta(String::new())] {
-            signs.hear(&place(), RUN, &progress);
+            signs.run_progressed(&place(), RUN, &progress);
         }
         // The run is never heard of again.
         desk.rest().await;
@@ -397,10 +397,10 @@ mod tests {
     async fn a_message_that_waits_is_seen_until_its_turn() {
         let desk = PlatformHarness::new();
         let signs = Presence::new(Arc::clone(&desk.reach));
-        signs.see(&place(), RUN);
+        signs.message_queued(&place(), RUN);
         desk.rest().await;
         assert_eq!((moods(&desk), signs.waiting(Some(&conversation()))), (vec![MessageReaction::Seen], vec![RUN]));
-        signs.gone(RUN);
+        signs.no_longer_waiting(RUN);
         desk.rest().await;
         assert_eq!((moods(&desk), signs.waiting(None)), (vec![MessageReaction::Seen, MessageReaction::Gone], vec![]));
     }
@@ -412,11 +412,11 @@ mod tests {
         let retry = DeliveryError::Retry { after: Some(Duration::from_secs(30)), why: String::new() };
         desk.answer_signs(vec![Err(retry)]);
         let began = Instant::now();
-        signs.hear(&place(), RUN, &Progress::Idle(IdleReason::Done));
+        signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Done));
         desk.rest().await;
         assert_eq!((moods(&desk), began.elapsed().as_secs()), (vec![MessageReaction::Done, MessageReaction::Done], 30));
         desk.answer_signs(vec![Err(DeliveryError::Refused { why: String::new() })]);
-        signs.hear(&place(), RUN, &Progress::Idle(IdleReason::Failed));
+        signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Failed));
         desk.rest().await;
         assert_eq!(moods(&desk), [MessageReaction::Done, MessageReaction::Done, MessageReaction::Failed]);
     }
@@ -425,9 +425,9 @@ mod tests {
     async fn without_reactions_only_typing_is_shown() {
         let desk = PlatformHarness::with(false);
         let signs = Presence::new(Arc::clone(&desk.reach));
-        signs.see(&place(), RUN);
-        signs.hear(&place(), RUN, &Progress::Working);
-        signs.hear(&place(), RUN, &Progress::Idle(IdleReason::Done));
+        signs.message_queued(&place(), RUN);
+        signs.run_progressed(&place(), RUN, &Progress::Working);
+        signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Done));
         desk.rest().await;
         assert_eq!(moods(&desk), []);
     }

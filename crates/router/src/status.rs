@@ -101,7 +101,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'
     let status = StatusReport {
         up: now.duration_since(house.started),
         troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
-        paused: pause::standstill(tx, session).await?.as_ref().map(pause_texts::status),
+        paused: pause::active_pause(tx, session).await?.as_ref().map(pause_texts::status),
         here: if at_work { Some("running".to_owned()) } else { active.map(|run| run.state) },
         waiting_here: runs::count_queued(tx, session).await?,
         agents: agents::at_work(tx, session).await?,
@@ -115,7 +115,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'
         sums: HouseholdUsage::of(tx, desk, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: desk.channels.clone(),
-        memory: house.memory.nearby.standing().to_string(),
+        memory: house.memory.nearby.status().to_string(),
         servers: house.servers.standing(now),
         confined: house.confined.words(),
         config: config_line(house),
@@ -149,7 +149,7 @@ fn shown(status: &StatusReport) -> String {
             format!("{} {} (oldest {oldest})", row.count, row.state)
         });
         lines.push(format!("outbox: {}", listed(chunks, "empty")));
-        let jobs = status.next_jobs.iter().map(|at| job(*at, *now, zone));
+        let jobs = status.next_jobs.iter().map(|at| next_job_text(*at, *now, zone));
         lines.push(format!("next jobs: {}", listed(jobs, "none")));
         lines.push(money(sums));
         lines.push(tokens(&sums.spent));
@@ -185,7 +185,7 @@ fn open(row: &StateCount, status: &StatusReport) -> String {
 }
 
 /// When a job comes; its words are for those who asked for it (`/schedules`).
-fn job(at: i64, now: Timestamp, zone: &TimeZone) -> String {
+fn next_job_text(at: i64, now: Timestamp, zone: &TimeZone) -> String {
     let Ok(at) = Timestamp::from_millisecond(at) else { return "later".to_owned() };
     let (then, today) = (at.to_zoned(zone.clone()), now.to_zoned(zone.clone()).date());
     if at <= now {

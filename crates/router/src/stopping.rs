@@ -54,7 +54,7 @@ impl StopCommand<'_> {
             self.cancel(tx, run.id).await?;
             return Ok(texts::stopping(&at_work, self.at_once));
         }
-        let events = self.events(tx).await?;
+        let events = self.event_runs(tx).await?;
         for run in &events {
             at_work.extend(effects_under_way(tx, *run).await?);
             self.cancel(tx, *run).await?;
@@ -80,7 +80,7 @@ impl StopCommand<'_> {
     }
 
     /// What events have begun, which speaks here.
-    async fn events(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
+    async fn event_runs(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
         let beside = open_runs::beside(tx, self.caller.session.id).await?;
         let own = beside.into_iter().filter(|(run, _)| self.caller.principal.may_act_for(run.user, run.role));
         Ok(own.map(|(run, _)| run.id).collect())

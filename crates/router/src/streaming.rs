@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::delivery::config::ChannelRegistry;
-use crate::streaming::draft_state::{DraftState, GrowingReply, NextDraftAction, so_far};
+use crate::streaming::draft_state::{DraftState, GrowingReply, NextDraftAction, first_chunk};
 use crate::streaming::records::DraftDisposition;
 use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, IdleReason, Progress};
@@ -34,7 +34,7 @@ use hob_store::drafts::StandingDraft;
 use hob_store::error::StoreError;
 use hob_store::outbox::PendingChunk;
 use hob_store::{Store, drafts};
-use hob_telemetry::tasks::{caught, spawn_among};
+use hob_telemetry::tasks::{catch_panic, spawn_among};
 
 /// A platform must answer within this: the conversation's next message waits for it.
 const DRAFT_MAX: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ impl Streaming {
     }
 
     /// A run tells how it goes on.
-    pub(super) fn hear(&self, destination: &Destination, run: RunId, progress: &Progress) {
+    pub(super) fn run_progressed(&self, destination: &Destination, run: RunId, progress: &Progress) {
         match progress {
             Progress::Delta(text) => self.grow(destination, run, text),
             // What was written before a call of a tool is no part of the reply either.
@@ -107,7 +107,7 @@ impl Streaming {
         if !channel.capabilities().can(Feature::Edits) {
             return;
         }
-        let room = inner.room(place);
+        let room = inner.conversation_draft(place);
         let mut desk = lock(&room.desk);
         let now = Instant::now();
         let own = desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run);
@@ -145,7 +145,7 @@ impl Streaming {
     /// Before a chunk goes out: the run's own last word takes the place of its draft, and anything else takes it away.
     ///
     /// Nothing is drawn in the conversation until what is given is dropped.
-    pub(super) async fn make_way(&self, waiting: &mut PendingChunk) -> Option<DraftGuard> {
+    pub(super) async fn settle_draft(&self, waiting: &mut PendingChunk) -> Option<DraftGuard> {
         let message = &mut waiting.message;
         let place = &message.destination.conversation;
         // What changes another message stands where that does.
@@ -170,14 +170,14 @@ impl Streaming {
     }
 
     /// It is on record that a chunk took the place of its run's draft: that is none any more.
-    pub(super) fn taken(&self, place: &Conversation, run: RunId) {
+    pub(super) fn draft_replaced(&self, place: &Conversation, run: RunId) {
         self.change(place, |desk| desk.over = Some(run));
     }
 
     /// At the start: what an earlier process left in the chats.
-    pub(super) async fn recall(&self) -> Result<(), StoreError> {
+    pub(super) async fn load_standing_drafts(&self) -> Result<(), StoreError> {
         for draft in self.inner.store.read(drafts::list).await? {
-            let room = self.inner.room(&draft.conversation);
+            let room = self.inner.conversation_draft(&draft.conversation);
             *room.standing.lock().await = Some(draft);
         }
         Ok(())
@@ -198,7 +198,7 @@ pub(super) struct DraftGuard {
 }
 
 impl Inner {
-    fn room(&self, place: &Conversation) -> Arc<ConversationDraft> {
+    fn conversation_draft(&self, place: &Conversation) -> Arc<ConversationDraft> {
         let mut rooms = lock(&self.rooms);
         if !rooms.contains_key(place) {
             // Whoever holds a room, or is to go back to it, keeps it.
@@ -225,7 +225,7 @@ impl Inner {
         let (inner, room) = (Arc::clone(self), Arc::clone(room));
         let span = tracing::info_span!(parent: None, "streaming", channel = %place.channel);
         let work = async move {
-            if caught("streaming", inner.work(&room)).await.is_none() {
+            if catch_panic("streaming", inner.work(&room)).await.is_none() {
                 lock(&room.desk).at_work = false;
             }
         };
@@ -271,7 +271,7 @@ impl Inner {
             return;
         }
         let Some(channel) = self.reach.channel(&destination.conversation) else { return };
-        let chunk = so_far(&text, channel.capabilities()).map(|chunk| self.cleaned(chunk));
+        let chunk = first_chunk(&text, channel.capabilities()).map(|chunk| self.redacted(chunk));
         let Some(chunk) = chunk.filter(|chunk| standing.is_none() || drawn.as_ref() != Some(chunk)) else {
             room.settle(run, |sheet| sheet.shown = Some(text.len()));
             return;
@@ -375,9 +375,9 @@ impl Inner {
         room.changed.notify_one();
     }
 
-    fn cleaned(&self, mut chunk: Chunk) -> Chunk {
-        self.redactor.clean(&mut chunk.plain);
-        self.redactor.clean(&mut chunk.markup);
+    fn redacted(&self, mut chunk: Chunk) -> Chunk {
+        self.redactor.redact_in_place(&mut chunk.plain);
+        self.redactor.redact_in_place(&mut chunk.markup);
         chunk
     }
 }

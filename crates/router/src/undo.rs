@@ -34,7 +34,7 @@ impl Router {
 
     async fn undone(&self, drafts: &Drafts, order: UndoRequest) -> Result<String, StoreError> {
         let (drafts, session) = (drafts.clone(), order.session);
-        let last = match blocking(move || drafts.last(Some(&session))).await {
+        let last = match blocking(move || drafts.last_kept(Some(&session))).await {
             Ok(Some(last)) => last,
             Ok(None) => return Ok(texts::NOTHING_TO_UNDO.to_owned()),
             Err(error) => return Ok(texts::undo_failed(&error)),

@@ -63,7 +63,7 @@ pub(super) struct TranscribedRecording {
 
 impl VoiceInput<'_> {
     /// The words in a file that came, before `end`; none: it is no recording, or one that nobody was to hear.
-    pub(super) async fn hear(
+    pub(super) async fn transcribe(
         &self,
         inbound: &Inbound,
         place: usize,
@@ -82,10 +82,14 @@ impl VoiceInput<'_> {
         }
         let own = spoken.is_some() && circumstances.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
-        Some(TranscribedRecording { heard: self.heard(inbound, place, fetched, end).await, own, seconds })
+        Some(TranscribedRecording {
+            heard: self.transcribe_recording(inbound, place, fetched, end).await,
+            own,
+            seconds,
+        })
     }
 
-    async fn heard(
+    async fn transcribe_recording(
         &self,
         inbound: &Inbound,
         place: usize,
@@ -119,10 +123,10 @@ impl VoiceInput<'_> {
         let mut is_first = true;
         loop {
             let ask = async || match self.delivery.content_of(kept).await {
-                Ok(content) => transcriber.hear(&Recording { content: &content, kind, seconds }, end).await,
+                Ok(content) => transcriber.transcribe_until(&Recording { content: &content, kind, seconds }, end).await,
                 Err(error) => Err(TranscriptionError::unsent(format!("it cannot be read: {error}"))),
             };
-            let heard = self.on_record(&begin, ask).await;
+            let heard = self.ask_and_bill(&begin, ask).await;
             let again = heard.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
             let Some(at) = again.map(|wait| Instant::now() + wait).filter(|at| *at < end) else {
                 return match heard {
@@ -136,7 +140,7 @@ impl VoiceInput<'_> {
     }
 
     /// One request: set aside before, and on the bill after.
-    async fn on_record(
+    async fn ask_and_bill(
         &self,
         begin: &ReserveTranscription,
         ask: impl AsyncFnOnce() -> Result<Transcript, TranscriptionError>,
@@ -152,7 +156,7 @@ impl VoiceInput<'_> {
             ReservationOutcome::Refused(refusal) => return Err(TranscriptionError::unsent(refusal.to_string())),
         };
         let heard = ask().await.map(|mut heard| {
-            self.redactor.clean(&mut heard.text);
+            self.redactor.redact_in_place(&mut heard.text);
             heard
         });
         let end = match &heard {
@@ -202,7 +206,7 @@ impl ReserveTranscription {
             return Ok(ReservationOutcome::TakenIn);
         }
         if let Some(words) = recordings::find(tx, &self.which).await? {
-            return Ok(ReservationOutcome::Heard(heard_before(words)));
+            return Ok(ReservationOutcome::Heard(cached_transcript(words)));
         }
         let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
         let chosen = session.as_ref().and_then(|session| session.persona.as_deref());
@@ -216,7 +220,7 @@ impl ReserveTranscription {
         }
         let (reserved, estimate) = (self.wanted.usd.nanos(), i64::try_from(self.wanted.tokens).unwrap_or(i64::MAX));
         let call = recordings::NewTranscription { user, persona, model: &self.model, reserved, estimate, at: self.now };
-        Ok(ReservationOutcome::Call(recordings::ask(tx, &self.which, call).await?))
+        Ok(ReservationOutcome::Call(recordings::begin_call(tx, &self.which, call).await?))
     }
 
     /// Whose bill it is on. Who was never heard before becomes known by it, so that all they say is on one.
@@ -245,7 +249,7 @@ enum ReservationOutcome {
     Refused(CapExceeded),
 }
 
-fn heard_before(words: RecordingTranscript) -> Transcript {
+fn cached_transcript(words: RecordingTranscript) -> Transcript {
     let RecordingTranscript { words, seconds, cost, input_tokens, output_tokens } = words;
     Transcript {
         text: words,
@@ -414,7 +418,7 @@ mod tests {
         assert_eq!(sums(&mut tx).await, (1, 4, 33));
         // Killed before its message was taken in: that is handed in again.
         let again = begin("a").run(&mut tx).await.unwrap();
-        assert_eq!(again, ReservationOutcome::Heard(heard_before(words(4))), "nobody is asked again");
+        assert_eq!(again, ReservationOutcome::Heard(cached_transcript(words(4))), "nobody is asked again");
         let conversation = begin("a").which.conversation;
         recordings::settle(&mut tx, &conversation, "a").await.unwrap();
         // Killed in the middle: nobody knows what it took, and what was set aside stands in.

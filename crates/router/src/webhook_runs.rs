@@ -47,7 +47,12 @@ pub enum WebhookOutcome {
 
 impl Router {
     /// Commits a call whose signature is good; `delivery` is the caller's id of it.
-    pub async fn called(&self, hook: &WebhookTask, delivery: &str, body: &[u8]) -> Result<WebhookOutcome, StoreError> {
+    pub async fn accept_webhook(
+        &self,
+        hook: &WebhookTask,
+        delivery: &str,
+        body: &[u8],
+    ) -> Result<WebhookOutcome, StoreError> {
         let access = Arc::clone(&self.config().access);
         let role = async |tx: &mut Tx| members::role_of(tx, &access, &hook.conversation, &hook.owner).await;
         let Some(role) = self.store.read(role).await? else {

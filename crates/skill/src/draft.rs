@@ -148,7 +148,7 @@ fn line(at: usize, step: &ProcedureStep, runs: &[Vec<ProcedureStep>], clean: &dy
     let sorted: BTreeMap<&String, &Value> = step.arguments.iter().collect();
     let values = sorted.iter().map(|(key, value)| {
         let same = runs.iter().all(|run| run.get(at).and_then(|step| step.arguments.get(*key)) == Some(*value));
-        let told = if same { told(value, clean) } else { format!("<{}>", inline(key)) };
+        let told = if same { quotable_line(value, clean) } else { format!("<{}>", inline(key)) };
         format!("`{}`: {told}", inline(key))
     });
     let values: Vec<String> = values.collect();
@@ -157,7 +157,7 @@ fn line(at: usize, step: &ProcedureStep, runs: &[Vec<ProcedureStep>], clean: &dy
 }
 
 /// A value on one line that can end nothing around it.
-fn told(value: &Value, clean: &dyn Fn(&str) -> String) -> String {
+fn quotable_line(value: &Value, clean: &dyn Fn(&str) -> String) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -57,7 +57,7 @@ pub struct FetchTarget {
 ///
 /// # Errors
 /// When it is none that may be fetched.
-pub fn wanted(address: &str) -> Result<FetchTarget, FetchError> {
+pub fn fetch_target(address: &str) -> Result<FetchTarget, FetchError> {
     let url = Url::parse(address).map_err(|_no_url| FetchError::Address(address.to_owned()))?;
     let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
     if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn k4_an_address_says_what_is_fetched() {
-        let of = |address: &str| match wanted(address) {
+        let of = |address: &str| match fetch_target(address) {
             Ok(FetchTarget { url, below }) => format!("{url} {}", below.unwrap_or_default()).trim_end().to_owned(),
             Err(error) => error.to_string(),
         };

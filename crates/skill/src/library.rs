@@ -83,7 +83,7 @@ impl Library {
     }
 
     /// The skills that may be used and fit what was said, as lines for the model; a vector is on this bill.
-    pub async fn fitting(&self, text: &str, bill: &Bill) -> Vec<String> {
+    pub async fn matching_lines(&self, text: &str, bill: &Bill) -> Vec<String> {
         let (shelf, cards) = (self.shelf.load_full(), self.cards.load_full());
         let near = match self.nearby.serving() {
             Some(serving) => {
@@ -309,7 +309,7 @@ impl Library {
     /// # Errors
     /// When nothing is, or it cannot be written.
     pub async fn draft_for(&self, user: Option<UserId>, now: Timestamp) -> Result<String, SkillError> {
-        let procedure = self.store.read(async |tx| offered(tx, user, now).await).await.map_err(stored)?;
+        let procedure = self.store.read(async |tx| current_offer(tx, user, now).await).await.map_err(stored)?;
         let (offer, runs) = procedure.ok_or(SkillError::NothingToDraft)?;
         let runs: Vec<_> = runs.iter().filter_map(|rows| draft::steps(rows)).collect();
         let clean = |text: &str| redact(&self.redactor.redact(text));
@@ -355,7 +355,7 @@ async fn record(tx: &mut Tx, name: &str, digest: &str, said: &RecordChange, now:
 }
 
 /// What is on offer, with the calls of the runs that did it.
-async fn offered(
+async fn current_offer(
     tx: &mut Tx,
     user: Option<UserId>,
     now: Timestamp,

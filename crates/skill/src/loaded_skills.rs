@@ -61,8 +61,8 @@ impl LoadedSkill {
             SkillOrigin::Installed(_) => {
                 let record = records.iter().find(|row| row.name == self.found.skill.name);
                 match record {
-                    Some(row) if row.state != "enabled" => (SkillState::Inert, row.trusted && self.is(row)),
-                    Some(row) if !self.is(row) => (SkillState::Changed, false),
+                    Some(row) if row.state != "enabled" => (SkillState::Inert, row.trusted && self.matches_record(row)),
+                    Some(row) if !self.matches_record(row) => (SkillState::Changed, false),
                     Some(row) => (SkillState::Enabled, row.trusted),
                     None => (SkillState::Inert, false),
                 }
@@ -71,7 +71,7 @@ impl LoadedSkill {
     }
 
     /// Are its files those of the record?
-    fn is(&self, row: &SkillRow) -> bool {
+    fn matches_record(&self, row: &SkillRow) -> bool {
         row.digest == self.found.digest
     }
 

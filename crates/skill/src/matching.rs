@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::format::Skill;
 use hob_core::domain::lexicon::is_courtesy;
 use hob_memory::rank::stem::stem;
-use hob_memory::rank::words::{is_stop_word, words};
+use hob_memory::rank::words::{folded_words, is_stop_word};
 
 /// The most skills that fit at once.
 pub const MATCHES_MAX: usize = 5;
@@ -36,7 +36,7 @@ impl SkillIndexEntry {
     /// How this skill is found.
     #[must_use]
     pub fn of(skill: &Skill) -> Self {
-        let told = |text: &str| telling(text).collect::<BTreeSet<_>>();
+        let told = |text: &str| content_words(text).collect::<BTreeSet<_>>();
         let triggers = skill.triggers.iter().map(|trigger| stems(trigger).collect::<Vec<_>>());
         Self {
             name: skill.name.clone(),
@@ -58,16 +58,16 @@ impl SkillQuery {
     /// What was said.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        Self { stems: stems(text).take(WORDS_MAX).collect(), telling: telling(text).take(WORDS_MAX).collect() }
+        Self { stems: stems(text).take(WORDS_MAX).collect(), telling: content_words(text).take(WORDS_MAX).collect() }
     }
 }
 
 fn stems(text: &str) -> impl Iterator<Item = String> {
-    words(text).map(|word| stem(&word))
+    folded_words(text).map(|word| stem(&word))
 }
 
-fn telling(text: &str) -> impl Iterator<Item = String> {
-    words(text)
+fn content_words(text: &str) -> impl Iterator<Item = String> {
+    folded_words(text)
         .filter(|word| word.chars().count() > 1 && !is_stop_word(word) && !is_courtesy(word))
         .map(|word| stem(&word))
 }
@@ -95,11 +95,11 @@ pub fn fitting<'a>(
 fn by_words(question: &SkillQuery, card: &SkillIndexEntry, cards: &[SkillIndexEntry]) -> f64 {
     let said = |trigger: &Vec<String>| question.stems.windows(trigger.len()).any(|part| part == trigger.as_slice());
     let triggered = card.triggers.iter().filter(|trigger| said(trigger)).map(Vec::len).max();
-    let shared = question.telling.iter().map(|word| worth(word, card) * rarity(word, cards)).sum::<f64>();
+    let shared = question.telling.iter().map(|word| word_score(word, card) * rarity(word, cards)).sum::<f64>();
     triggered.map_or(0.0, |length| BY_WORDS + f64::from(u32::try_from(length).unwrap_or(1))) + shared
 }
 
-fn worth(word: &String, card: &SkillIndexEntry) -> f64 {
+fn word_score(word: &String, card: &SkillIndexEntry) -> f64 {
     if card.in_name.contains(word) {
         IN_NAME
     } else if card.in_description.contains(word) {

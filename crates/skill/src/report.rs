@@ -77,7 +77,7 @@ pub fn lines(found: &SkillFolder, hidden: &[HiddenCharacter]) -> Vec<String> {
     if found.files.len() > FILES_SHOWN {
         lines.push(format!("- and {} more", found.files.len() - FILES_SHOWN));
     }
-    lines.extend(told_of(hidden));
+    lines.extend(word_list_line(hidden));
     let body: Vec<&str> = skill.body.lines().collect();
     lines.push("it begins:".to_owned());
     lines.extend(
@@ -98,7 +98,7 @@ fn size(bytes: u64) -> String {
     if bytes < 1_024 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1_024)) }
 }
 
-fn told_of(hidden: &[HiddenCharacter]) -> Vec<String> {
+fn word_list_line(hidden: &[HiddenCharacter]) -> Vec<String> {
     if hidden.is_empty() {
         return Vec::new();
     }

@@ -55,7 +55,7 @@ impl SkillVectors {
         if vectors.of.is_empty() || vectors.model != serving.embedder.model().digest {
             return BTreeMap::new();
         }
-        let said = match serving.asked(text, bill).await {
+        let said = match serving.embed_cached(text, bill).await {
             Ok(asked) => asked,
             Err(error) => {
                 tracing::debug!(%error, "what was said could not be embedded; skills are found by words alone");

@@ -129,14 +129,14 @@ impl WebApi {
         let Ok(answer) = tokio::time::timeout(self.deadline, asked).await else {
             return Err(CallError::Lost(format!("{method} took longer than {:?}", self.deadline)));
         };
-        let answer = answer.map_err(told)?;
+        let answer = answer.map_err(call_error)?;
         // slack-morphism takes a page of HTML for an empty answer.
         if answer["ok"] == true { Ok(answer) } else { Err(CallError::Foreign { status: 200 }) }
     }
 }
 
 /// slack-morphism's error in the outbox's terms.
-fn told(error: SlackClientError) -> CallError {
+fn call_error(error: SlackClientError) -> CallError {
     match error {
         SlackClientError::ApiError(error) => {
             let body = error.http_response_body.as_deref().map(serde_json::from_str::<Value>);

@@ -44,7 +44,7 @@ pub(super) enum HistoryGaps {
 
 impl HistoryGaps {
     /// May something be missing in this channel?
-    pub(super) fn is_at(&self, channel: &str) -> bool {
+    pub(super) fn has_gap(&self, channel: &str) -> bool {
         match self {
             Self::Everywhere => true,
             Self::In(channels) => channels.contains(channel),
@@ -121,7 +121,7 @@ fn threads(cursors: &BTreeMap<String, i64>, channel: &str, now: i64) -> Vec<Stri
 }
 
 /// The threads among a page's messages in which something was said after `since`.
-fn stirred(post: &Value, since: i64) -> Option<String> {
+fn active_thread(post: &Value, since: i64) -> Option<String> {
     let latest = text(post, "latest_reply").and_then(micros)?;
     text(post, "ts").filter(|_| latest > since).map(str::to_owned)
 }
@@ -151,7 +151,7 @@ impl CatchUp<'_> {
         let mut asked: BTreeSet<String> = known.iter().filter(is_older).cloned().collect();
         let whole = [("channel", channel.to_owned()), ("oldest", ts_of(oldest))];
         let mut take = |post: &Value| {
-            asked.extend(stirred(post, since));
+            asked.extend(active_thread(post, since));
             if let Some(ts) = text(post, "ts").and_then(micros).filter(|ts| *ts > since) {
                 posts.insert(ts, post.clone());
             }
@@ -179,7 +179,7 @@ impl CatchUp<'_> {
         info!(channel = "slack", messages = posts.len(), "{} messages came in a channel meanwhile", posts.len());
         for (position, post) in posts {
             let names = self.slack.people.names(self.web, &convert::people(&post)).await;
-            let Some(mut inbound) = convert::posted(&post, channel, self.me, &names) else { continue };
+            let Some(mut inbound) = convert::inbound_from_message(&post, channel, self.me, &names) else { continue };
             inbound.circumstances.server.clone_from(&self.me.workspace);
             inbound.circumstances.cursor = moves_on.then(|| Cursor { list: channel.to_owned(), position });
             let thread = thread_of(&inbound);
@@ -211,10 +211,10 @@ impl CatchUp<'_> {
             if !cursor.is_empty() {
                 arguments.push(("cursor", cursor));
             }
-            let page = match self.patiently(method, &arguments).await {
+            let page = match self.page_with_retries(method, &arguments).await {
                 Ok(page) => page,
                 Err(error) => {
-                    let blame = blame(&error);
+                    let blame = error_scope(&error);
                     if blame == ErrorScope::Account {
                         return Err(SocketError::Call { method, error });
                     }
@@ -233,7 +233,7 @@ impl CatchUp<'_> {
     }
 
     /// One page; Slack's limits are waited out.
-    async fn patiently(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, CallError> {
+    async fn page_with_retries(&self, method: &str, arguments: &[(&str, String)]) -> Result<Value, CallError> {
         let mut tried = 1;
         loop {
             let error = match self.web.get(method, arguments).await {
@@ -262,7 +262,7 @@ enum ErrorScope {
     PlaceNow,
 }
 
-fn blame(error: &CallError) -> ErrorScope {
+fn error_scope(error: &CallError) -> ErrorScope {
     let nothing =
         ["channel_not_found", "not_in_channel", "thread_not_found", "is_archived", "missing_scope", "access_denied"];
     match error.code() {
@@ -274,7 +274,7 @@ fn blame(error: &CallError) -> ErrorScope {
 
 /// Is it worth another try at once? No answer at all is, and a word that may mean anything.
 fn may_pass(error: &CallError) -> bool {
-    error.code().is_none() || blame(error) == ErrorScope::PlaceNow
+    error.code().is_none() || error_scope(error) == ErrorScope::PlaceNow
 }
 
 #[cfg(test)]
@@ -296,9 +296,9 @@ mod tests {
     #[test]
     fn n11_a_thread_stirs_when_its_last_reply_is_new() {
         let post = json!({"ts": "1.000000", "latest_reply": "5.000000"});
-        assert_eq!(stirred(&post, 4_000_000).as_deref(), Some("1.000000"));
-        assert_eq!(stirred(&post, 5_000_000), None);
-        assert_eq!(stirred(&json!({"ts": "1.000000"}), 0), None);
+        assert_eq!(active_thread(&post, 4_000_000).as_deref(), Some("1.000000"));
+        assert_eq!(active_thread(&post, 5_000_000), None);
+        assert_eq!(active_thread(&json!({"ts": "1.000000"}), 0), None);
     }
 
     #[test]
@@ -316,10 +316,10 @@ mod tests {
             ("token_revoked", ErrorScope::Account, false),
         ];
         for (code, expected, again) in table {
-            assert_eq!((code, blame(&api(code)), may_pass(&api(code))), (code, expected, again));
+            assert_eq!((code, error_scope(&api(code)), may_pass(&api(code))), (code, expected, again));
         }
         for error in [CallError::Lost(String::new()), CallError::Foreign { status: 502 }] {
-            assert_eq!((blame(&error), may_pass(&error)), (ErrorScope::Account, true), "{error:?}");
+            assert_eq!((error_scope(&error), may_pass(&error)), (ErrorScope::Account, true), "{error:?}");
         }
     }
 }

@@ -78,29 +78,34 @@ pub(super) fn people(payload: &Value) -> Vec<String> {
 pub(super) fn event(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     match text(event, "type")? {
         "message" => match text(event, "subtype") {
-            Some("message_changed") => changed(event, me, names),
-            Some("message_deleted") => deleted(event, me, names),
-            _ => posted(event, text(event, "channel")?, me, names),
+            Some("message_changed") => inbound_from_edit(event, me, names),
+            Some("message_deleted") => inbound_from_deletion(event, me, names),
+            _ => inbound_from_message(event, text(event, "channel")?, me, names),
         },
         // An edit that adds the mention: `message_changed` tells it, too, and says the same.
         "app_mention" if event["edited"].is_object() => {
-            let happening = InboundEvent::Edited { text: said(event, me, names) };
-            said_there(event, text(event, "channel")?, me, names, happening)
+            let happening = InboundEvent::Edited { text: post_text(event, me, names) };
+            inbound_from_post(event, text(event, "channel")?, me, names, happening)
         }
-        "app_mention" => posted(event, text(event, "channel")?, me, names),
+        "app_mention" => inbound_from_message(event, text(event, "channel")?, me, names),
         _ => None,
     }
 }
 
 /// A message of this channel, from an event or from its history.
-pub(super) fn posted(post: &Value, channel: &str, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
+pub(super) fn inbound_from_message(
+    post: &Value,
+    channel: &str,
+    me: &BotIdentity,
+    names: &UserNames,
+) -> Option<Inbound> {
     let said_by_people = matches!(text(post, "subtype"), None | Some("file_share" | "thread_broadcast" | "me_message"));
     if !said_by_people || !is_person(post, me) {
         return None;
     }
-    let mut happening = InboundEvent::Posted { text: said(post, me, names) };
+    let mut happening = InboundEvent::Posted { text: post_text(post, me, names) };
     let mut circumstances = MessageMetadata::default();
-    if let Some((author, words, own)) = shared(post, me, names) {
+    if let Some((author, words, own)) = shared_message(post, me, names) {
         match &mut happening {
             // Nothing of one's own: the words are handed on.
             InboundEvent::Posted { text } if text.is_empty() => {
@@ -110,27 +115,28 @@ pub(super) fn posted(post: &Value, channel: &str, me: &BotIdentity, names: &User
             _ => circumstances.quoted = Some(QuotedMessage { author, text: words, own }),
         }
     }
-    let mut inbound = said_there(post, channel, me, names, happening)?;
+    let mut inbound = inbound_from_post(post, channel, me, names, happening)?;
     inbound.circumstances = MessageMetadata { audience: inbound.circumstances.audience, ..circumstances };
-    inbound.circumstances.spoken = spoken(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
+    inbound.circumstances.spoken = voice_recording(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
     inbound.attachments = attachments(post);
     Some(inbound)
 }
 
-fn changed(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
+fn inbound_from_edit(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     let (now, before) = (&event["message"], &event["previous_message"]);
     let channel = text(event, "channel")?;
     // A message that has replies leaves a gravestone.
     if text(now, "subtype") == Some("tombstone") {
-        return said_there(before, channel, me, names, InboundEvent::Deleted);
+        return inbound_from_post(before, channel, me, names, InboundEvent::Deleted);
     }
     // Slack changes messages by itself, too: it looks at addresses, and counts replies.
     if !now["edited"].is_object() || now["text"] == before["text"] || !is_person(now, me) {
         return None;
     }
-    let mut inbound = said_there(now, channel, me, names, InboundEvent::Edited { text: said(now, me, names) })?;
+    let mut inbound =
+        inbound_from_post(now, channel, me, names, InboundEvent::Edited { text: post_text(now, me, names) })?;
     // The message is where it was when it was posted, whether the mention came or went.
-    if let Some(earlier) = said_there(before, channel, me, names, InboundEvent::Deleted) {
+    if let Some(earlier) = inbound_from_post(before, channel, me, names, InboundEvent::Deleted) {
         if earlier.circumstances.audience == Audience::Hob {
             inbound.circumstances.audience = Audience::Hob;
         }
@@ -138,13 +144,13 @@ fn changed(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound
             inbound.conversation = earlier.conversation;
         }
     }
-    inbound.sent_at = text(&now["edited"], "ts").and_then(at).unwrap_or(inbound.sent_at);
+    inbound.sent_at = text(&now["edited"], "ts").and_then(timestamp_of).unwrap_or(inbound.sent_at);
     Some(inbound)
 }
 
-fn deleted(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
+fn inbound_from_deletion(event: &Value, me: &BotIdentity, names: &UserNames) -> Option<Inbound> {
     let before = &event["previous_message"];
-    let mut inbound = said_there(before, text(event, "channel")?, me, names, InboundEvent::Deleted)?;
+    let mut inbound = inbound_from_post(before, text(event, "channel")?, me, names, InboundEvent::Deleted)?;
     inbound.external_id = text(event, "deleted_ts").unwrap_or(&inbound.external_id).to_owned();
     Some(inbound)
 }
@@ -161,7 +167,7 @@ fn is_mine(post: &Value, me: &BotIdentity) -> bool {
 }
 
 /// What happened to a message, where it stands.
-fn said_there(
+fn inbound_from_post(
     post: &Value,
     channel: &str,
     me: &BotIdentity,
@@ -180,7 +186,7 @@ fn said_there(
         external_id: ts.to_owned(),
         sender: person(by, names),
         happening,
-        sent_at: at(ts)?,
+        sent_at: timestamp_of(ts)?,
         attachments: Vec::new(),
         circumstances,
     })
@@ -208,15 +214,15 @@ fn person(id: &str, names: &UserNames) -> Sender {
     Sender { external_id: id.to_owned(), name: names.get(id).cloned().unwrap_or_else(|| id.to_owned()) }
 }
 
-fn at(ts: &str) -> Option<Timestamp> {
+fn timestamp_of(ts: &str) -> Option<Timestamp> {
     Timestamp::from_microsecond(micros(ts)?).ok()
 }
 
 /// The words of a message, without Hob's name in front.
-fn said(post: &Value, me: &BotIdentity, names: &UserNames) -> String {
+fn post_text(post: &Value, me: &BotIdentity, names: &UserNames) -> String {
     let written = text(post, "text").unwrap_or_default();
     let words = readable(without_mention(written, &me.user), names);
-    let words = commanded(words.trim(), me);
+    let words = command_text(words.trim(), me);
     let linked = list(post, "files").filter(|file| file["is_external"] == true).filter_map(|file| {
         let address = text(file, "external_url").or_else(|| text(file, "url_private"))?;
         Some(format!("{} ({address})", text(file, "title").unwrap_or("a document elsewhere")))
@@ -225,13 +231,13 @@ fn said(post: &Value, me: &BotIdentity, names: &UserNames) -> String {
 }
 
 /// `!stop` is `/stop`: Slack keeps what begins with a slash for itself.
-fn commanded(words: &str, me: &BotIdentity) -> String {
+fn command_text(words: &str, me: &BotIdentity) -> String {
     let command = words.strip_prefix('!').map(|command| format!("/{command}"));
     command.filter(|command| (me.is_command)(command)).unwrap_or_else(|| words.to_owned())
 }
 
 /// Somebody's message that is handed on, or shown because its address is in the text: who, what, and whether it is Hob's.
-fn shared(post: &Value, me: &BotIdentity, names: &UserNames) -> Option<(String, String, bool)> {
+fn shared_message(post: &Value, me: &BotIdentity, names: &UserNames) -> Option<(String, String, bool)> {
     let is_message = |shown: &&Value| shown["is_share"] == true || shown["is_msg_unfurl"] == true;
     let shown = list(post, "attachments").find(is_message)?;
     let words = readable(text(shown, "text")?, names);
@@ -256,7 +262,7 @@ fn attachments(post: &Value) -> Vec<Attachment> {
 }
 
 /// Whether its sender speaks in it: a clip that was recorded in Slack.
-fn spoken(post: &Value) -> Option<VoiceRecording> {
+fn voice_recording(post: &Value) -> Option<VoiceRecording> {
     let mut files = list(post, "files");
     let clip = files.next().filter(|file| text(file, "subtype") == Some("slack_audio"))?;
     let seconds = clip["duration_ms"].as_u64().and_then(|millis| u32::try_from(millis / 1_000).ok());
@@ -270,7 +276,12 @@ pub(super) fn workspace(payload: &Value, me: &BotIdentity) -> Option<String> {
 }
 
 /// A press of a button, of an interaction's payload.
-pub(super) fn pressed(payload: &Value, me: &BotIdentity, names: &UserNames, now: Timestamp) -> Option<Inbound> {
+pub(super) fn inbound_from_press(
+    payload: &Value,
+    me: &BotIdentity,
+    names: &UserNames,
+    now: Timestamp,
+) -> Option<Inbound> {
     if text(payload, "type") != Some("block_actions") {
         return None;
     }
@@ -289,19 +300,14 @@ pub(super) fn pressed(payload: &Value, me: &BotIdentity, names: &UserNames, now:
         external_id: format!("press:{}:{by}", text(action, "action_ts")?),
         sender,
         happening: InboundEvent::Pressed { token: text(action, "value")?.to_owned() },
-        sent_at: text(action, "action_ts").and_then(at).unwrap_or(now),
+        sent_at: text(action, "action_ts").and_then(timestamp_of).unwrap_or(now),
         attachments: Vec::new(),
         circumstances: MessageMetadata::default(),
     })
 }
 
 /// `/hob stop` is Hob's `/stop`; `/hob what's up` is said to Hob.
-pub(super) fn commanded_by_slash(
-    payload: &Value,
-    me: &BotIdentity,
-    names: &UserNames,
-    now: Timestamp,
-) -> Option<Inbound> {
+pub(super) fn slash_command(payload: &Value, me: &BotIdentity, names: &UserNames, now: Timestamp) -> Option<Inbound> {
     let by = text(payload, "user_id")?;
     let words = readable(text(payload, "text").unwrap_or_default(), names);
     let words = words.trim().trim_start_matches(['/', '!']);

@@ -42,7 +42,7 @@ pub(super) struct Feeder<'a> {
 
 impl Feeder<'_> {
     /// Hands in for ever what people said; ends with what is wrong.
-    pub(super) async fn feed(&self, mut envelopes: mpsc::Receiver<Envelope>) -> SocketError {
+    pub(super) async fn submit_messages(&self, mut envelopes: mpsc::Receiver<Envelope>) -> SocketError {
         match self.feed_until(&mut envelopes).await {
             Err(trouble) => trouble,
             // The socket's side is gone, and says why.
@@ -51,7 +51,7 @@ impl Feeder<'_> {
     }
 
     /// Hands in what does not come again, until the socket's side is gone and nothing is left.
-    pub(super) async fn hurry(&self, mut envelopes: mpsc::Receiver<Envelope>) -> Result<(), SocketError> {
+    pub(super) async fn submit_presses(&self, mut envelopes: mpsc::Receiver<Envelope>) -> Result<(), SocketError> {
         while let Some(envelope) = envelopes.recv().await {
             self.hand_in(envelope, &HistoryGaps::Everywhere).await?;
         }
@@ -118,14 +118,14 @@ impl Feeder<'_> {
         let now = self.slack.clock.now();
         let inbound = match kind.as_str() {
             "events_api" => convert::event(&payload["event"], self.me, &names),
-            "interactive" => convert::pressed(&payload, self.me, &names, now),
-            "slash_commands" => convert::commanded_by_slash(&payload, self.me, &names, now),
+            "interactive" => convert::inbound_from_press(&payload, self.me, &names, now),
+            "slash_commands" => convert::slash_command(&payload, self.me, &names, now),
             _ => None,
         };
         match inbound {
             Some(mut inbound) => {
                 inbound.circumstances.server = convert::workspace(&payload, self.me);
-                self.accept(inbound, behind).await?;
+                self.submit_message(inbound, behind).await?;
             }
             None => debug!(channel = "slack", %kind, "an envelope is not for Hob"),
         }
@@ -142,9 +142,9 @@ impl Feeder<'_> {
         }
     }
 
-    async fn accept(&self, mut inbound: Inbound, behind: &HistoryGaps) -> Result<(), SocketError> {
+    async fn submit_message(&self, mut inbound: Inbound, behind: &HistoryGaps) -> Result<(), SocketError> {
         let is_post = matches!(inbound.happening, InboundEvent::Posted { .. });
-        let is_next = is_post && !behind.is_at(&inbound.conversation.chat);
+        let is_next = is_post && !behind.has_gap(&inbound.conversation.chat);
         let cursor = micros(&inbound.external_id).filter(|_| is_next);
         let cursor = cursor.map(|position| Cursor { list: inbound.conversation.chat.clone(), position });
         inbound.circumstances.cursor = cursor;

@@ -29,7 +29,7 @@ impl JoinedChats {
         let Ok(asked) = tokio::time::timeout(ASKED_FOR_MAX, web.get("conversations.info", &arguments)).await else {
             return false;
         };
-        let elsewhere = tells_elsewhere(&asked);
+        let elsewhere = is_outsider(&asked);
         match asked {
             Ok(_) if !elsewhere => {
                 self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chat.to_owned());
@@ -43,7 +43,7 @@ impl JoinedChats {
 }
 
 /// A public channel says whether Hob is a member; what is others' alone is not there for it.
-fn tells_elsewhere(asked: &Result<Value, CallError>) -> bool {
+fn is_outsider(asked: &Result<Value, CallError>) -> bool {
     match asked {
         Ok(answer) => {
             let chat = &answer["channel"];
@@ -74,7 +74,7 @@ mod tests {
             (Err(CallError::Lost("cut".to_owned())), false),
         ];
         for (asked, expected) in table {
-            assert_eq!(tells_elsewhere(&asked), expected, "{asked:?}");
+            assert_eq!(is_outsider(&asked), expected, "{asked:?}");
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn readable(text: &str, names: &UserNames) -> String {
             rest = inner;
             continue;
         };
-        out.push_str(&spoken(sign, names));
+        out.push_str(&sign_text(sign, names));
         rest = after;
     }
     out.push_str(&unescaped(rest));
@@ -67,7 +67,7 @@ fn person_of(sign: &str) -> Option<&str> {
 }
 
 /// What a sign says: `@U07`, `#C07|general`, `!here`, `https://…|label`.
-fn spoken(sign: &str, names: &UserNames) -> String {
+fn sign_text(sign: &str, names: &UserNames) -> String {
     let (target, label) = match sign.split_once('|') {
         Some((target, label)) => (target, Some(unescaped(label)).filter(|label| !label.is_empty())),
         None => (sign, None),

@@ -25,37 +25,37 @@ pub(super) struct NameCache(Mutex<BTreeMap<String, String>>);
 impl NameCache {
     /// The names of these people, as far as they can be had in time.
     pub(super) async fn names(&self, web: &WebApi, wanted: &[String]) -> UserNames {
-        let missing: Vec<&String> = wanted.iter().filter(|id| self.known(id).is_none()).take(ASKED_MAX).collect();
+        let missing: Vec<&String> = wanted.iter().filter(|id| self.cached_name(id).is_none()).take(ASKED_MAX).collect();
         let asking = async {
             for id in missing {
                 let asked = web.get("users.info", &[("user", id.clone())]).await;
-                self.learn(id, asked);
+                self.cache_answer(id, asked);
             }
         };
         if tokio::time::timeout(ASKED_FOR_MAX, asking).await.is_err() {
             debug!(channel = "slack", "names take too long; ids stand for them");
         }
-        wanted.iter().filter_map(|id| Some((id.clone(), self.known(id)?))).collect()
+        wanted.iter().filter_map(|id| Some((id.clone(), self.cached_name(id)?))).collect()
     }
 
     /// What Slack will not tell is not asked for with every message.
-    fn learn(&self, id: &str, asked: Result<Value, CallError>) {
+    fn cache_answer(&self, id: &str, asked: Result<Value, CallError>) {
         match asked {
-            Ok(answer) => self.keep(id, name_of(&answer["user"]).unwrap_or(id)),
+            Ok(answer) => self.cache_name(id, name_of(&answer["user"]).unwrap_or(id)),
             Err(error) => {
                 debug!(channel = "slack", %error, "a name is not known: {error}");
                 if error.code().is_some() && error.retry_after().is_none() {
-                    self.keep(id, id);
+                    self.cache_name(id, id);
                 }
             }
         }
     }
 
-    fn known(&self, id: &str) -> Option<String> {
+    fn cached_name(&self, id: &str) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    fn keep(&self, id: &str, name: &str) {
+    fn cache_name(&self, id: &str, name: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT_MAX {
             known.clear();

@@ -31,7 +31,7 @@ pub(super) fn outcome(error: &CallError) -> DeliveryError {
 }
 
 /// The same of a step that by itself shows nobody anything: it can be done again.
-pub(super) fn before(error: &CallError) -> DeliveryError {
+pub(super) fn repeatable_outcome(error: &CallError) -> DeliveryError {
     match outcome(error) {
         DeliveryError::Unknown { why } => DeliveryError::Retry { after: None, why },
         known => known,
@@ -105,7 +105,7 @@ mod tests {
         }
         assert_eq!(name(&CallError::NotSent(String::new())), "retry");
         assert_eq!(name(&CallError::Lost(String::new())), "unknown");
-        assert!(matches!(before(&CallError::Lost(String::new())), DeliveryError::Retry { .. }));
+        assert!(matches!(repeatable_outcome(&CallError::Lost(String::new())), DeliveryError::Retry { .. }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tracing::info;
 
 use crate::call::{CallError, WebApi};
 use crate::convert::micros;
-use crate::outcome::before;
+use crate::outcome::repeatable_outcome;
 use crate::send::PostTarget;
 use hob_core::domain::channel::MessageReaction;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
@@ -75,11 +75,11 @@ impl ActivityIndicators {
             return Ok(());
         }
         // Noted also before: what is not answered may have been done.
-        self.note(&thread);
+        self.note_thread(&thread);
         let shown = set_status(web, &thread, STATUS).await;
         // A message that went out meanwhile may have been there first.
-        self.note(&thread);
-        done_without(&self.no_status, shown).map_err(|error| before(&error))
+        self.note_thread(&thread);
+        tolerate_missing_scope(&self.no_status, shown).map_err(|error| repeatable_outcome(&error))
     }
 
     /// A message of Hob's stands there: with it Slack took the status away.
@@ -89,7 +89,7 @@ impl ActivityIndicators {
         }
     }
 
-    fn note(&self, thread: &MessageRef) {
+    fn note_thread(&self, thread: &MessageRef) {
         let mut thinking = lock(&self.thinking);
         if thinking.len() >= KEPT_MAX {
             thinking.clear();
@@ -99,18 +99,18 @@ impl ActivityIndicators {
 
     /// Takes the status away where no message did: a draft that became the answer is changed, and who says nothing posts
     /// nothing.
-    async fn rest(&self, web: &WebApi, place: &PostTarget) -> Result<(), DeliveryError> {
+    async fn clear_status(&self, web: &WebApi, place: &PostTarget) -> Result<(), DeliveryError> {
         let Some(thread) = thread(place) else {
             return Ok(());
         };
         if !lock(&self.thinking).remove(&thread) || self.no_status.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let gone = done_without(&self.no_status, set_status(web, &thread, "").await);
+        let gone = tolerate_missing_scope(&self.no_status, set_status(web, &thread, "").await);
         match gone {
             Err(error) if error.code().is_none() || error.retry_after().is_some() => {
-                self.note(&thread);
-                Err(before(&error))
+                self.note_thread(&thread);
+                Err(repeatable_outcome(&error))
             }
             // Slack takes it away itself after two minutes.
             Ok(()) | Err(_) => Ok(()),
@@ -125,7 +125,7 @@ impl ActivityIndicators {
         mood: MessageReaction,
     ) -> Result<(), DeliveryError> {
         let at = PostTarget::of(place)?;
-        let rested = if is_end(mood) { self.rest(web, &at).await } else { Ok(()) };
+        let rested = if is_end(mood) { self.clear_status(web, &at).await } else { Ok(()) };
         // What is no message (a press, a command) has no reactions.
         if let Some(message) = place.reply_to.clone().filter(|id| micros(id).is_some()) {
             self.exchange(web, &MessageRef { channel: at.channel, ts: message }, mood).await?;
@@ -177,8 +177,10 @@ impl ActivityIndicators {
     async fn react(&self, web: &WebApi, method: &str, at: &MessageRef, name: &str) -> Result<(), DeliveryError> {
         let body = json!({"channel": at.channel, "timestamp": at.ts, "name": name});
         match web.post(method, &body).await {
-            Err(error) if is_so_already(&error) => Ok(()),
-            shown => done_without(&self.no_reactions, shown.map(drop)).map_err(|error| before(&error)),
+            Err(error) if is_already_done(&error) => Ok(()),
+            shown => {
+                tolerate_missing_scope(&self.no_reactions, shown.map(drop)).map_err(|error| repeatable_outcome(&error))
+            }
         }
     }
 }
@@ -199,7 +201,7 @@ async fn set_status(web: &WebApi, thread: &MessageRef, status: &str) -> Result<(
 }
 
 /// What the app may not show is not tried again, and no error.
-fn done_without(never: &AtomicBool, shown: Result<(), CallError>) -> Result<(), CallError> {
+fn tolerate_missing_scope(never: &AtomicBool, shown: Result<(), CallError>) -> Result<(), CallError> {
     let Err(error) = shown else { return Ok(()) };
     if !matches!(error.code(), Some("missing_scope" | "not_allowed_token_type" | "not_allowed" | "unknown_method")) {
         return Err(error);
@@ -210,6 +212,6 @@ fn done_without(never: &AtomicBool, shown: Result<(), CallError>) -> Result<(), 
     Ok(())
 }
 
-fn is_so_already(error: &CallError) -> bool {
+fn is_already_done(error: &CallError) -> bool {
     matches!(error.code(), Some("already_reacted" | "no_reaction" | "message_not_found"))
 }

@@ -11,7 +11,7 @@ use crate::Slack;
 use crate::call::CallError;
 use crate::convert::{list, micros, text};
 use crate::mrkdwn::{escaped, unescaped};
-use crate::outcome::{before, is_markup_refused, is_unchangeable, outcome};
+use crate::outcome::{is_markup_refused, is_unchangeable, outcome, repeatable_outcome};
 use crate::upload;
 use hob_core::domain::capabilities::{Limit, Unit};
 use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
@@ -77,7 +77,7 @@ impl MessageText {
     }
 
     /// The same for a reader who may have it already.
-    fn marked(mut self) -> Self {
+    fn with_repeat_note(mut self) -> Self {
         self.text = format!("{REPEAT_MARK}\n{}", self.text);
         if let Some(sections) = &mut self.sections {
             sections.insert(0, section("plain_text", REPEAT_MARK));
@@ -86,7 +86,7 @@ impl MessageText {
     }
 
     /// Without markup.
-    fn plainly(mut self) -> Self {
+    fn without_markup(mut self) -> Self {
         self.sections = None;
         self
     }
@@ -172,25 +172,27 @@ pub(super) async fn deliver(slack: &Slack, message: &Outgoing) -> Result<Receipt
             }
             Err(error) if is_unchangeable(&error) => info!(channel = "slack", %error, "sent anew: {error}"),
             // To change a message twice is to change it once.
-            Err(error) => return Err(before(&error)),
+            Err(error) => return Err(repeatable_outcome(&error)),
         }
     }
     if let Some(file) = &message.file {
-        let words = if message.may_repeat { words.marked() } else { words };
+        let words = if message.may_repeat { words.with_repeat_note() } else { words };
         return upload::upload(slack, &place, &words.text, file).await;
     }
     let metadata = metadata(message);
     let words = match message.may_repeat {
         false => words,
-        true => match arrived(slack, &place, &metadata).await {
+        true => match find_sent(slack, &place, &metadata).await {
             Ok(Some(external_id)) => return Ok(Receipt { external_id: Some(external_id) }),
             Ok(None) => words,
             // Hob may not look: the reader is told.
-            Err(error) if matches!(error.code(), Some("missing_scope" | "not_allowed_token_type")) => words.marked(),
-            Err(error) => return Err(before(&error)),
+            Err(error) if matches!(error.code(), Some("missing_scope" | "not_allowed_token_type")) => {
+                words.with_repeat_note()
+            }
+            Err(error) => return Err(repeatable_outcome(&error)),
         },
     };
-    post(slack, &place, &words, Some(metadata)).await.map_err(|error| outcome(&error)).and_then(kept)
+    post(slack, &place, &words, Some(metadata)).await.map_err(|error| outcome(&error)).and_then(receipt_of)
 }
 
 /// Posts a message that still grows, or changes it.
@@ -199,7 +201,7 @@ pub(super) async fn draft(slack: &Slack, draft: &DraftMessage) -> Result<Receipt
     let words = MessageText::new(&draft.text, draft.markup.as_deref(), &[]);
     match &draft.external_id {
         Some(id) => change(slack, &place, id, &words, None).await.map_err(|error| outcome(&error)),
-        None => post(slack, &place, &words, None).await.map_err(|error| outcome(&error)).and_then(kept),
+        None => post(slack, &place, &words, None).await.map_err(|error| outcome(&error)).and_then(receipt_of),
     }
 }
 
@@ -214,7 +216,7 @@ async fn delete(slack: &Slack, place: &PostTarget, external_id: &str) -> Result<
     match slack.web.post("chat.delete", &body).await {
         Ok(_) => Ok(()),
         Err(error) if is_unchangeable(&error) => Ok(()),
-        Err(error) => Err(before(&error)),
+        Err(error) => Err(repeatable_outcome(&error)),
     }
 }
 
@@ -225,7 +227,7 @@ enum PostOutcome {
     Astray,
 }
 
-fn kept(posted: PostOutcome) -> Result<Receipt, DeliveryError> {
+fn receipt_of(posted: PostOutcome) -> Result<Receipt, DeliveryError> {
     match posted {
         PostOutcome::Kept(external_id) => Ok(Receipt { external_id }),
         PostOutcome::Astray => Err(thread_gone()),
@@ -261,7 +263,7 @@ async fn post(
     let answer = match slack.web.post("chat.postMessage", &body(words)).await {
         Err(error) if is_markup_refused(&error) && words.sections.is_some() => {
             info!(channel = "slack", %error, "sent as plain text, as Slack refuses the markup: {error}");
-            slack.web.post("chat.postMessage", &body(&words.clone().plainly())).await?
+            slack.web.post("chat.postMessage", &body(&words.clone().without_markup())).await?
         }
         answered => answered?,
     };
@@ -295,7 +297,7 @@ async fn change(
     };
     match slack.web.post("chat.update", &body(words, PlainStyle::Sections)).await {
         Err(error) if is_markup_refused(&error) && (words.sections.is_some() || words.choices.is_empty()) => {
-            slack.web.post("chat.update", &body(&words.clone().plainly(), PlainStyle::Text)).await?;
+            slack.web.post("chat.update", &body(&words.clone().without_markup(), PlainStyle::Text)).await?;
         }
         answered => {
             answered?;
@@ -305,7 +307,7 @@ async fn change(
 }
 
 /// The message that an earlier attempt left, if there is one.
-async fn arrived(slack: &Slack, place: &PostTarget, metadata: &Value) -> Result<Option<String>, CallError> {
+async fn find_sent(slack: &Slack, place: &PostTarget, metadata: &Value) -> Result<Option<String>, CallError> {
     let mut arguments = vec![("channel", place.channel.clone()), ("include_all_metadata", "true".to_owned())];
     arguments.push(("limit", "200".to_owned()));
     let (method, pages) = match &place.thread {
@@ -372,10 +374,13 @@ mod tests {
         );
         assert_eq!(marked.text, "a &lt; b");
         assert_eq!(
-            (marked.blocks(PlainStyle::Text).len(), marked.clone().plainly().blocks(PlainStyle::Text)[0].clone()),
+            (
+                marked.blocks(PlainStyle::Text).len(),
+                marked.clone().without_markup().blocks(PlainStyle::Text)[0].clone()
+            ),
             (2, section("plain_text", "a < b"))
         );
-        assert_eq!(marked.marked().blocks(PlainStyle::Text)[0], section("plain_text", REPEAT_MARK));
+        assert_eq!(marked.with_repeat_note().blocks(PlainStyle::Text)[0], section("plain_text", REPEAT_MARK));
         let alone = MessageText::new("#general", Some("#general"), &[]).blocks(PlainStyle::Text);
         assert_eq!(alone[0]["text"], json!({"type": "mrkdwn", "text": "#general", "verbatim": true}));
     }

@@ -175,7 +175,7 @@ impl<'a> Listener<'a> {
         self.slack.health.turned(settings.pace.send_deadline * 3 + settings.pace.silence_max);
         let (bot, app) =
             (WebApi::new(settings, tls, &settings.bot_token), WebApi::new(settings, tls, &settings.app_token));
-        let me = identify(self.slack, &bot).await?;
+        let me = fetch_bot_identity(self.slack, &bot).await?;
         let mut socket = connect(self.slack, &app).await?;
         greeting(self.slack, &mut socket).await?;
         if let Some(was) = self.slack.health.heard(self.slack.clock.now()) {
@@ -187,10 +187,10 @@ impl<'a> Listener<'a> {
         let (done, acknowledged) = mpsc::unbounded_channel();
         let presence = JoinedChats::default();
         let feeder = Feeder { slack: self.slack, intake: self.intake, web: &bot, me: &me, presence, done };
-        let mut hurrying = pin!(feeder.hurry(urgent));
+        let mut hurrying = pin!(feeder.submit_presses(urgent));
         let ended = tokio::select! {
             ended = listen(self.slack, socket, EnvelopeQueues { said, pressing }, acknowledged) => ended,
-            trouble = feeder.feed(envelopes) => Err(trouble),
+            trouble = feeder.submit_messages(envelopes) => Err(trouble),
             // It ends otherwise only when the socket's side is gone.
             Err(trouble) = &mut hurrying => return Err(trouble),
         };
@@ -230,7 +230,7 @@ impl<'a> Listener<'a> {
 }
 
 /// Who Hob is there.
-async fn identify(slack: &Slack, web: &WebApi) -> Result<BotIdentity, SocketError> {
+async fn fetch_bot_identity(slack: &Slack, web: &WebApi) -> Result<BotIdentity, SocketError> {
     let said = web.post("auth.test", &json!({})).await.map_err(SocketError::call("auth.test"))?;
     let named = |key: &str| text(&said, key).unwrap_or_default().to_owned();
     let name = format!("@{} in {}", named("user"), text(&said, "team").unwrap_or("a workspace"));
@@ -244,7 +244,7 @@ async fn identify(slack: &Slack, web: &WebApi) -> Result<BotIdentity, SocketErro
 pub(super) async fn check(slack: &Slack) -> Result<String, AccountError> {
     const METHOD: &str = "apps.connections.open";
     let unusable = |trouble: SocketError| AccountError(trouble.words());
-    let me = identify(slack, &slack.web).await.map_err(unusable)?;
+    let me = fetch_bot_identity(slack, &slack.web).await.map_err(unusable)?;
     let app = WebApi::new(&slack.settings, &slack.tls, &slack.settings.app_token);
     app.post(METHOD, &json!({})).await.map_err(|error| unusable(SocketError::Call { method: METHOD, error }))?;
     Ok(me.name)
@@ -313,7 +313,7 @@ async fn listen(
                 slack.health.heard(slack.clock.now());
                 match said {
                     Message::Text(said) => match frame(&said) {
-                        Frame::Envelope(envelope) => waiting.take(envelope)?,
+                        Frame::Envelope(envelope) => waiting.enqueue(envelope)?,
                         Frame::Disconnect { reason } if reason == "link_disabled" => return Err(SocketError::SwitchedOff),
                         Frame::Disconnect { reason } => return Ok(reason),
                         Frame::Hello | Frame::Other => {}
@@ -335,7 +335,7 @@ async fn listen(
 
 impl EnvelopeQueues {
     /// Puts an envelope in line. What people said waits for what they said before; what does not come again does not.
-    fn take(&self, envelope: Envelope) -> Result<(), SocketError> {
+    fn enqueue(&self, envelope: Envelope) -> Result<(), SocketError> {
         let line = if envelope.kind == "events_api" { &self.said } else { &self.pressing };
         if line.try_send(envelope).is_err() { Err(SocketError::Flooded) } else { Ok(()) }
     }

@@ -8,7 +8,7 @@ use crate::Slack;
 use crate::call::chain;
 use crate::convert::{list, text};
 use crate::files::is_slacks;
-use crate::outcome::{before, outcome};
+use crate::outcome::{outcome, repeatable_outcome};
 use crate::send::{PostTarget, thread_gone};
 use hob_core::domain::outgoing::{DeliveryError, OutgoingFile, Receipt};
 
@@ -27,11 +27,12 @@ pub(super) async fn upload(
         content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
     is_there(slack, place).await?;
     let arguments = [("filename", file.name.clone()), ("length", content.len().to_string())];
-    let opened = slack.web.get("files.getUploadURLExternal", &arguments).await.map_err(|error| before(&error))?;
+    let opened =
+        slack.web.get("files.getUploadURLExternal", &arguments).await.map_err(|error| repeatable_outcome(&error))?;
     let (Some(address), Some(id)) = (text(&opened, "upload_url"), text(&opened, "file_id")) else {
-        return Err(again("Slack named no address for the file"));
+        return Err(retry_error("Slack named no address for the file"));
     };
-    hand_over(slack, address, content).await?;
+    upload_content(slack, address, content).await?;
     let mut body = json!({"files": [{"id": id, "title": file.name}], "channel_id": place.channel});
     if !words.is_empty() {
         body["initial_comment"] = words.into();
@@ -41,7 +42,7 @@ pub(super) async fn upload(
     }
     let shown = slack.web.post("files.completeUploadExternal", &body).await.map_err(|error| outcome(&error))?;
     slack.signs.posted(place);
-    Ok(Receipt { external_id: stands(&shown, &place.channel) })
+    Ok(Receipt { external_id: posted_message(&shown, &place.channel) })
 }
 
 /// Is the thread still there? Slack may show a file of one that is gone to the whole channel, and does not say at once
@@ -57,29 +58,29 @@ async fn is_there(slack: &Slack, place: &PostTarget) -> Result<(), DeliveryError
         Err(error) if error.code() == Some("thread_not_found") => Err(thread_gone()),
         // Where Hob may not look, it sends as it was told.
         Err(error) if matches!(error.code(), Some("missing_scope" | "not_allowed_token_type")) => Ok(()),
-        Err(error) => Err(before(&error)),
+        Err(error) => Err(repeatable_outcome(&error)),
     }
 }
 
-fn again(why: &str) -> DeliveryError {
+fn retry_error(why: &str) -> DeliveryError {
     DeliveryError::Retry { after: None, why: why.to_owned() }
 }
 
-async fn hand_over(slack: &Slack, address: &str, content: Vec<u8>) -> Result<(), DeliveryError> {
+async fn upload_content(slack: &Slack, address: &str, content: Vec<u8>) -> Result<(), DeliveryError> {
     let address = url::Url::parse(address).ok().filter(|address| is_slacks(address, &slack.settings.api_url));
     let Some(address) = address else {
-        return Err(again("Slack named an address for the file that is not its own"));
+        return Err(retry_error("Slack named an address for the file that is not its own"));
     };
     let request = slack.files.post(address).timeout(UPLOAD_MAX).header("content-type", "application/octet-stream");
     match request.body(content).send().await {
         Ok(answer) if answer.status().is_success() => Ok(()),
-        Ok(answer) => Err(again(&format!("the file was not taken: {}", answer.status()))),
-        Err(error) => Err(again(&format!("the file was not taken: {}", chain(&error.without_url())))),
+        Ok(answer) => Err(retry_error(&format!("the file was not taken: {}", answer.status()))),
+        Err(error) => Err(retry_error(&format!("the file was not taken: {}", chain(&error.without_url())))),
     }
 }
 
 /// The message that shows the file, where Slack says already which it is.
-fn stands(shown: &Value, channel: &str) -> Option<String> {
+fn posted_message(shown: &Value, channel: &str) -> Option<String> {
     let shares = list(shown, "files").next().map(|file| &file["shares"])?;
     let ways = [&shares["private"], &shares["public"]];
     let post = ways.into_iter().find_map(|way| list(way, channel).next())?;

@@ -198,7 +198,7 @@ pub async fn cost_of(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
 }
 
 /// The runs that worked for this one.
-pub async fn below(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+pub async fn descendants(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"WITH RECURSIVE below (id) AS (
              SELECT r.id FROM runs r WHERE r.parent_run = $1

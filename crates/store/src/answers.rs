@@ -51,7 +51,7 @@ pub struct StoredAnswer {
 }
 
 /// These answers, and those to what these `memories` tell, as far as they are in the scopes and not in the stretch.
-pub async fn told(
+pub async fn by_id_or_memory(
     tx: &mut Tx,
     ids: &str,
     memories: &str,

@@ -6,7 +6,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 
 use crate::error::StoreError;
 use crate::unit::UnitOfWork;
-use crate::{MIGRATIONS, as_it_is, at_one_moment, close};
+use crate::{MIGRATIONS, close, existing_file_options, in_snapshot};
 
 /// A connection that only reads. It takes no lock that the running Hob would notice.
 pub struct Reader {
@@ -23,7 +23,7 @@ impl Reader {
             return Err(StoreError::Missing(path.display().to_string()));
         }
         roll_back(path).await?;
-        let mut connection = as_it_is(path).read_only(true).connect().await?;
+        let mut connection = existing_file_options(path).read_only(true).connect().await?;
         let begun = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
         if !sqlx::query_scalar::<_, bool>(begun).fetch_one(&mut connection).await? {
             return Err(StoreError::Missing(path.display().to_string()));
@@ -55,7 +55,7 @@ impl Reader {
     /// # Errors
     /// When it fails, or tries to write.
     pub async fn read<T>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        Box::pin(at_one_moment(&mut self.connection, unit)).await
+        Box::pin(in_snapshot(&mut self.connection, unit)).await
     }
 }
 
@@ -67,7 +67,7 @@ async fn roll_back(path: &Path) -> Result<(), StoreError> {
     if !std::fs::metadata(Path::new(&journal)).is_ok_and(|file| file.len() > 0) {
         return Ok(());
     }
-    let mut connection = as_it_is(path).connect().await?;
+    let mut connection = existing_file_options(path).connect().await?;
     let looked = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
     close(connection).await;
     looked?;

@@ -82,7 +82,7 @@ pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Has this run left its draft behind: is it over, and is nothing to be sent that takes the draft's place?
-pub async fn is_left(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+pub async fn is_left_behind(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let left = sqlx::query_scalar!(
         r#"SELECT EXISTS (
              SELECT 1 FROM drafts d JOIN runs r ON r.id = d.run_id

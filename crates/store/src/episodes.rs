@@ -44,7 +44,7 @@ pub struct EpisodeTurn {
 }
 
 /// Episodes that ended before `before` and are not gone through; those first that ended first.
-pub async fn unread(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<UnextractedEpisode>, StoreError> {
+pub async fn unextracted(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<UnextractedEpisode>, StoreError> {
     let unread = sqlx::query_as!(
         UnextractedEpisode,
         r#"SELECT id AS "id!: EpisodeId", scope AS "scope!: Scope", extracted, turns, tries FROM episodes
@@ -86,7 +86,7 @@ pub async fn try_from(tx: &mut Tx, episode: EpisodeId, from: i64) -> Result<Opti
 }
 
 /// A try did not count: nobody could be asked.
-pub async fn untry(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
+pub async fn uncount_try(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE episodes SET tries = max(tries - 1, 0) WHERE id = $1", episode).execute(&mut *tx).await?;
     Ok(())
 }

@@ -258,7 +258,7 @@ pub struct AlwaysIncludedFacts {
 /// What of the scopes (a JSON list) goes along whatever is asked.
 ///
 /// Of each scope at most so many that are pinned, as many of the newest, and as many of those that were used last.
-pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<AlwaysIncludedFacts, StoreError> {
+pub async fn always_included(tx: &mut Tx, scopes: &str, limit: i64) -> Result<AlwaysIncludedFacts, StoreError> {
     let mut facts = facts!(
         tx,
         "(SELECT 0 AS part, 0 AS pair, i.value AS id FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
@@ -290,7 +290,7 @@ pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<AlwaysInc
 }
 
 /// The same was said again: it is at least so sure, and holds at least so long.
-pub async fn strengthen(
+pub async fn confirm(
     tx: &mut Tx,
     id: FactId,
     source: Source,
@@ -332,13 +332,13 @@ pub async fn set_rival_of(tx: &mut Tx, id: FactId, of: Option<FactId>) -> Result
 }
 
 /// Notes that a person was asked which of two is true.
-pub async fn asked(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
+pub async fn note_asked(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE facts SET asked_at = $2 WHERE id = $1", id, at).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// Notes that these facts were put before a model.
-pub async fn used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), StoreError> {
+pub async fn note_used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), StoreError> {
     if facts.is_empty() {
         return Ok(());
     }

@@ -38,7 +38,7 @@ pub struct MessageLocation {
 }
 
 /// Where a memory was said; none: it was brought in from elsewhere.
-pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<MessageLocation>, StoreError> {
+pub async fn location_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<MessageLocation>, StoreError> {
     let said = sqlx::query_as!(
         MessageLocation,
         r#"SELECT g.id AS "message!: MessageId", g.session_id AS "session!: SessionId", g.ordinal,
@@ -52,7 +52,7 @@ pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<MessageLocatio
 }
 
 /// Where a message stands.
-pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<MessageLocation>, StoreError> {
+pub async fn location_of_message(tx: &mut Tx, message: MessageId) -> Result<Option<MessageLocation>, StoreError> {
     let said = sqlx::query_as!(
         MessageLocation,
         r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
@@ -65,7 +65,7 @@ pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<MessageLoca
 }
 
 /// What people said in a conversation, from this place on: the next of it.
-pub async fn said_in(
+pub async fn messages_of_people(
     tx: &mut Tx,
     session: SessionId,
     after: i64,
@@ -145,7 +145,11 @@ pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
 
 /// The runs after this place of a conversation that began with words about what was before it (a summary, results of
 /// tools, notes), or summed it up.
-pub async fn told_of(tx: &mut Tx, session: SessionId, ordinal: i64) -> Result<Vec<RunId>, StoreError> {
+pub async fn runs_with_earlier_context(
+    tx: &mut Tx,
+    session: SessionId,
+    ordinal: i64,
+) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT DISTINCT m.run_id AS "run!: RunId" FROM messages m
            WHERE m.session_id = $1 AND m.ordinal > $2 AND EXISTS (
@@ -181,7 +185,7 @@ pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 /// Whether nothing of what a run said is still to be delivered.
 pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut open = 0;
-    for prefix in spoken(run) {
+    for prefix in outbox_key_prefixes(run) {
         let (from, to) = chunks(&prefix);
         open += sqlx::query_scalar!(
             r#"SELECT count(*) AS "count!: i64" FROM outbox WHERE key >= $1 AND key < $2 AND ended_at IS NULL"#,
@@ -195,7 +199,7 @@ pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 }
 
 /// Under what a run says something: itself, by its calls, and, of an agent, what came when nobody waited for it any more.
-fn spoken(run: RunId) -> [String; 3] {
+fn outbox_key_prefixes(run: RunId) -> [String; 3] {
     [format!("run:{run}"), format!("call:{run}"), format!("agent:{run}")]
 }
 
@@ -282,7 +286,7 @@ pub async fn drop_questions(tx: &mut Tx, said: &MessageLocation) -> Result<Vec<M
 }
 
 /// Takes the words out of what came in for a run, of its calls, and of what was said in it.
-pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE inbound SET text = $1, envelope = NULL WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)",
         FORGOTTEN,
@@ -313,7 +317,7 @@ pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     )
     .execute(&mut *tx)
     .await?;
-    for prefix in spoken(run) {
+    for prefix in outbox_key_prefixes(run) {
         blank_delivered(tx, &prefix).await?;
     }
     Ok(())

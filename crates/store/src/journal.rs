@@ -77,7 +77,13 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreErr
 }
 
 /// A part of a run's events: after `after`, up to `through`, at most so many, in order.
-pub async fn part(tx: &mut Tx, run: RunId, after: i64, through: i64, limit: i64) -> Result<Vec<EventRow>, StoreError> {
+pub async fn list_part(
+    tx: &mut Tx,
+    run: RunId,
+    after: i64,
+    through: i64,
+    limit: i64,
+) -> Result<Vec<EventRow>, StoreError> {
     let events = sqlx::query_as!(
         EventRow,
         "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq > $2 AND seq <= $3

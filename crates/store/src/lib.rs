@@ -169,8 +169,8 @@ impl Store {
             }
             let mut writing = writing.connect().await?;
             migrate(&mut writing, path).await?;
-            upkeep::page_layout::bring(&mut writing, path).await?;
-            forget_for_good(&mut writing).await?;
+            upkeep::page_layout::apply_page_layout(&mut writing, path).await?;
+            enable_secure_delete(&mut writing).await?;
             Ok::<_, StoreError>(writing)
         };
         let writing = pace.run(open).await?;
@@ -181,7 +181,7 @@ impl Store {
 
     /// How many groups of writes there were: two looks tell whether it is quiet.
     #[must_use]
-    pub fn groups(&self) -> u64 {
+    pub fn write_groups(&self) -> u64 {
         self.writer.watch().groups.load(Ordering::Relaxed)
     }
 
@@ -194,14 +194,14 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub async fn fold(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
+    pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
         let mut folder = self.folder.lock().await;
         let work = async {
             if folder.is_none() {
                 *folder = Some(options(&self.path).create_if_missing(false).connect().await?);
             }
             match folder.as_mut() {
-                Some(connection) => upkeep::log::fold(connection).await,
+                Some(connection) => upkeep::log::checkpoint_passive(connection).await,
                 None => Err(StoreError::Closed),
             }
         };
@@ -245,13 +245,13 @@ impl Store {
     /// # Errors
     /// When it fails, panics, or tries to write.
     pub async fn look<T: Send>(&self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
-        self.read(async move |tx| at_one_moment(tx, unit).await).await
+        self.read(async move |tx| in_snapshot(tx, unit).await).await
     }
 
     /// What the writer has done since the start.
     #[must_use]
     pub fn work(&self) -> &Arc<WriterMetrics> {
-        self.writer.done()
+        self.writer.metrics()
     }
 
     /// How many units of work wait for the writer.
@@ -278,11 +278,11 @@ impl Store {
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
-    as_it_is(path).create_if_missing(true).page_size(PAGE_BYTES).journal_mode(SqliteJournalMode::Wal)
+    existing_file_options(path).create_if_missing(true).page_size(PAGE_BYTES).journal_mode(SqliteJournalMode::Wal)
 }
 
 /// For a file that has to be there, and keeps its kind of journal: to change that is to write.
-fn as_it_is(path: &Path) -> SqliteConnectOptions {
+fn existing_file_options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .synchronous(SqliteSynchronous::Full)
@@ -314,7 +314,7 @@ async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), S
 const INDEXES: [&str; 3] = ["memories_fts", "facts_fts", "answers_fts"];
 
 /// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
-async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn enable_secure_delete(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     for index in INDEXES {
         let is_so = format!("SELECT EXISTS (SELECT 1 FROM {index}_config WHERE k = 'secure-delete' AND v = 1)");
         // Once for a file: to say it again would be to write.
@@ -328,7 +328,7 @@ async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreE
 }
 
 /// Runs `unit` so that all of its queries see the same.
-pub(crate) async fn at_one_moment<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
+pub(crate) async fn in_snapshot<T>(tx: &mut Tx, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
     let mut moment = tx.begin().await?;
     let output = unit.begin(&mut moment).await?;
     moment.rollback().await?;

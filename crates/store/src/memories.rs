@@ -46,7 +46,7 @@ pub struct StoredGist {
 
 /// Remembers it, at the end of the scope's last episode in its conversation, or in a new one.
 pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) -> Result<MemoryId, StoreError> {
-    match grow_last(tx, new).await? {
+    match extend_last_episode(tx, new).await? {
         Some(place) => insert(tx, place, new, gist).await,
         None => {
             let episode = begin_episode(tx, new.scope, new.session, new.at).await?;
@@ -82,7 +82,7 @@ struct EpisodePlace {
 }
 
 /// Makes room at the end of the scope's last episode in the conversation, if this still belongs to it.
-async fn grow_last(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodePlace>, StoreError> {
+async fn extend_last_episode(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodePlace>, StoreError> {
     let Some(session) = new.session else { return Ok(None) };
     let place = sqlx::query_as!(
         EpisodePlace,

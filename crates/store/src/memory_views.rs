@@ -234,7 +234,7 @@ pub async fn pin_fact(tx: &mut Tx, fact: FactId, pinned: bool) -> Result<(), Sto
 }
 
 /// Begins to forget all that a scope holds now.
-pub async fn condemn(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
+pub async fn begin_forgetting_scope(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO forgotten_scopes (scope, memories_through, facts_through, people_through)
          VALUES ($1, coalesce((SELECT max(id) FROM memories), 0), coalesce((SELECT max(id) FROM facts), 0),
@@ -249,7 +249,7 @@ pub async fn condemn(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
 }
 
 /// The scopes of which everything is still being forgotten.
-pub async fn condemned(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
+pub async fn scopes_being_forgotten(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
     let scopes = sqlx::query_scalar!(r#"SELECT scope AS "scope!: Scope" FROM forgotten_scopes ORDER BY scope"#)
         .fetch_all(&mut *tx)
         .await?;
@@ -297,7 +297,7 @@ pub async fn slice(tx: &mut Tx, scope: Scope, limit: i64) -> Result<ForgetSlice,
 }
 
 /// All of it is gone: also the stretches of talk in which nothing is left.
-pub async fn absolve(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
+pub async fn finish_forgetting_scope(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM episodes WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.episode_id = episodes.id)",
         scope

@@ -75,7 +75,7 @@ pub struct LastMessage {
 }
 
 /// The last words of a person or of Hob since the conversation began afresh.
-pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastMessage>, StoreError> {
+pub async fn last_message(tx: &mut Tx, session: SessionId) -> Result<Option<LastMessage>, StoreError> {
     let last = sqlx::query_as!(
         LastMessage,
         r#"SELECT role, text, run_id AS "run!: RunId", taint, at FROM messages

@@ -195,7 +195,7 @@ pub async fn retry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), Stor
 }
 
 /// What waits is tried at once, whatever its time.
-pub async fn hurry(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
+pub async fn retry_now(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
         "UPDATE outbox SET next_attempt_at = min(next_attempt_at, $1) WHERE id = $2 AND state IN ('pending', 'unknown')",

@@ -214,13 +214,13 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result
         }
         let Destination { conversation, reply_to } = &waiting.message.destination;
         if conversation.channel == ChannelKind::Email {
-            waiting.message.envelope = match quarantined_mail::addressed(tx, waiting.message.id).await? {
+            waiting.message.envelope = match quarantined_mail::envelope_of(tx, waiting.message.id).await? {
                 Some(envelope) => Some(envelope),
                 None => inbound::envelope(tx, conversation, reply_to.as_deref()).await?,
             };
         }
         if let Some(file) = file {
-            waiting.message.file = files::find(tx, file).await?.map(enclosed);
+            waiting.message.file = files::find(tx, file).await?.map(outgoing_file);
         }
         return Ok(Some(waiting));
     }
@@ -259,7 +259,7 @@ async fn take_row(tx: &mut Tx, session: SessionId, due: &DueTime) -> Result<Opti
     Ok(row)
 }
 
-fn enclosed(file: files::FileRecord) -> OutgoingFile {
+fn outgoing_file(file: files::FileRecord) -> OutgoingFile {
     let files::FileRecord { id, name, mime, bytes, hash, .. } = file;
     OutgoingFile { id, name, mime, bytes: u64::try_from(bytes).unwrap_or(0), hash, path: PathBuf::new() }
 }

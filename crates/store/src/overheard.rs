@@ -111,7 +111,7 @@ pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
 }
 
 /// The words changed, by whoever said them, or are gone; false if they are not kept.
-pub async fn change(
+pub async fn edit(
     tx: &mut Tx,
     conversation: &Conversation,
     external_id: &str,

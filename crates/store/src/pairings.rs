@@ -46,7 +46,7 @@ pub async fn sweep(tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
 }
 
 /// Whether this stranger has a code, and how many codes of the account there are.
-pub async fn known(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(bool, i64), StoreError> {
+pub async fn pending_codes(tx: &mut Tx, place: &Conversation, sender: &str) -> Result<(bool, i64), StoreError> {
     let channel = place.channel.as_str();
     let known = sqlx::query!(
         r#"SELECT count(*) AS "open!: i64", coalesce(max(external_id = $3), 0) AS "has_code!: bool" FROM pairings
@@ -130,7 +130,12 @@ pub async fn list(tx: &mut Tx, now: Timestamp) -> Result<Vec<PendingPairing>, St
 }
 
 /// Keeps that somebody said a wrong code.
-pub async fn guessed(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<(), StoreError> {
+pub async fn note_wrong_code(
+    tx: &mut Tx,
+    place: &Conversation,
+    sender: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let (channel, at) = (place.channel.as_str(), millis(now));
     sqlx::query!(
         "INSERT INTO pairing_guesses (channel, account, external_id, at) VALUES ($1, $2, $3, $4)",
@@ -145,7 +150,12 @@ pub async fn guessed(tx: &mut Tx, place: &Conversation, sender: &str, now: Times
 }
 
 /// How many wrong codes somebody has said lately.
-pub async fn guesses(tx: &mut Tx, place: &Conversation, sender: &str, now: Timestamp) -> Result<i64, StoreError> {
+pub async fn count_wrong_codes(
+    tx: &mut Tx,
+    place: &Conversation,
+    sender: &str,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
     let (channel, since) =
         (place.channel.as_str(), millis(now.saturating_sub(GUESSES_WITHIN).unwrap_or(Timestamp::MIN)));
     let count = sqlx::query_scalar!(

@@ -168,7 +168,7 @@ pub async fn decide(
 }
 
 /// A letter goes to whom this envelope names, whatever it answers.
-pub async fn address(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<OutboxId>, StoreError> {
+pub async fn set_envelope(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<OutboxId>, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO letters_to (outbox_id, envelope) SELECT id, $2 FROM outbox WHERE key = $1
            ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope RETURNING outbox_id AS "id!: OutboxId""#,
@@ -181,7 +181,7 @@ pub async fn address(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<Ou
 }
 
 /// The same for a letter that was taken from the outbox.
-pub async fn readdress(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), StoreError> {
+pub async fn set_taken_envelope(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO letters_to (outbox_id, envelope) VALUES ($1, $2)
          ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope",
@@ -194,7 +194,7 @@ pub async fn readdress(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), 
 }
 
 /// The envelope of a letter, if it has one of its own.
-pub async fn addressed(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
+pub async fn envelope_of(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
     let envelope = sqlx::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id)
         .fetch_optional(&mut *tx)
         .await?;
@@ -214,7 +214,13 @@ pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreErro
 }
 
 /// From now on somebody is answered unasked.
-pub async fn know(tx: &mut Tx, account: &str, address: &str, by: UserId, now: Timestamp) -> Result<(), StoreError> {
+pub async fn add_correspondent(
+    tx: &mut Tx,
+    account: &str,
+    address: &str,
+    by: UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let now = millis(now);
     sqlx::query!(
         "INSERT INTO correspondents (account, address, approved_by, approved_at) VALUES ($1, $2, $3, $4)
@@ -281,14 +287,14 @@ pub async fn count(tx: &mut Tx, account: &str, address: &str, id: OutboxId, now:
 }
 
 /// Lets go of what was counted before `before`.
-pub async fn uncount(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
+pub async fn drop_old_counts(tx: &mut Tx, before: Timestamp) -> Result<(), StoreError> {
     let before = millis(before);
     sqlx::query!("DELETE FROM letters_sent WHERE sent_at < $1", before).execute(&mut *tx).await?;
     Ok(())
 }
 
 /// A letter that was taken waits until its time.
-pub async fn put_off(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreError> {
+pub async fn postpone(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreError> {
     let why = "its recipient has had too many letters within an hour";
     // It was tried once, as far as the outbox is concerned: what never was goes out whatever its time says.
     sqlx::query!(
@@ -303,7 +309,7 @@ pub async fn put_off(tx: &mut Tx, id: OutboxId, until: i64) -> Result<(), StoreE
 }
 
 /// What nobody can guess, for the name of a thread.
-pub async fn secret(tx: &mut Tx) -> Result<String, StoreError> {
+pub async fn thread_secret(tx: &mut Tx) -> Result<String, StoreError> {
     let secret = sqlx::query_scalar!(r#"SELECT lower(hex(randomblob(16))) AS "secret!: String""#);
     Ok(secret.fetch_one(&mut *tx).await?)
 }

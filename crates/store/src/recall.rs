@@ -92,7 +92,7 @@ pub struct QueryMoment {
 ///
 /// What stands in the stretch is not salient, nor is what one of the conversation's last runs was shown, nor what a guest said, but
 /// to that guest: nobody asked for it, and it would taint the run.
-pub async fn standing(
+pub async fn recall_candidates(
     tx: &mut Tx,
     scopes: &str,
     QueryMoment { turn, stretch }: QueryMoment,
@@ -321,7 +321,7 @@ pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<VectorRow
     )
     .fetch_one(&mut *tx)
     .await?;
-    meanings(&row.rows, row.bytes)
+    vector_rows(&row.rows, row.bytes)
 }
 
 /// The signs of the tokens of these memories, of what has them.
@@ -335,10 +335,10 @@ pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<Vecto
     )
     .fetch_one(&mut *tx)
     .await?;
-    meanings(&row.rows, row.bytes)
+    vector_rows(&row.rows, row.bytes)
 }
 
-fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<VectorRow>, StoreError> {
+fn vector_rows(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<VectorRow>, StoreError> {
     let bytes = bytes.unwrap_or_default();
     let mut rest = bytes.as_slice();
     let meaning = |VectorJson(id, length)| VectorRow { id, bytes: cut(&mut rest, length).to_vec() };
@@ -386,7 +386,7 @@ pub struct RecalledMemory {
 }
 
 /// These memories, as far as they are in the scopes.
-pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<RecalledMemory>, StoreError> {
+pub async fn recalled_memories(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<RecalledMemory>, StoreError> {
     let told = sqlx::query_as!(
         RecalledMemory,
         r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.origin, m.text, m.asked, b.id AS "before_id?: MemoryId",

@@ -33,7 +33,7 @@ pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RecordedRunRow>, Sto
 }
 
 /// The runs whose numbers come right before and right after this one, in order.
-pub async fn nearby(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+pub async fn neighbours(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     let mut near =
         sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT 3"#, run)
             .fetch_all(&mut *tx)

@@ -78,7 +78,7 @@ pub struct NewTranscription<'a> {
 }
 
 /// Records that a recording is about to be heard; gives the call's row. A try before that nobody awaits any more is lost.
-pub async fn ask(tx: &mut Tx, which: &RecordingKey, call: NewTranscription<'_>) -> Result<i64, StoreError> {
+pub async fn begin_call(tx: &mut Tx, which: &RecordingKey, call: NewTranscription<'_>) -> Result<i64, StoreError> {
     let RecordingKey { conversation: Conversation { channel, account, chat, .. }, external_id, place } = which;
     let (channel, at, old) = (channel.as_str(), millis(call.at), millis(call.at - KEPT));
     sqlx::query!("DELETE FROM recordings WHERE asked_at < $1 AND state <> 'asked'", old).execute(&mut *tx).await?;

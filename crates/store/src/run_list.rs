@@ -90,7 +90,7 @@ pub async fn list(tx: &mut Tx, filter: &RunFilter, below: RunScanRange) -> Resul
     for _ in 0..STEPS_MAX {
         let step = candidates(tx, session, filter.states.as_deref(), RunScanRange { before, limit: STEP }).await?;
         let room = below.limit - i64::try_from(runs.len()).unwrap_or(below.limit);
-        runs.extend(pick(tx, &step, filter, room).await?);
+        runs.extend(filter_runs(tx, &step, filter, room).await?);
         let is_full = i64::try_from(runs.len()).is_ok_and(|count| count >= below.limit);
         let is_all = i64::try_from(step.len()).is_ok_and(|count| count < STEP);
         match (is_full, step.last()) {
@@ -104,7 +104,7 @@ pub async fn list(tx: &mut Tx, filter: &RunFilter, below: RunScanRange) -> Resul
 
 /// One run, as the list has it.
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RunListEntry>, StoreError> {
-    Ok(pick(tx, &[run], &RunFilter::default(), 1).await?.pop())
+    Ok(filter_runs(tx, &[run], &RunFilter::default(), 1).await?.pop())
 }
 
 /// Those that come next, by the index that leaves out the most.
@@ -120,7 +120,7 @@ async fn candidates(
         (None, Some([state])) => match state.as_str() {
             "queued" | "running" | "waiting" => open(tx, below).await,
             "completed" => newest(tx, below).await,
-            rare => ended_so(tx, rare, below).await,
+            rare => ended_with(tx, rare, below).await,
         },
         (None, _) => newest(tx, below).await,
     }
@@ -148,7 +148,7 @@ async fn open(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError
 }
 
 /// The newest that ended in one way, which is not the usual one.
-async fn ended_so(tx: &mut Tx, state: &str, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
+async fn ended_with(tx: &mut Tx, state: &str, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_ended_so
            WHERE state IN ('cancelled', 'failed', 'withdrawn', 'joined') AND state = $1 AND id < $2
@@ -182,7 +182,12 @@ async fn of_session(tx: &mut Tx, session: SessionId, below: RunScanRange) -> Res
 }
 
 /// What of these runs is wanted, newest first; at most so many.
-async fn pick(tx: &mut Tx, runs: &[RunId], filter: &RunFilter, limit: i64) -> Result<Vec<RunListEntry>, StoreError> {
+async fn filter_runs(
+    tx: &mut Tx,
+    runs: &[RunId],
+    filter: &RunFilter,
+    limit: i64,
+) -> Result<Vec<RunListEntry>, StoreError> {
     let encoded = |error: serde_json::Error| StoreError::Database(error.to_string());
     let runs = serde_json::to_string(runs).map_err(encoded)?;
     let RunFilter { channel, states, cost_min, took_min, now, .. } = filter;

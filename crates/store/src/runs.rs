@@ -249,7 +249,7 @@ pub async fn advance(
     reached: ReachedState<'_>,
 ) -> Result<Option<LaneFollowUp>, StoreError> {
     if reached.state == RUNNING {
-        return stay(tx, run, owner, reached.hash, reached.edition).await;
+        return advance_in_place(tx, run, owner, reached.hash, reached.edition).await;
     }
     let (keeps, until) = match reached.waits {
         QuestionDeadline::AsBefore => (true, None),
@@ -281,7 +281,7 @@ pub async fn advance(
 }
 
 /// The same for a run that goes on: what its indexes hold is not written again.
-async fn stay(
+async fn advance_in_place(
     tx: &mut Tx,
     run: RunId,
     owner: &str,

@@ -368,7 +368,7 @@ pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(
 }
 
 /// A run that waits for the lane lets people's messages go before it.
-pub async fn let_people_pass(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+pub async fn yield_to_people(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }

@@ -68,7 +68,7 @@ async fn check_until(copy: &Path, stop: &CancellationToken) -> Result<SnapshotCh
     let options = SqliteConnectOptions::new().filename(copy).read_only(true).immutable(true);
     let mut connection = options.connect().await?;
     end_at(&mut connection, stop.clone()).await?;
-    let checked = examine(&mut connection).await;
+    let checked = check_snapshot(&mut connection).await;
     connection.close().await?;
     checked
 }
@@ -143,7 +143,7 @@ async fn write_copy(connection: &mut SqliteConnection, to: &Path) -> Result<(), 
     file.sync_all().map_err(unwritable)
 }
 
-async fn examine(connection: &mut SqliteConnection) -> Result<SnapshotCheck, StoreError> {
+async fn check_snapshot(connection: &mut SqliteConnection) -> Result<SnapshotCheck, StoreError> {
     let complaints: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(3)").fetch_all(&mut *connection).await?;
     if complaints != ["ok"] {
         return Err(StoreError::Damaged(complaints.join("; ")));

@@ -68,7 +68,7 @@ pub async fn since_quarter(tx: &mut Tx, of: CallFilter<'_>, since: i64) -> Resul
 }
 
 /// What is set aside for the calls that are open.
-pub async fn aside(tx: &mut Tx, of: CallFilter<'_>) -> Result<MoneyAndTokens, StoreError> {
+pub async fn reserved(tx: &mut Tx, of: CallFilter<'_>) -> Result<MoneyAndTokens, StoreError> {
     let row = sqlx::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64", coalesce(sum(tokens), 0) AS "tokens!: i64" FROM (
@@ -103,7 +103,7 @@ pub async fn by_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreErro
 }
 
 /// What is set aside for the open calls of a person's run and of all agents that work for it.
-pub async fn aside_for_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreError> {
+pub async fn reserved_for_run(tx: &mut Tx, run: RunId) -> Result<MoneyAndTokens, StoreError> {
     let row = sqlx::query_as!(
         UsageRow,
         r#"SELECT coalesce(sum(reserved), 0) AS "cost!: i64", coalesce(sum(estimate), 0) AS "tokens!: i64" FROM model_calls

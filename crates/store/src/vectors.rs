@@ -232,7 +232,7 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
 /// What was made of a memory does not stand for it any more: it is deleted, and made anew.
 ///
 /// Whoever forgets a memory says it of the one that follows in its episode, as the words before a memory are in its vector.
-pub async fn make_anew(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
+pub async fn invalidate(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM vectors WHERE memory_id = $1", memory).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM token_signs WHERE memory_id = $1", memory).execute(&mut *tx).await?;
     let before = MemoryId(memory.0 - 1);

@@ -19,7 +19,7 @@ pub struct ApiConversation {
 }
 
 /// The newest conversations whose keys lie between these two.
-pub async fn begun(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<ApiConversation>, StoreError> {
+pub async fn newest_conversations(tx: &mut Tx, from: &str, to: &str) -> Result<Vec<ApiConversation>, StoreError> {
     let all = sqlx::query_as!(
         ApiConversation,
         r#"SELECT id AS "session!: SessionId", key FROM sessions WHERE key >= $1 AND key < $2 ORDER BY id DESC LIMIT $3"#,
@@ -66,7 +66,7 @@ pub struct ApiInboundRow {
 }
 
 /// The message of a conversation that its sender called so.
-pub async fn came_in(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<ApiInboundRow>, StoreError> {
+pub async fn find_inbound(tx: &mut Tx, chat: &str, external_id: &str) -> Result<Option<ApiInboundRow>, StoreError> {
     let found = sqlx::query_as!(
         ApiInboundRow,
         r#"SELECT i.id AS "id!: InboundId", i.session_id AS "session!: SessionId", i.disposition, i.received_at AS at,
@@ -126,7 +126,12 @@ pub struct ApiReplyRow {
 }
 
 /// What was said in a conversation for a run, and for the agents that work for it, from a moment on, in order.
-pub async fn spoken(tx: &mut Tx, session: SessionId, run: RunId, from: i64) -> Result<Vec<ApiReplyRow>, StoreError> {
+pub async fn replies_of_run(
+    tx: &mut Tx,
+    session: SessionId,
+    run: RunId,
+    from: i64,
+) -> Result<Vec<ApiReplyRow>, StoreError> {
     let all = sqlx::query_as!(
         ApiReplyRow,
         r#"SELECT o.id AS "id!: OutboxId", o.key AS "key!", o.run_id AS "run: RunId", o.text AS "text!",
@@ -144,7 +149,7 @@ pub async fn spoken(tx: &mut Tx, session: SessionId, run: RunId, from: i64) -> R
 }
 
 /// What a message was answered with at once, without a run.
-pub async fn told(tx: &mut Tx, inbound: InboundId) -> Result<Vec<(OutboxId, String)>, StoreError> {
+pub async fn direct_reply(tx: &mut Tx, inbound: InboundId) -> Result<Vec<(OutboxId, String)>, StoreError> {
     let (from, to) = (format!("inbound:{inbound}:"), format!("inbound:{inbound};"));
     let all = sqlx::query!(
         r#"SELECT id AS "id!: OutboxId", text FROM outbox WHERE key >= $1 AND key < $2 ORDER BY id"#,

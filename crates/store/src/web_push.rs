@@ -78,7 +78,7 @@ pub async fn is_told(tx: &mut Tx, visit: i64) -> Result<bool, StoreError> {
 }
 
 /// A visit's browser is told no more.
-pub async fn leave(tx: &mut Tx, visit: i64) -> Result<(), StoreError> {
+pub async fn unsubscribe(tx: &mut Tx, visit: i64) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM web_pushes WHERE visit_id = $1", visit).execute(&mut *tx).await?;
     Ok(())
 }

@@ -161,7 +161,7 @@ impl Writer {
     }
 
     /// What it has done.
-    pub(super) fn done(&self) -> &Arc<WriterMetrics> {
+    pub(super) fn metrics(&self) -> &Arc<WriterMetrics> {
         &self.work
     }
 
@@ -239,7 +239,7 @@ impl WriterTask {
         let result = match self.limit(Some(began + within)).await {
             Ok(()) => match manner {
                 StepMode::Transaction => self.transact(&mut alone).await.map_err(TransactionFailure::into_error),
-                StepMode::Bare => self.bare(&mut alone).await,
+                StepMode::Bare => self.run_outside_transaction(&mut alone).await,
             },
             Err(error) => Err(error),
         };
@@ -265,7 +265,7 @@ impl WriterTask {
     }
 
     /// Outside of any transaction.
-    async fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let Self { connection, pace, .. } = self;
         if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.before_commit().await;

@@ -28,11 +28,11 @@ pub(super) struct Album {
 
 /// The album that an update is a part of.
 fn album_of(update: &Update) -> Option<Album> {
-    let message = posted(update)?;
+    let message = update_message(update)?;
     Some(Album { chat: message.chat.id.0, group: message.media_group_id()?.0.clone() })
 }
 
-fn posted(update: &Update) -> Option<&Message> {
+fn update_message(update: &Update) -> Option<&Message> {
     match &update.kind {
         UpdateKind::Message(message) => Some(message),
         _ => None,
@@ -41,7 +41,7 @@ fn posted(update: &Update) -> Option<&Message> {
 
 /// What a batch holds, in the order in which it is complete: an album stands where its last part does. One with something
 /// newer from its chat behind it, or with all the parts there can be, gets no more.
-pub(super) fn units(batch: &[NumberedUpdate]) -> Vec<UpdateBatch> {
+pub(super) fn batch_units(batch: &[NumberedUpdate]) -> Vec<UpdateBatch> {
     let mut units: Vec<(Option<Album>, Vec<usize>)> = Vec::new();
     for (place, (_, update)) in batch.iter().enumerate() {
         let album = update.as_ref().and_then(album_of);
@@ -54,7 +54,7 @@ pub(super) fn units(batch: &[NumberedUpdate]) -> Vec<UpdateBatch> {
     units.sort_by_key(|(_, places)| places.last().copied());
     let closed = |album: &Album, places: &[usize]| {
         let behind = places.last().map_or(0, |last| last + 1);
-        let newer = batch.iter().skip(behind).filter_map(|(_, update)| posted(update.as_ref()?));
+        let newer = batch.iter().skip(behind).filter_map(|(_, update)| update_message(update.as_ref()?));
         places.len() >= PARTS_MAX || newer.into_iter().any(|message| message.chat.id.0 == album.chat)
     };
     let unit = |(album, places): (Option<Album>, Vec<usize>)| {
@@ -65,7 +65,7 @@ pub(super) fn units(batch: &[NumberedUpdate]) -> Vec<UpdateBatch> {
 }
 
 /// The parts as one message, which is known by the first of them; none if one of them is not for Hob.
-pub(super) fn merged(parts: Vec<Option<Inbound>>) -> Option<Inbound> {
+pub(super) fn merge_parts(parts: Vec<Option<Inbound>>) -> Option<Inbound> {
     let mut parts: Vec<Inbound> = parts.into_iter().collect::<Option<_>>()?;
     parts.sort_by_key(|part| part.external_id.parse::<i64>().unwrap_or(i64::MAX));
     let mut parts = parts.into_iter();
@@ -112,7 +112,7 @@ mod tests {
             let ids: Vec<String> = unit.places.iter().map(|place| batch[*place].0.to_string()).collect();
             ids.join(",") + if unit.open.is_some() { "+" } else { "" }
         };
-        units(batch).into_iter().map(unit).collect()
+        batch_units(batch).into_iter().map(unit).collect()
     }
 
     #[test]

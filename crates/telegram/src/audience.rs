@@ -2,7 +2,7 @@
 
 use teloxide::types::{Message, MessageEntityKind};
 
-use crate::content::{content, covered, entities};
+use crate::content::{content, entities, entity_text};
 use crate::convert::BotIdentity;
 use hob_core::domain::inbound::Audience;
 
@@ -16,7 +16,7 @@ pub(super) struct AddressedText {
 ///
 /// In private all is said to Hob; in a group what names it, answers it or commands it. What is forwarded was said
 /// elsewhere: it names and commands nobody here.
-pub(super) fn heard(message: &Message, me: &BotIdentity) -> Option<AddressedText> {
+pub(super) fn addressed_text(message: &Message, me: &BotIdentity) -> Option<AddressedText> {
     let text = content(message)?;
     // A channel's posts are for its readers, and so are their copies in its discussion group.
     if message.chat.is_channel() || message.is_automatic_forward() {
@@ -26,13 +26,13 @@ pub(super) fn heard(message: &Message, me: &BotIdentity) -> Option<AddressedText
     let said = command(message, &text).filter(|_| own);
     if message.chat.is_private() {
         let text = match said {
-            Some(command) => bare(&text, &command, me).unwrap_or(text),
+            Some(command) => without_bot_name(&text, &command, me).unwrap_or(text),
             None => text,
         };
         return Some(AddressedText { text, audience: Audience::Hob });
     }
     if let Some(command) = said {
-        return bare(&text, &command, me).map(|text| AddressedText { text, audience: Audience::Hob });
+        return without_bot_name(&text, &command, me).map(|text| AddressedText { text, audience: Audience::Hob });
     }
     let is_meant = own && (mentions(message, &text, me) || replies_to(message, me));
     Some(AddressedText { text, audience: if is_meant { Audience::Hob } else { Audience::Group } })
@@ -41,11 +41,11 @@ pub(super) fn heard(message: &Message, me: &BotIdentity) -> Option<AddressedText
 /// The command that the text starts with, as written: `/status@hob_bot`.
 fn command(message: &Message, text: &str) -> Option<String> {
     let first = entities(message).iter().find(|entity| entity.offset == 0)?;
-    if first.kind == MessageEntityKind::BotCommand { covered(text, first) } else { None }
+    if first.kind == MessageEntityKind::BotCommand { entity_text(text, first) } else { None }
 }
 
 /// The text with the bot's name taken off its command; `None` if the command names another bot.
-fn bare(text: &str, command: &str, me: &BotIdentity) -> Option<String> {
+fn without_bot_name(text: &str, command: &str, me: &BotIdentity) -> Option<String> {
     match command.split_once('@') {
         None => Some(text.to_owned()),
         Some((name, bot)) if bot.eq_ignore_ascii_case(&me.username) => {
@@ -57,7 +57,7 @@ fn bare(text: &str, command: &str, me: &BotIdentity) -> Option<String> {
 
 fn mentions(message: &Message, text: &str, me: &BotIdentity) -> bool {
     entities(message).iter().any(|entity| match &entity.kind {
-        MessageEntityKind::Mention => covered(text, entity)
+        MessageEntityKind::Mention => entity_text(text, entity)
             .is_some_and(|name| name.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(&me.username))),
         MessageEntityKind::TextMention { user } => user.id == me.id,
         _ => false,

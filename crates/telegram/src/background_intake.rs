@@ -51,7 +51,7 @@ impl BackgroundIntake {
         let (receiver, tracker) = (receiver.clone(), receiver.telegram.tracker.clone());
         let take = async move {
             let updates: Vec<&Update> = updates.iter().collect();
-            let taken = tokio::time::timeout(TAKE_MAX, receiver.take(&updates)).await;
+            let taken = tokio::time::timeout(TAKE_MAX, receiver.submit(&updates)).await;
             (ids, taken.unwrap_or_else(|elapsed| Err(IntakeError(format!("it took too long: {elapsed}")))))
         };
         self.tasks.spawn(tracker.track_future(take.in_current_span()));

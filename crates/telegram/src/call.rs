@@ -60,7 +60,7 @@ pub(super) enum CallError {
 
 impl CallError {
     /// A proxy's page may quote the address, and that holds the token.
-    fn without(mut self, token: &str) -> Self {
+    fn without_token(mut self, token: &str) -> Self {
         match &mut self {
             Self::NotSent(text) | Self::Lost(text) => *text = text.replace(token, "[token]"),
             Self::Api { description: text, .. } | Self::Foreign { excerpt: text, .. } => {
@@ -120,7 +120,7 @@ pub(super) async fn upload(
 /// Downloads a file by the path that `getFile` told; none: it is larger than `most` bytes.
 pub(super) async fn download(bot: &Bot, path: &str, most: u64) -> Result<Option<Vec<u8>>, CallError> {
     let address = address(bot, &["file", &format!("bot{}", bot.token())], path.split('/'))?;
-    let lost = |error: CallError| error.without(bot.token());
+    let lost = |error: CallError| error.without_token(bot.token());
     // How long a download may take as a whole, whoever asked for it knows.
     let request = bot.client().get(address).timeout(DOWNLOAD_MAX);
     let sent = request.send().await;
@@ -129,7 +129,9 @@ pub(super) async fn download(bot: &Bot, path: &str, most: u64) -> Result<Option<
     if !response.status().is_success() {
         let body = response.text().await;
         let body = body.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
-        return Err(lost(judge(status, body).err().unwrap_or(CallError::Foreign { status, excerpt: String::new() })));
+        return Err(lost(
+            parse_answer(status, body).err().unwrap_or(CallError::Foreign { status, excerpt: String::new() }),
+        ));
     }
     let mut bytes = Vec::new();
     loop {
@@ -165,7 +167,7 @@ async fn post(bot: &Bot, method: &str, form: MultipartForm, deadline: Duration) 
     })?;
     let status = response.status().as_u16();
     let body = response.text().await.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
-    judge(status, body).map_err(|error| error.without(bot.token()))
+    parse_answer(status, body).map_err(|error| error.without_token(bot.token()))
 }
 
 /// The body of an answer that says `ok`.
@@ -198,7 +200,7 @@ struct ResponseParameters {
     migrate_to_chat_id: Option<i64>,
 }
 
-fn judge(status: u16, body: String) -> Result<ApiResponse, CallError> {
+fn parse_answer(status: u16, body: String) -> Result<ApiResponse, CallError> {
     let Ok(verdict) = serde_json::from_str::<ResponseStatus>(&body) else {
         let excerpt = body.chars().filter(|c| !c.is_control()).collect();
         return Err(CallError::Foreign { status, excerpt });
@@ -231,11 +233,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_judged_by_its_envelope() {
-        let taken = judge(200, r#"{"ok":true,"result":[1]}"#.to_owned()).unwrap();
+        let taken = parse_answer(200, r#"{"ok":true,"result":[1]}"#.to_owned()).unwrap();
         assert_eq!(taken.result::<Vec<i64>>().unwrap(), [1]);
         let flood = r#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}"#;
-        insta::assert_snapshot!(judge(429, flood.to_owned()).unwrap_err(), @"429 Too Many Requests");
-        let proxy = judge(502, "<html>\n<h1>Bad Gateway</h1>".to_owned()).unwrap_err();
+        insta::assert_snapshot!(parse_answer(429, flood.to_owned()).unwrap_err(), @"429 Too Many Requests");
+        let proxy = parse_answer(502, "<html>\n<h1>Bad Gateway</h1>".to_owned()).unwrap_err();
         insta::assert_snapshot!(proxy, @"an answer that is not the Bot API's: 502 <html><h1>Bad Gateway</h1>");
     }
 
@@ -243,7 +245,9 @@ mod tests {
     fn the_token_is_not_in_a_description() {
         let error = std::io::Error::other("cannot reach https://t.me/bot12:secret/getMe");
         assert_eq!(describe(error, "12:secret"), "cannot reach https://t.me/bot[token]/getMe");
-        let page = judge(404, format!("{}/bot12:secret/getMe", "x".repeat(190))).unwrap_err().without("12:secret");
+        let page = parse_answer(404, format!("{}/bot12:secret/getMe", "x".repeat(190)))
+            .unwrap_err()
+            .without_token("12:secret");
         assert!(!page.to_string().contains("12:"), "{page}");
     }
 }

@@ -19,13 +19,13 @@ struct RegisteredCommand {
 }
 
 /// Tells Telegram the commands there are, if it knows others; best effort, and nothing waits for it.
-pub(super) fn tell(telegram: &Telegram) {
+pub(super) fn register_commands(telegram: &Telegram) {
     if telegram.settings.commands.is_empty() {
         return;
     }
     let (bot, settings, life) = (telegram.sender.clone(), telegram.settings.clone(), telegram.life.clone());
     let told = life.run_until_cancelled_owned(async move {
-        match brought_up_to_date(&bot, &settings).await {
+        match update_if_changed(&bot, &settings).await {
             Ok(false) => {}
             Ok(true) => info!(channel = "telegram", "Telegram knows the commands now"),
             Err(error) => warn!(channel = "telegram", %error, "Telegram was not told the commands: {error}"),
@@ -35,7 +35,7 @@ pub(super) fn tell(telegram: &Telegram) {
 }
 
 /// True: they were told anew.
-async fn brought_up_to_date(bot: &Bot, settings: &Settings) -> Result<bool, CallError> {
+async fn update_if_changed(bot: &Bot, settings: &Settings) -> Result<bool, CallError> {
     let deadline = settings.pace.send_deadline;
     let known = call(bot, &GetMyCommands::new(), deadline).await?;
     let there = settings.commands.iter();

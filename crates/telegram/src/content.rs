@@ -56,7 +56,7 @@ fn place(names: &[&String], location: &Location) -> String {
 }
 
 /// Whether its sender speaks in it. A voice message that is forwarded, or a bot's, is a file: somebody else speaks.
-pub(super) fn spoken(message: &Message) -> Option<VoiceRecording> {
+pub(super) fn voice_recording(message: &Message) -> Option<VoiceRecording> {
     message
         .voice()
         .filter(|_| forwarded_from(message).is_none())
@@ -95,7 +95,7 @@ pub(super) fn entities(message: &Message) -> &[MessageEntity] {
 }
 
 /// What the entity covers; Telegram counts in UTF-16 code units.
-pub(super) fn covered(text: &str, entity: &MessageEntity) -> Option<String> {
+pub(super) fn entity_text(text: &str, entity: &MessageEntity) -> Option<String> {
     let units: Vec<u16> = text.encode_utf16().skip(entity.offset).take(entity.length).collect();
     String::from_utf16(&units).ok()
 }

@@ -1,7 +1,7 @@
 //! An update of Telegram in Hob's words. Pure.
 
-use crate::audience::{AddressedText, heard};
-use crate::content::{attachments, has_words, spoken};
+use crate::audience::{AddressedText, addressed_text};
+use crate::content::{attachments, has_words, voice_recording};
 use crate::origin::{forwarded_from, quoted};
 use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound, InboundEvent, MessageMetadata, Sender};
 use jiff::Timestamp;
@@ -27,13 +27,13 @@ pub(super) fn convert(update: &Update, me: &BotIdentity, now: Timestamp) -> Opti
         UpdateKind::Message(message) => inbound_of(message, me, false, now),
         // Telegram reports as edited what moves, too: a place that is shared for a while, a poll's votes.
         UpdateKind::EditedMessage(message) if has_words(message) => inbound_of(message, me, true, now),
-        UpdateKind::CallbackQuery(query) => pressed(query, me, now),
+        UpdateKind::CallbackQuery(query) => inbound_from_press(query, me, now),
         _ => None,
     }
 }
 
 /// The group that has become another chat, and that chat: Telegram says so in both of them.
-pub(super) fn moved(update: &Update) -> Option<(ChatId, ChatId)> {
+pub(super) fn chat_migration(update: &Update) -> Option<(ChatId, ChatId)> {
     let UpdateKind::Message(message) = &update.kind else { return None };
     let here = message.chat.id;
     let to = message.migrate_to_chat_id().map(|to| (here, *to));
@@ -41,7 +41,7 @@ pub(super) fn moved(update: &Update) -> Option<(ChatId, ChatId)> {
 }
 
 fn inbound_of(message: &Message, me: &BotIdentity, edited: bool, now: Timestamp) -> Option<Inbound> {
-    let AddressedText { text, audience } = heard(message, me)?;
+    let AddressedText { text, audience } = addressed_text(message, me)?;
     let date = message.edit_date().filter(|_| edited).unwrap_or(&message.date);
     Some(Inbound {
         conversation: conversation(&message.chat, thread(message), me),
@@ -54,13 +54,13 @@ fn inbound_of(message: &Message, me: &BotIdentity, edited: bool, now: Timestamp)
             audience,
             forwarded_from: forwarded_from(message),
             quoted: quoted(message, me),
-            spoken: spoken(message),
+            spoken: voice_recording(message),
             ..MessageMetadata::default()
         },
     })
 }
 
-fn pressed(query: &CallbackQuery, me: &BotIdentity, now: Timestamp) -> Option<Inbound> {
+fn inbound_from_press(query: &CallbackQuery, me: &BotIdentity, now: Timestamp) -> Option<Inbound> {
     let asked = query.message.as_ref()?;
     let (token, known) = parse_data(query.data.as_deref()?);
     let thread = known.map(str::to_owned).or_else(|| asked.regular_message().and_then(thread));

@@ -48,7 +48,7 @@ pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Res
     payload.link_preview_options = Some(NO_PREVIEW);
     payload.reply_markup = keyboard;
     loop {
-        let (text, parse_mode) = words.shown();
+        let (text, parse_mode) = words.text_and_mode();
         (payload.text, payload.parse_mode) = (text.to_owned(), parse_mode);
         let Err(error) = call(bot, &payload, deadline).await else { return Ok(EditOutcome::Done) };
         match refusal(&error) {

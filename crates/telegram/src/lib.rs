@@ -35,7 +35,7 @@ use tracing::info;
 
 use crate::poll::Poller;
 use crate::presence::ReactionlessChats;
-use crate::receiver_context::{ReceiverContext, identify};
+use crate::receiver_context::{ReceiverContext, fetch_bot_identity};
 use crate::settings::Settings;
 use crate::webhook::{WebhookMonitor, WebhookReceiver};
 use hob_core::domain::channel::{
@@ -90,7 +90,7 @@ impl Telegram {
     }
 
     /// Telegram was heard.
-    fn heard(&self) {
+    fn mark_alive(&self) {
         if let Some(trouble) = self.health.heard(self.clock.now()) {
             info!(channel = "telegram", was = %trouble, "Telegram answers again (was: {trouble})");
         }
@@ -163,7 +163,7 @@ impl Adapter for Telegram {
     }
 
     async fn check(&self) -> Result<String, AccountError> {
-        let me = identify(&self.sender, self).await.map_err(|trouble| AccountError(trouble.words()))?;
+        let me = fetch_bot_identity(&self.sender, self).await.map_err(|trouble| AccountError(trouble.words()))?;
         Ok(format!("@{}", me.username))
     }
 

@@ -19,13 +19,13 @@ impl MessageText {
     }
 
     /// With a note above; the note has no sign that HTML knows.
-    pub(super) fn after(&self, note: &str) -> Self {
+    pub(super) fn with_note(&self, note: &str) -> Self {
         let noted = |text: &String| format!("{note}\n{text}");
         Self { plain: noted(&self.plain), markup: self.markup.as_ref().map(noted) }
     }
 
     /// As it is sent.
-    pub(super) fn shown(&self) -> (&str, Option<ParseMode>) {
+    pub(super) fn text_and_mode(&self) -> (&str, Option<ParseMode>) {
         match &self.markup {
             Some(markup) => (markup, Some(ParseMode::Html)),
             None => (&self.plain, None),
@@ -34,7 +34,7 @@ impl MessageText {
 
     /// Whether Telegram refused the markup. It goes then, and the words can be sent plain.
     pub(super) fn is_refused(&mut self, error: &CallError) -> bool {
-        let refused = self.markup.is_some() && is_of_markup(error);
+        let refused = self.markup.is_some() && is_markup_error(error);
         if refused {
             self.markup = None;
         }
@@ -43,7 +43,7 @@ impl MessageText {
 }
 
 /// Whether markup can be why: it is no HTML that Telegram knows, its entities are too many, or nothing is left of the text.
-fn is_of_markup(error: &CallError) -> bool {
+fn is_markup_error(error: &CallError) -> bool {
     let CallError::Api { status: 400, description, .. } = error else { return false };
     let said = description.to_lowercase();
     ["entit", "parse", "too long", "too_long", "text is empty", "must be non-empty"]
@@ -58,9 +58,9 @@ mod tests {
     fn refused(status: u16, description: &str) -> bool {
         let error = CallError::Api { status, description: description.to_owned(), retry_after: None, migrate_to: None };
         let mut words = MessageText::of("a < b", Some("a &lt; b"));
-        assert_eq!(words.shown(), ("a &lt; b", Some(ParseMode::Html)));
+        assert_eq!(words.text_and_mode(), ("a &lt; b", Some(ParseMode::Html)));
         let refused = words.is_refused(&error);
-        assert_eq!(words.shown().0 == "a < b", refused, "{description}");
+        assert_eq!(words.text_and_mode().0 == "a < b", refused, "{description}");
         assert!(!words.is_refused(&error) || !refused, "once");
         refused
     }

@@ -17,11 +17,11 @@ use teloxide::types::Update;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::album::{Album, NumberedUpdate, UpdateBatch, units};
+use crate::album::{Album, NumberedUpdate, UpdateBatch, batch_units};
 use crate::background_intake::{BackgroundIntake, TAKE_MAX, chat_of, is_slow};
 use crate::call::{ApiResponse, CallError, call, client};
 use crate::receiver::UpdateReceiver;
-use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, identify};
+use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, fetch_bot_identity};
 
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
@@ -82,11 +82,11 @@ impl<'a> Poller<'a> {
                 Err(trouble) => self.wait_out(trouble).await,
             }
         };
-        self.link.calm();
+        self.link.reset_delay();
         info!(channel = "telegram", bot.username = %receiver.me.username, "polling Telegram as @{}", receiver.me.username);
         loop {
-            match self.round(&receiver).await {
-                Ok(()) => self.link.calm(),
+            match self.poll_once(&receiver).await {
+                Ok(()) => self.link.reset_delay(),
                 Err(trouble) => self.wait_out(trouble).await,
             }
         }
@@ -96,18 +96,18 @@ impl<'a> Poller<'a> {
     async fn begin(&mut self) -> Result<UpdateReceiver, ReceiveError> {
         self.link.telegram.health.turned(self.link.telegram.settings.pace.send_deadline * 2);
         let bot = self.client()?;
-        let me = identify(&bot, self.link.telegram).await?;
+        let me = fetch_bot_identity(&bot, self.link.telegram).await?;
         call(&bot, &DeleteWebhook::new(), self.link.telegram.settings.pace.send_deadline).await?;
         Ok(self.link.open(me))
     }
 
     /// One poll and all it brought.
-    async fn round(&mut self, receiver: &UpdateReceiver) -> Result<(), ReceiveError> {
+    async fn poll_once(&mut self, receiver: &UpdateReceiver) -> Result<(), ReceiveError> {
         self.pause().await?;
         let started = Instant::now();
         self.link.telegram.health.turned(self.deadline());
         let answer = self.fetch().await?;
-        self.link.telegram.heard();
+        self.link.telegram.mark_alive();
         self.polled = true;
         let updates = match answer.result::<Vec<Value>>() {
             Ok(updates) => updates,
@@ -132,7 +132,7 @@ impl<'a> Poller<'a> {
         self.waiting.extend(fresh.iter().map(|(id, _)| *id));
         let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
         let batch: Vec<NumberedUpdate> = idle.map(|(id, raw)| (id, UpdateReceiver::read(i64::from(id), raw))).collect();
-        self.take(receiver, &batch).await?;
+        self.submit_batch(receiver, &batch).await?;
         if nameless > 0 && self.offset == before { Err(ReceiveError::Nameless) } else { Ok(()) }
     }
 
@@ -145,13 +145,13 @@ impl<'a> Poller<'a> {
                 Some(done) = self.slow.next() => done,
                 () = tokio::time::sleep_until(end) => break,
             };
-            self.handed(done?);
+            self.record_intake(done?);
         }
         Ok(())
     }
 
     /// The intake has these.
-    fn handed(&mut self, ids: Vec<i32>) {
+    fn record_intake(&mut self, ids: Vec<i32>) {
         for id in ids {
             self.waiting.remove(&id);
             self.taken.insert(id);
@@ -162,10 +162,10 @@ impl<'a> Poller<'a> {
     }
 
     /// Hands in what is complete, and what need not wait for files; the offset stays before all else.
-    async fn take(&mut self, receiver: &UpdateReceiver, batch: &[NumberedUpdate]) -> Result<(), ReceiveError> {
+    async fn submit_batch(&mut self, receiver: &UpdateReceiver, batch: &[NumberedUpdate]) -> Result<(), ReceiveError> {
         let held = std::mem::take(&mut self.held);
         let mut behind: BTreeSet<i64> = self.slow.chats().collect();
-        for UpdateBatch { places, open } in units(batch) {
+        for UpdateBatch { places, open } in batch_units(batch) {
             let parts: Vec<&NumberedUpdate> = places.iter().filter_map(|place| batch.get(*place)).collect();
             let newest = parts.last().map_or(0, |(id, _)| *id);
             if let Some(album) = open.filter(|album| held.get(album) != Some(&newest)) {
@@ -187,9 +187,9 @@ impl<'a> Poller<'a> {
             }
             if !updates.is_empty() {
                 self.link.telegram.health.turned(TAKE_MAX);
-                receiver.take(&updates).await?;
+                receiver.submit(&updates).await?;
             }
-            self.handed(ids);
+            self.record_intake(ids);
         }
         Ok(())
     }

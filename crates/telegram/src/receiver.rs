@@ -8,9 +8,9 @@ use teloxide::types::{CallbackQueryId, Update, UpdateKind};
 use tracing::{debug, warn};
 
 use crate::Telegram;
-use crate::album::merged;
+use crate::album::merge_parts;
 use crate::call::call;
-use crate::convert::{BotIdentity, convert, moved};
+use crate::convert::{BotIdentity, chat_migration, convert};
 use crate::salvage::{is_understood, read, salvage};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_telemetry::tasks;
@@ -37,14 +37,14 @@ impl UpdateReceiver {
     }
 
     /// Hands in one message: an update's, or that of an album's parts.
-    pub(super) async fn take(&self, updates: &[&Update]) -> Result<(), IntakeError> {
+    pub(super) async fn submit(&self, updates: &[&Update]) -> Result<(), IntakeError> {
         let now = self.telegram.clock.now();
         for update in updates {
-            if let Some((from, to)) = moved(update) {
-                self.intake.moved(self.telegram.place(from), &to.to_string()).await?;
+            if let Some((from, to)) = chat_migration(update) {
+                self.intake.chat_moved(self.telegram.place(from), &to.to_string()).await?;
             }
         }
-        let inbound = merged(updates.iter().map(|update| convert(update, &self.me, now)).collect());
+        let inbound = merge_parts(updates.iter().map(|update| convert(update, &self.me, now)).collect());
         let ids: Vec<u32> = updates.iter().map(|update| update.id.0).collect();
         let accepted = match inbound {
             Some(inbound) => {

@@ -62,7 +62,7 @@ struct BotUser {
 }
 
 /// Asks who the bot is.
-pub(super) async fn identify(bot: &Bot, telegram: &Telegram) -> Result<BotIdentity, ReceiveError> {
+pub(super) async fn fetch_bot_identity(bot: &Bot, telegram: &Telegram) -> Result<BotIdentity, ReceiveError> {
     let answer = call(bot, &GetMe::new(), telegram.settings.pace.send_deadline).await?;
     let named: BotUser = answer.result().map_err(|why| ReceiveError::Unreadable { method: "getMe", why })?;
     let account = telegram.settings.account.clone();
@@ -84,12 +84,12 @@ impl<'a> ReceiverContext<'a> {
     /// The bot is known: its name is shown, and its commands are told.
     pub(super) fn open(&self, me: BotIdentity) -> UpdateReceiver {
         self.telegram.health.identified(&format!("@{}", me.username));
-        commands::tell(self.telegram);
+        commands::register_commands(self.telegram);
         UpdateReceiver { telegram: Arc::clone(self.telegram), intake: Arc::clone(&self.intake), me }
     }
 
     /// All is well: the next trouble begins with a short wait.
-    pub(super) fn calm(&mut self) {
+    pub(super) fn reset_delay(&mut self) {
         self.waits.reset();
     }
 

@@ -55,7 +55,7 @@ fn reduce(message: &Map<String, Value>) -> Map<String, Value> {
     let text = message.get("text").or(message.get("caption")).cloned();
     kept.insert("text".to_owned(), text.unwrap_or_else(|| UNREADABLE.into()));
     if let Some(origin) = message.get("forward_origin") {
-        kept.insert("forward_origin".to_owned(), hidden(origin));
+        kept.insert("forward_origin".to_owned(), hidden_origin(origin));
     }
     if let Some(entities) = message.get("entities").or(message.get("caption_entities")) {
         kept.insert("entities".to_owned(), entities.clone());
@@ -64,7 +64,7 @@ fn reduce(message: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Where a message was forwarded from, of which only a name is kept: that it was forwarded must not be lost.
-fn hidden(origin: &Value) -> Value {
+fn hidden_origin(origin: &Value) -> Value {
     let name = ["/sender_user_name", "/sender_user/first_name", "/sender_chat/title", "/chat/title"];
     let name = name.iter().find_map(|path| origin.pointer(path)?.as_str());
     json!({"type": "hidden_user", "date": 0, "sender_user_name": name.unwrap_or("somebody")})

@@ -65,7 +65,7 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
     letter.payload.reply_markup = keyboard(message).map(ReplyMarkup::InlineKeyboard);
     letter.file = Upload::of(message).await?;
     if message.may_repeat {
-        letter.put_before(REPEAT_MARK).await?;
+        letter.prepend_note(REPEAT_MARK).await?;
     }
     letter.send(true).await
 }
@@ -105,15 +105,15 @@ impl<'a> OutgoingMessage<'a> {
         Ok(Self { bot, deadline, payload: payload(place)?, words, file: None })
     }
 
-    fn most(&self) -> Limit {
+    fn length_limit(&self) -> Limit {
         let telegram = Capabilities::of(ChannelKind::Telegram);
         if self.file.is_some() { telegram.caption_limit() } else { telegram.text_limit() }
     }
 
     /// Puts a note in front; where both are too long together, it goes out before, alone.
-    async fn put_before(&mut self, note: &str) -> Result<(), DeliveryError> {
-        let noted = self.words.after(note);
-        if self.most().fits(&noted.plain) {
+    async fn prepend_note(&mut self, note: &str) -> Result<(), DeliveryError> {
+        let noted = self.words.with_note(note);
+        if self.length_limit().fits(&noted.plain) {
             self.words = noted;
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl<'a> OutgoingMessage<'a> {
         alone.text = note.to_owned();
         alone.reply_markup = None;
         while let Err(error) = call(self.bot, &alone, self.deadline).await {
-            if relented(&mut alone, &error).is_none() {
+            if try_fallback(&mut alone, &error).is_none() {
                 // The note alone is not the message: whatever became of it, the message has not been sent here.
                 return Err(repeatable(outcome(&error)));
             }
@@ -142,8 +142,8 @@ impl<'a> OutgoingMessage<'a> {
                 continue;
             }
             if !self.words.is_refused(&error) {
-                match relented(&mut self.payload, &error) {
-                    Some(FallbackStep::Topic) if moves => self.put_before(TOPIC_GONE).await?,
+                match try_fallback(&mut self.payload, &error) {
+                    Some(FallbackStep::Topic) if moves => self.prepend_note(TOPIC_GONE).await?,
                     Some(FallbackStep::Chat) if moves => {}
                     Some(FallbackStep::Reply) => {}
                     Some(FallbackStep::Topic | FallbackStep::Chat) | None => return Err(outcome(&error)),
@@ -155,7 +155,7 @@ impl<'a> OutgoingMessage<'a> {
 
     /// One try.
     async fn attempt(&mut self) -> Result<ApiResponse, CallError> {
-        let (text, parse_mode) = self.words.shown();
+        let (text, parse_mode) = self.words.text_and_mode();
         (self.payload.text, self.payload.parse_mode) = (text.to_owned(), parse_mode);
         let Some(file) = &self.file else {
             return call(self.bot, &self.payload, self.deadline).await;
@@ -211,7 +211,7 @@ fn keyboard(message: &Outgoing) -> Option<InlineKeyboardMarkup> {
 }
 
 /// Makes the message one that Telegram's refusal leaves open, if it does.
-fn relented(payload: &mut SendMessage, error: &CallError) -> Option<FallbackStep> {
+fn try_fallback(payload: &mut SendMessage, error: &CallError) -> Option<FallbackStep> {
     let CallError::Api { status: 400, description, migrate_to, .. } = error else { return None };
     if let Some(chat) = migrate_to {
         let moved = ChatId(*chat).into();

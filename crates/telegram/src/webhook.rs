@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use crate::call::call;
 use crate::receiver::UpdateReceiver;
-use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, identify};
+use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, fetch_bot_identity};
 use crate::settings::Webhook;
 use hob_core::domain::channel::IntakeError;
 
@@ -39,7 +39,7 @@ impl WebhookReceiver {
     pub(super) async fn update(&self, body: &[u8]) -> Result<(), IntakeError> {
         let receiver = self.receiver().clone();
         let receiver = receiver.ok_or_else(|| IntakeError("Telegram is not connected yet".to_owned()))?;
-        receiver.telegram.heard();
+        receiver.telegram.mark_alive();
         let raw: Value = match serde_json::from_slice(body) {
             Ok(raw) => raw,
             Err(why) => {
@@ -49,7 +49,7 @@ impl WebhookReceiver {
         };
         let id = raw.get("update_id").and_then(Value::as_i64).unwrap_or_default();
         let Some(update) = UpdateReceiver::read(id, &raw) else { return Ok(()) };
-        let outcome = receiver.take(&[&update]).await;
+        let outcome = receiver.submit(&[&update]).await;
         if let Err(error) = &outcome {
             receiver.telegram.health.stuck(error.to_string());
         }
@@ -95,11 +95,11 @@ impl<'a> WebhookMonitor<'a> {
                 Err(trouble) => self.link.wait_out(trouble).await,
             }
         }
-        self.link.calm();
+        self.link.reset_delay();
         loop {
-            match self.look().await {
+            match self.check_delivery().await {
                 Ok(()) => {
-                    self.link.calm();
+                    self.link.reset_delay();
                     tokio::time::sleep(self.link.telegram.settings.pace.webhook_check).await;
                 }
                 Err(trouble) => self.link.wait_out(trouble).await,
@@ -110,7 +110,7 @@ impl<'a> WebhookMonitor<'a> {
     async fn begin(&mut self) -> Result<(), ReceiveError> {
         let telegram = self.link.telegram;
         telegram.health.turned(telegram.settings.pace.send_deadline * 2);
-        let me = identify(&telegram.sender, telegram).await?;
+        let me = fetch_bot_identity(&telegram.sender, telegram).await?;
         let username = me.username.clone();
         // Before Telegram is told: it calls at once.
         *telegram.calls.receiver() = Some(self.link.open(me));
@@ -128,7 +128,7 @@ impl<'a> WebhookMonitor<'a> {
     }
 
     /// Asks whether the calls get through.
-    async fn look(&self) -> Result<(), ReceiveError> {
+    async fn check_delivery(&self) -> Result<(), ReceiveError> {
         let telegram = self.link.telegram;
         let pace = telegram.settings.pace;
         telegram.health.turned(pace.webhook_check + pace.send_deadline * 2);
@@ -142,7 +142,7 @@ impl<'a> WebhookMonitor<'a> {
         match info.trouble(telegram.clock.now(), pace.webhook_check) {
             Some(why) => Err(ReceiveError::Unreached(why)),
             None => {
-                self.link.telegram.heard();
+                self.link.telegram.mark_alive();
                 Ok(())
             }
         }

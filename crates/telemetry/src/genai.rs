@@ -84,30 +84,30 @@ pub fn wants_content() -> bool {
 }
 
 /// A span has this attribute, if anybody hears.
-pub fn tell(span: &Span, key: &'static str, value: impl Into<Value>) {
+pub fn record_attribute(span: &Span, key: &'static str, value: impl Into<Value>) {
     if is_on() {
         span.set_attribute(key, value);
     }
 }
 
 /// A count of tokens.
-pub fn tell_count(span: &Span, key: &'static str, count: u64) {
-    tell(span, key, i64::try_from(count).unwrap_or(i64::MAX));
+pub fn record_count(span: &Span, key: &'static str, count: u64) {
+    record_attribute(span, key, i64::try_from(count).unwrap_or(i64::MAX));
 }
 
 /// Words, as many as fit, if they are wanted: asked for only then.
-pub fn tell_content(span: &Span, key: &'static str, words: impl FnOnce() -> String) {
+pub fn record_content(span: &Span, key: &'static str, words: impl FnOnce() -> String) {
     if wants_content() {
         let words = words();
         let cut = words.char_indices().nth(CONTENT_CHARS_MAX).map_or(words.len(), |(at, _)| at);
-        tell(span, key, words.get(..cut).unwrap_or_default().to_owned());
+        record_attribute(span, key, words.get(..cut).unwrap_or_default().to_owned());
     }
 }
 
 /// What the span stands for failed, in this way.
 pub fn failed(span: &Span, class: &str) {
     if is_on() {
-        tell(span, ERROR_TYPE, class.to_owned());
+        record_attribute(span, ERROR_TYPE, class.to_owned());
         span.set_status(Status::error(class.to_owned()));
     }
 }

@@ -245,7 +245,7 @@ impl Exporter {
 
     /// Sends a batch once; gives how many of it the collector rejected.
     async fn export(&self, batch: Vec<SpanData>) -> Result<u64, ExportError> {
-        let spans = batch.into_iter().map(dressed).map(clean).collect();
+        let spans = batch.into_iter().map(with_conventions).map(clean).collect();
         let resource = ResourceAttributesWithSchema::from(&self.resource);
         let request = ExportTraceServiceRequest { resource_spans: group_spans_by_resource_and_scope(spans, &resource) };
         let address = format!("{}/v1/traces", self.otlp.endpoint.trim_end_matches('/'));
@@ -266,7 +266,7 @@ impl Exporter {
 }
 
 /// A span under the name and kind that the conventions give it: the log knows it by another.
-fn dressed(mut span: SpanData) -> SpanData {
+fn with_conventions(mut span: SpanData) -> SpanData {
     let text =
         |key: &str| span.attributes.iter().find(|kept| kept.key.as_str() == key).map(|kept| kept.value.to_string());
     if let Some(operation) = text(genai::OPERATION) {

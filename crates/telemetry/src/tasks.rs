@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 const PANIC_CHARS_MAX: usize = 200;
 
 /// What a task comes to; none: it panicked, which is told under its name.
-pub async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Option<T> {
+pub async fn catch_panic<T>(name: &'static str, task: impl Future<Output = T>) -> Option<T> {
     match AssertUnwindSafe(task).catch_unwind().await {
         Ok(done) => Some(done),
         Err(panic) => {
@@ -30,7 +30,7 @@ pub async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Opt
 /// Begins a task under a name.
 #[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
 pub fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-    tokio::spawn(caught(name, task).map(Option::unwrap_or_default))
+    tokio::spawn(catch_panic(name, task).map(Option::unwrap_or_default))
 }
 
 /// The same, where its end is awaited with others'; none comes of one that panicked.
@@ -40,14 +40,14 @@ pub fn spawn_among<T: Send + 'static>(
     name: &'static str,
     task: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<Option<T>> {
-    tracker.spawn(caught(name, task))
+    tracker.spawn(catch_panic(name, task))
 }
 
 /// The same, where there may be no runtime any more: then nothing is begun.
 #[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
 pub fn spawn_if_running(name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
     if let Ok(runtime) = Handle::try_current() {
-        drop(runtime.spawn(caught(name, task)));
+        drop(runtime.spawn(catch_panic(name, task)));
     }
 }
 
@@ -57,8 +57,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_ends_its_task_and_is_heard_of() {
-        assert_eq!(caught("one that goes well", async { 3 }).await, Some(3));
-        let broken: Option<()> = caught("one that breaks", async { panic!("simulated") }).await;
+        assert_eq!(catch_panic("one that goes well", async { 3 }).await, Some(3));
+        let broken: Option<()> = catch_panic("one that breaks", async { panic!("simulated") }).await;
         assert_eq!(broken, None);
         let ended = spawn("another that breaks", async { panic!("simulated: {}", 1) }).await;
         assert!(ended.is_ok(), "whoever waits for it goes on");

@@ -29,7 +29,7 @@ impl Default for AgentSend {
     fn default() -> Self {
         let about = "Says something to an agent of yours that is still at work, and waits for its report.";
         // Nothing is said before the machine has taken the answer in: a call that was cut off has had no effect.
-        Self { spec: spec_of::<Arguments>("agent_send", about, true).of("agents", Role::Guest).on_need() }
+        Self { spec: spec_of::<Arguments>("agent_send", about, true).of("agents", Role::Guest).shown_on_need() }
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
             (" ".to_owned(), Outcome::Error("The message is empty.".to_owned())),
             ("x".repeat(20_001), Outcome::Error("The message is longer than 20000 characters.".to_owned())),
         ] {
-            let told = tool.call(Invocation::trial(json!({ "agent": 2, "message": message }))).await;
+            let told = tool.call(Invocation::for_trial(json!({ "agent": 2, "message": message }))).await;
             assert_eq!(told, expected);
         }
     }

@@ -50,7 +50,7 @@ impl Default for AskReader {
     fn default() -> Self {
         let about = "Has a reader answer one question about what a tool finds, instead of you reading it: a number, a date, yes or \
                      no, or one of your choices. So a stranger's words never reach you.";
-        Self { spec: spec_of::<Arguments>(ASK_READER, about, true).of("agents", Role::Guest).on_need() }
+        Self { spec: spec_of::<Arguments>(ASK_READER, about, true).of("agents", Role::Guest).shown_on_need() }
     }
 }
 

@@ -69,7 +69,8 @@ impl CliAgent {
             risk: Risk::Execute,
             ..ToolFacts::default()
         };
-        let spec = spec_of::<Arguments>("cli_agent", about, false).of("agents", Role::Admin).with(facts).on_need();
+        let spec =
+            spec_of::<Arguments>("cli_agent", about, false).of("agents", Role::Admin).with(facts).shown_on_need();
         let mut spec = ToolSpec { timeout: Timeout::Agent, ..spec };
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
             agent.insert("enum".to_owned(), programs.keys().cloned().map(Value::from).collect());
@@ -108,7 +109,7 @@ impl CliAgent {
         let mut own = own.clone();
         own.read.extend(read.iter().cloned());
         own.write.extend([root].into_iter().chain(write).cloned());
-        self.walls.around(&own, command)
+        self.walls.confine(&own, command)
     }
 
     /// The folder as it is when symbolic links are followed: one that may be written to.

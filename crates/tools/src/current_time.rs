@@ -23,7 +23,7 @@ impl CurrentTime {
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
         let about = "Tells the current date, time and time zone.";
-        Self { spec: spec_of::<Arguments>("current_time", about, true).of("time", Role::Guest).on_need(), zone }
+        Self { spec: spec_of::<Arguments>("current_time", about, true).of("time", Role::Guest).shown_on_need(), zone }
     }
 }
 

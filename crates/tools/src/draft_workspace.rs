@@ -76,9 +76,9 @@ pub enum RetrySafety {
 
 impl DraftWorkspace {
     /// Can what is done here be looked at before it is kept?
-    pub async fn holds(&self) -> bool {
+    pub async fn can_be_reviewed(&self) -> bool {
         let sandbox = self.confined.sandbox.result().await;
-        sandbox.is_whole() && sandbox.overlays()
+        sandbox.is_fully_enforced() && sandbox.overlays()
     }
 
     /// Makes a call's place ready.
@@ -87,7 +87,7 @@ impl DraftWorkspace {
     /// When there can be no draft, in words for the model: then nothing may be done.
     pub async fn begin(&self, invocation: &Invocation, again: RetrySafety) -> Result<CallPreparation, String> {
         let now = invocation.now;
-        if !self.holds().await {
+        if !self.can_be_reviewed().await {
             return Ok(CallPreparation::Work(Box::new(CallWorkspace {
                 confined: self.confined.clone(),
                 own: None,
@@ -130,8 +130,8 @@ impl DraftWorkspace {
     ///
     /// # Errors
     /// When it cannot be made, in words for the model.
-    pub async fn aside(&self, invocation: &Invocation) -> Result<Option<ScratchCopy>, String> {
-        if !self.holds().await {
+    pub async fn scratch_copy(&self, invocation: &Invocation) -> Result<Option<ScratchCopy>, String> {
+        if !self.can_be_reviewed().await {
             return Ok(None);
         }
         let place = Invocation { draft: DraftUse::AtOnce, ..invocation.clone() };
@@ -139,7 +139,7 @@ impl DraftWorkspace {
             CallPreparation::Over { text, .. } => Err(text),
             CallPreparation::Work(bench) => {
                 let CallWorkspace { confined, own, .. } = *bench;
-                let held = own.map(|draft| draft.in_use().map(|held| (draft, held))).transpose();
+                let held = own.map(|draft| draft.lock_for_use().map(|held| (draft, held))).transpose();
                 let draft = held.map_err(|error| format!("No copy of the workspace could be made: {error}."))?;
                 Ok(Some(ScratchCopy { confined, draft }))
             }
@@ -158,7 +158,7 @@ impl DraftWorkspace {
 impl ScratchCopy {
     /// Nobody works there any more.
     pub async fn end(mut self) {
-        thrown_away(self.draft.take()).await;
+        discard_scratch(self.draft.take()).await;
     }
 }
 
@@ -166,12 +166,12 @@ impl Drop for ScratchCopy {
     fn drop(&mut self) {
         // What was to work there may never have begun. Without a runtime Hob is on its way out: upkeep does it.
         if let Some(draft) = self.draft.take() {
-            tasks::spawn_if_running("a copy's end", thrown_away(Some(draft)));
+            tasks::spawn_if_running("a copy's end", discard_scratch(Some(draft)));
         }
     }
 }
 
-async fn thrown_away(draft: Option<(DraftDir, DraftLock)>) {
+async fn discard_scratch(draft: Option<(DraftDir, DraftLock)>) {
     let Some((draft, held)) = draft else { return };
     let discarded = blocking(move || {
         let discarded = draft.discard();
@@ -190,7 +190,7 @@ impl CallWorkspace {
         let draft = own?;
         let kept = blocking(move || draft.keep_all(now));
         match kept.await {
-            Ok(kept) => told(&kept),
+            Ok(kept) => kept_summary(&kept),
             Err(error) => {
                 tracing::warn!(%error, "what a call changed could not be kept");
                 Some(format!("(What it changed is not in the workspace: {error}.)"))
@@ -200,7 +200,7 @@ impl CallWorkspace {
 }
 
 /// What is to be said of what was kept.
-fn told(kept: &KeepOutcome) -> Option<String> {
+fn kept_summary(kept: &KeepOutcome) -> Option<String> {
     (kept.no_undo.is_some() || !kept.left_out.is_empty()).then(|| format!("({kept})"))
 }
 

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::memory_tools::{day, line, remembered, rests_on};
+use crate::memory_tools::{day, line, remembered, stored_taint};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
-use hob_core::policy::memory::visible;
+use hob_core::policy::memory::visible_scopes;
 use hob_memory::item::MemoryItem;
 use hob_memory::model_lookups::{self, ForgetListed, ForgetListedOutcome};
 use hob_memory::recall::{Memory, RecallLimits, RecallQuestion};
@@ -48,13 +48,13 @@ impl ForgetTool {
     pub fn new(memory: Memory) -> Self {
         let about = "Forgets for good what the user wants forgotten. First call it with `query` and look which of the matches \
             are meant; then with their `ids`. Never forget what was not asked for.";
-        let spec = spec_of::<Arguments>("forget", about, true).of("memory", Role::User).on_need();
+        let spec = spec_of::<Arguments>("forget", about, true).of("memory", Role::User).shown_on_need();
         let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, memory }
     }
 
     async fn list(&self, invocation: &Invocation, query: String) -> Result<Outcome, StoreError> {
-        let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
+        let (scopes, now) = (visible_scopes(&invocation.principal, invocation.place), invocation.now);
         let facts = self
             .memory
             .store
@@ -67,7 +67,7 @@ impl ForgetTool {
         let show = |item: MemoryItem, text: &str, at: Timestamp| {
             format!("- {item}: {} ({})", line(text, SHOWN_MAX), day(at, &self.memory.zone))
         };
-        let of_facts = facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
+        let of_facts = facts.iter().map(|fact| stored_taint(fact.taint.as_ref()));
         let taints: Vec<_> = of_facts.chain(said.fragments.iter().map(|fragment| fragment.taint.clone())).collect();
         let facts = facts.iter().map(|fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);

@@ -121,9 +121,9 @@ impl Hooks {
     }
 
     /// Asks the hooks before a call, one after another: why it is blocked, for the model, if one of them blocks it.
-    pub async fn blocks(&self, tool: &str, call: &Invocation) -> Option<String> {
+    pub async fn block_reason(&self, tool: &str, call: &Invocation) -> Option<String> {
         for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::Before, tool)) {
-            match self.ask(hook, &told("before_tool", tool, call, None)).await {
+            match self.ask(hook, &hook_payload("before_tool", tool, call, None)).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => return Some(format!("Blocked by the hook {}: {reason}", hook.name())),
                 Verdict::None(why) if hook.allows_on_failure => {
@@ -139,9 +139,9 @@ impl Hooks {
     }
 
     /// Tells the hooks of a call and what came of it: why that is withheld, for the model, if one of them withholds it.
-    pub async fn withholds(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Option<String> {
+    pub async fn withhold_reason(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Option<String> {
         for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::After, tool)) {
-            match self.ask(hook, &told("after_tool", tool, call, Some(result))).await {
+            match self.ask(hook, &hook_payload("after_tool", tool, call, Some(result))).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => {
                     let name = hook.name();
@@ -179,7 +179,7 @@ impl Hooks {
     }
 }
 
-fn told<'a>(
+fn hook_payload<'a>(
     event: &'static str,
     tool: &'a str,
     call: &'a Invocation,
@@ -235,13 +235,13 @@ mod tests {
             principal: Principal { user: UserId(3), name: "Ada".to_owned(), role: Role::User, trust: Trust::Untrusted },
             attempt: 2,
             taint: [OriginSource::new(Origin::Web, "https://a.example/")].into_iter().collect(),
-            ..Invocation::trial(serde_json::json!({ "room": "kitchen" }))
+            ..Invocation::for_trial(serde_json::json!({ "room": "kitchen" }))
         }
     }
 
     async fn before(hook: Hook) -> Option<String> {
         let dir = tempfile::tempdir().unwrap();
-        Hooks::new(vec![hook], dir.path()).blocks("light", &call()).await
+        Hooks::new(vec![hook], dir.path()).block_reason("light", &call()).await
     }
 
     #[test]
@@ -292,18 +292,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let read = |moment| hook(moment, &[], "cat; exit 2");
         let hooks = Hooks::new(vec![read(HookPhase::Before), read(HookPhase::After)], dir.path());
-        let before = hooks.blocks("light", &call()).await.unwrap();
+        let before = hooks.block_reason("light", &call()).await.unwrap();
         insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"]}"#);
-        let after = hooks.withholds("light", &call(), ("on", false)).await.unwrap();
+        let after = hooks.withhold_reason("light", &call(), ("on", false)).await.unwrap();
         insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"],"result":"on","is_error":false}"#);
         let broken = Hooks::new(vec![hook(HookPhase::After, &[], "exit 1")], dir.path());
-        assert_eq!(broken.withholds("light", &call(), ("on", false)).await, None, "a result is not lost to it");
+        assert_eq!(broken.withhold_reason("light", &call(), ("on", false)).await, None, "a result is not lost to it");
     }
 
     #[tokio::test]
     async fn e7_a_hook_need_not_read_what_it_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let hooks = Hooks::new(vec![hook(HookPhase::After, &[], "exit 0")], dir.path());
-        assert_eq!(hooks.withholds("light", &call(), (&"x".repeat(1_000_000), false)).await, None);
+        assert_eq!(hooks.withhold_reason("light", &call(), (&"x".repeat(1_000_000), false)).await, None);
     }
 }

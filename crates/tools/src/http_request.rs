@@ -95,7 +95,7 @@ impl HttpRequest {
         let names: Vec<&str> = profiles.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let about = format!("Makes an HTTP request to an API. Credentials (auth) that there are: {known}.");
-        let spec = spec_of::<Arguments>("http_request", &about, false).of("web", Role::Admin).on_need();
+        let spec = spec_of::<Arguments>("http_request", &about, false).of("web", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
         let body_chars = chars_max.saturating_sub(FRAME_CHARS).max(BODY_CHARS_MIN);
         Self { spec: spec.with(facts), guard, profiles, body_chars }
@@ -146,7 +146,7 @@ impl HttpRequest {
         Ok(Credentials { places: profile.places.clone(), name: profile.name.clone(), value })
     }
 
-    fn told(&self, answer: &FetchResponse, secrets: &[Secret]) -> String {
+    fn response_text(&self, answer: &FetchResponse, secrets: &[Secret]) -> String {
         let reason = reqwest::StatusCode::from_u16(answer.status).ok().and_then(|status| status.canonical_reason());
         let mut lines = vec![format!("{} {}", answer.status, reason.unwrap_or_default()).trim_end().to_owned()];
         for name in TOLD {
@@ -159,11 +159,11 @@ impl HttpRequest {
         let binary = answer.body.iter().take(1_024).any(|byte| *byte == 0);
         let body = match binary {
             true => format!("[{} bytes that are no text]", answer.body.len()),
-            false => characters::visible(&charset::decode(&answer.body, header)).0,
+            false => characters::strip_invisible(&charset::decode(&answer.body, header)).0,
         };
         // Before it is cut: half a secret is one.
-        let whole = without(&format!("{}\n\n", lines.join("\n")), secrets);
-        let body = ends_of(&without(&body, secrets), self.body_chars);
+        let whole = without_secrets(&format!("{}\n\n", lines.join("\n")), secrets);
+        let body = head_and_tail(&without_secrets(&body, secrets), self.body_chars);
         let cut = if answer.cut { "\n[The answer is too large: this is of its beginning.]" } else { "" };
         format!("{whole}{body}{cut}")
     }
@@ -178,7 +178,7 @@ impl Tool for HttpRequest {
     async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let arguments = &invocation.arguments;
         let text = |key: &str| arguments[key].as_str();
-        let mut found = disclosure::look(text("url").unwrap_or_default(), self.guard.allowed(), heard);
+        let mut found = disclosure::assess_address(text("url").unwrap_or_default(), self.guard.allowed(), heard);
         let looks = matches!(text("method"), Some("GET" | "HEAD"));
         let carries =
             text("body").is_some() || arguments["headers"].as_object().is_some_and(|headers| !headers.is_empty());
@@ -206,8 +206,8 @@ impl Tool for HttpRequest {
             Ok(answer) => answer,
             Err(error) => return error.outcome_at(&asked),
         };
-        let source = OriginSource::new(Origin::Web, &without(answer.url.as_str(), &secrets));
-        let text = self.told(&answer, &secrets);
+        let source = OriginSource::new(Origin::Web, &without_secrets(answer.url.as_str(), &secrets));
+        let text = self.response_text(&answer, &secrets);
         let outcome = match answer.status {
             200..=399 => Outcome::Text(text),
             429 | 500..=599 => Outcome::Transient(text),
@@ -249,13 +249,13 @@ fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Outcome> {
 }
 
 /// The text without these.
-fn without(text: &str, secrets: &[Secret]) -> String {
+fn without_secrets(text: &str, secrets: &[Secret]) -> String {
     let found = secrets.iter().map(Secret::expose).filter(|secret| !secret.is_empty());
     found.fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
 }
 
 /// Beginning and end of a text that is too long.
-fn ends_of(text: &str, chars_max: usize) -> String {
+fn head_and_tail(text: &str, chars_max: usize) -> String {
     let total = text.chars().count();
     if total <= chars_max {
         return text.to_owned();

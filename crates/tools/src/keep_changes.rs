@@ -41,7 +41,7 @@ impl KeepChanges {
             risk: Risk::Write,
             ..ToolFacts::default()
         };
-        let spec = spec_of::<Arguments>(KEEP_CHANGES, ABOUT, true).of(CONTROL, Role::User).with(facts).on_need();
+        let spec = spec_of::<Arguments>(KEEP_CHANGES, ABOUT, true).of(CONTROL, Role::User).with(facts).shown_on_need();
         Self { spec, drafts }
     }
 }

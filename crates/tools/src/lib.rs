@@ -178,7 +178,7 @@ impl ToolSpec {
 
     /// The same tool, shown to the model only on need.
     #[must_use]
-    pub fn on_need(self) -> Self {
+    pub fn shown_on_need(self) -> Self {
         Self { core: false, ..self }
     }
 }
@@ -228,7 +228,7 @@ impl Invocation {
 #[cfg(test)]
 impl Invocation {
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
-    pub(crate) fn trial(arguments: Value) -> Self {
+    pub(crate) fn for_trial(arguments: Value) -> Self {
         use hob_core::domain::ids::{SessionId, UserId};
         use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
@@ -323,7 +323,7 @@ impl Outcome {
 
     /// The same, with these files.
     #[must_use]
-    pub fn along(self, files: Vec<OutputFile>) -> Self {
+    pub fn with_files(self, files: Vec<OutputFile>) -> Self {
         if files.is_empty() { self } else { Self::Along(files, Box::new(self)) }
     }
 

@@ -61,7 +61,7 @@ impl ManageConfig {
     /// For the file of this writer.
     #[must_use]
     pub fn new(writer: Option<Writer>, clock: Arc<dyn Clock>) -> Self {
-        let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).on_need();
+        let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };
         Self { spec: spec.with(facts), writer, clock }
     }
@@ -74,7 +74,7 @@ impl ManageConfig {
         }
     }
 
-    fn look(&self, key: Option<&str>) -> Result<String, ConfigError> {
+    fn show_config(&self, key: Option<&str>) -> Result<String, ConfigError> {
         let Some(text) = self.text()? else {
             return Ok(
                 "There is no config file: everything is as it is by default. Setting a key makes one.".to_owned()
@@ -107,8 +107,8 @@ impl ManageConfig {
 
     fn act(&self, invocation: &Invocation, arguments: &Arguments) -> Outcome {
         let done = match (arguments.action, arguments.key.as_deref(), arguments.value.as_deref()) {
-            (Action::Show, ..) => self.look(None),
-            (Action::Get, Some(key), _) => self.look(Some(key)),
+            (Action::Show, ..) => self.show_config(None),
+            (Action::Get, Some(key), _) => self.show_config(Some(key)),
             (Action::Set, Some(key), Some(_)) if !may_set(invocation.principal.role, key) => {
                 return Outcome::Error(format!("Only the owner may set {key}. Nothing was changed."));
             }
@@ -198,7 +198,7 @@ mod tests {
         }
 
         async fn call(&self, role: Role, arguments: Value) -> Result<String, String> {
-            let mut invocation = Invocation::trial(arguments);
+            let mut invocation = Invocation::for_trial(arguments);
             invocation.principal.role = role;
             let home = self.dir.path().display().to_string();
             match self.tool.call(invocation).await {
@@ -290,7 +290,7 @@ mod tests {
     async fn d6_a_change_is_critical_and_says_what_it_changes() {
         let desk = Harness::new(Some("[agent]\niterations_max = 7\n"));
         let assess = async |arguments| {
-            let mut invocation = Invocation::trial(arguments);
+            let mut invocation = Invocation::for_trial(arguments);
             invocation.principal.role = Role::Owner;
             desk.tool.assess(&invocation, &|_| false).await
         };

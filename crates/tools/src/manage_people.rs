@@ -7,20 +7,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::memory_tools::{Audience, end_of, remembered, rests_on, scope};
+use crate::memory_tools::{Audience, end_of_day, remembered, scope, stored_taint};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec, remember_fact};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
-use hob_core::policy::memory::visible;
+use hob_core::policy::memory::visible_scopes;
 use hob_core::policy::restricted::may_keep;
-use hob_memory::facts::{ToldFact, holds_until};
+use hob_memory::facts::{ToldFact, stated_expiry};
 use hob_memory::people::birthday::Birthday;
 use hob_memory::people::change::{
     ChangeContext, FieldChange, ForgetPersonFact, HobUser, PersonDetails, RemovePerson, SavePerson, TellFact,
 };
 use hob_memory::people::merge::MergePeople;
-use hob_memory::people::{Identity, LookUpPeople, PeopleError, Person, PersonCard, PersonQuery, tidy};
+use hob_memory::people::{Identity, LookUpPeople, PeopleError, Person, PersonCard, PersonQuery, normalized_name};
 use hob_store::Store;
 use hob_store::error::StoreError;
 use hob_store::unit::UnitOfWork;
@@ -112,7 +112,7 @@ impl ManagePeople {
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Keeps the people whom the user knows: who they are, birthdays, names and addresses, facts about them.";
-        let spec = spec_of::<Fields>("manage_people", about, true).of("memory", Role::User).on_need();
+        let spec = spec_of::<Fields>("manage_people", about, true).of("memory", Role::User).shown_on_need();
         let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, store, zone }
     }
@@ -133,7 +133,7 @@ impl ManagePeople {
             Action::Show => {
                 let who = PersonQuery::Called(call.name()?);
                 let cards = self.look_up(invocation, &call, who).await?;
-                let taints = cards.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
+                let taints = cards.iter().flat_map(|card| &card.facts).map(|fact| stored_taint(fact.taint.as_ref()));
                 let lines = cards.iter().map(|card| render::card(card, call.today, &self.zone));
                 return Ok(remembered(lines.collect::<Vec<_>>().join("\n"), taints.collect::<Vec<_>>()));
             }
@@ -146,7 +146,7 @@ impl ManagePeople {
                 let (from, into) = (call.name()?, required(call.fields.into.as_ref(), "into")?);
                 let merge = MergePeople { whose: call.whose.clone(), from, into, at: invocation.now };
                 let person = self.change(async move |tx| merge.run(tx).await).await?;
-                Ok(format!("They are one person:\n{}", render::head(&person, call.today)))
+                Ok(format!("They are one person:\n{}", render::person_line(&person, call.today)))
             }
         };
         told.map(Outcome::Text)
@@ -164,7 +164,7 @@ impl ManagePeople {
         who: PersonQuery,
     ) -> Result<Vec<PersonCard>, Outcome> {
         let scopes = match call.fields.audience {
-            Audience::Me => visible(&invocation.principal, invocation.place),
+            Audience::Me => visible_scopes(&invocation.principal, invocation.place),
             Audience::Everyone => vec![call.whose.scope],
         };
         let found = self.store.read(async |tx| LookUpPeople { scopes, who, now: invocation.now }.run(tx).await).await;
@@ -183,7 +183,7 @@ impl ManagePeople {
         let save = SavePerson { whose: call.whose.clone(), name: call.name()?, details, adds, at: invocation.now };
         let saved = self.change(async move |tx| save.run(tx).await).await?;
         let known = if saved.added { "Added" } else { "Known as" };
-        Ok(format!("{known}:\n{}", render::head(&saved.person, call.today)))
+        Ok(format!("{known}:\n{}", render::person_line(&saved.person, call.today)))
     }
 
     async fn add_fact(&self, invocation: &Invocation, call: &PeopleCall) -> Result<String, Outcome> {
@@ -196,8 +196,8 @@ impl ManagePeople {
         may_keep(&format!("{category} {key}"), call.whose.scope, fields.sensitive)
             .map_err(|restriction| Outcome::Error(restriction.to_string()))?;
         let valid_until = match fields.until.as_deref().map(str::trim).filter(|until| !until.is_empty()) {
-            Some(until) => Some(end_of(until, invocation.now, &self.zone)?),
-            None => holds_until(&value, invocation.now, &self.zone),
+            Some(until) => Some(end_of_day(until, invocation.now, &self.zone)?),
+            None => stated_expiry(&value, invocation.now, &self.zone),
         };
         let (scope, user, run, at) = (call.whose.scope, invocation.principal.user, invocation.run, invocation.now);
         let taint = invocation.taint.clone();
@@ -210,7 +210,7 @@ impl ManagePeople {
             today: call.today,
         };
         let told = self.change(async move |tx| tell.run(tx).await).await?;
-        Ok(remember_fact::told(&told, &shown_key, &shown_value, fields.audience))
+        Ok(remember_fact::outcome_text(&told, &shown_key, &shown_value, fields.audience))
     }
 
     async fn forget_fact(&self, call: &PeopleCall) -> Result<String, Outcome> {
@@ -249,8 +249,8 @@ impl PeopleCall {
             name => HobUser::Called(name.to_owned()),
         };
         Ok(PersonDetails {
-            name: new_name.as_deref().map(|name| tidy(name, "new_name")).transpose()?,
-            relation: field(relation.as_ref(), |text| tidy(text, "relation"))?,
+            name: new_name.as_deref().map(|name| normalized_name(name, "new_name")).transpose()?,
+            relation: field(relation.as_ref(), |text| normalized_name(text, "relation"))?,
             birthday: field(birthday.as_ref(), |text| Ok(Birthday::parse(text, self.today)?))?,
             user: field(user.as_ref(), |text| Ok(hob_user(text)))?,
             identities: parse(identities)?,

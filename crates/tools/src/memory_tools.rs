@@ -9,8 +9,8 @@ use serde::Deserialize;
 use crate::{Invocation, Outcome};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
-use hob_core::policy::memory::{kept_in, shared_by};
-use hob_memory::facts::holds_until;
+use hob_core::policy::memory::{scope_for, shared_by};
+use hob_memory::facts::stated_expiry;
 
 /// `me`: for the user; in a group, for those in it. `everyone`: for the whole house, only if the user asks for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
@@ -34,24 +34,24 @@ pub(super) fn remembered(text: String, taints: impl IntoIterator<Item = Taint>) 
 }
 
 /// What a kept fact rests on, as it is stored.
-pub(super) fn rests_on(stored: Option<&String>) -> Taint {
-    Taint::of_stored(stored.map(String::as_str))
+pub(super) fn stored_taint(stored: Option<&String>) -> Taint {
+    Taint::from_stored(stored.map(String::as_str))
 }
 
 /// The scope that something is kept in.
 pub(super) fn scope(invocation: &Invocation, audience: Audience) -> Result<Scope, Outcome> {
     let found = match audience {
-        Audience::Me => kept_in(&invocation.principal, invocation.place),
+        Audience::Me => scope_for(&invocation.principal, invocation.place),
         Audience::Everyone => shared_by(&invocation.principal),
     };
     found.ok_or_else(|| Outcome::Error("What strangers write is not remembered.".to_owned()))
 }
 
 /// The end of the day that "2027-05-03", "Friday" or "3 May" names.
-pub(super) fn end_of(day: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Outcome> {
+pub(super) fn end_of_day(day: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Outcome> {
     let date = day.trim().parse::<Date>().ok().and_then(|date| date.tomorrow().ok());
     let written = date.and_then(|next| next.to_zoned(zone.clone()).ok()).map(|next| next.timestamp());
-    let end = written.or_else(|| holds_until(&format!("until {day}"), now, zone));
+    let end = written.or_else(|| stated_expiry(&format!("until {day}"), now, zone));
     let end = end.filter(|end| *end > now);
     end.ok_or_else(|| Outcome::Error(format!("`until` is {day:?}: expected a day to come, like 2027-05-03.")))
 }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn n8_a_last_day_is_over_when_it_ends() {
         let now: Timestamp = "2027-05-03T10:00:00Z".parse().unwrap();
-        let end = |text: &str| end_of(text, now, &TimeZone::UTC).map(|end| end.to_string());
+        let end = |text: &str| end_of_day(text, now, &TimeZone::UTC).map(|end| end.to_string());
         assert_eq!(end("2027-05-03").as_deref(), Ok("2027-05-04T00:00:00Z"));
         assert_eq!(end(" 2027-06-30 ").as_deref(), Ok("2027-07-01T00:00:00Z"));
         assert_eq!(end("Friday").as_deref(), Ok("2027-05-08T00:00:00Z"));

@@ -24,7 +24,9 @@ impl Mention<'_> {
     #[must_use]
     pub fn stands_in(&self, text: &str) -> bool {
         match self {
-            Self::Address(url) => pieces(text).any(|piece| forms(piece).into_iter().any(|form| names(form, url))),
+            Self::Address(url) => {
+                address_candidates(text).any(|piece| forms(piece).into_iter().any(|form| names(form, url)))
+            }
             Self::Word(word) => {
                 let word = word.to_lowercase();
                 text.split(|c: char| !c.is_alphanumeric()).any(|other| other.to_lowercase() == word)
@@ -44,7 +46,7 @@ impl Mention<'_> {
 
 /// The pieces of a text that may be addresses: what stands between spaces, quotes and the like, and between a link's words and
 /// its target. A backslash is a text's way to write the character behind it.
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+fn address_candidates(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`' | '|'));
     let parts = parts.flat_map(|part| part.split("]("));
     parts

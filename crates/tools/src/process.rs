@@ -176,7 +176,7 @@ pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepar
         command.env("PATH", confined.path(sandbox)).env("TMPDIR", scratch.temporary());
         command.envs(confined.home().map(|home| ("HOME", home)));
         // Where there are namespaces, they end whatever is in them.
-        (!walled || !sandbox.ends_all()).then_some(this)
+        (!walled || !sandbox.kills_descendants()).then_some(this)
     });
     command.envs(errand.environment.iter().cloned()).kill_on_drop(true);
     if !walled {

@@ -41,17 +41,17 @@ impl ReadResult {
     #[must_use]
     pub fn new(store: Store, results: ResultStore, chars_max: usize) -> Self {
         let about = "Reads a part of an earlier tool result that was too long to be shown whole.";
-        Self { spec: spec_of::<Arguments>("read_result", about, true).on_need(), store, results, chars_max }
+        Self { spec: spec_of::<Arguments>("read_result", about, true).shown_on_need(), store, results, chars_max }
     }
 }
 
 /// Whether a run belongs to the same conversation and person as the one that asks. None: it does not. Else what the other had
 /// read by its end that nobody vouches for.
 async fn belong_together(tx: &mut Tx, asking: RunId, asked: RunId) -> Result<Option<Taint>, StoreError> {
-    if !runs::queries::belong_together(tx, asking, asked).await? {
+    if !runs::queries::are_same_conversation_and_user(tx, asking, asked).await? {
         return Ok(None);
     }
-    Ok(Some(Taint::of_stored(messages::taint_of(tx, asked).await?.as_deref())))
+    Ok(Some(Taint::from_stored(messages::taint_of(tx, asked).await?.as_deref())))
 }
 
 #[async_trait]

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::manage_people::render::card;
-use crate::memory_tools::{day, line, remembered, rests_on};
+use crate::memory_tools::{day, line, remembered, stored_taint};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
-use hob_core::policy::memory::visible;
+use hob_core::policy::memory::visible_scopes;
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::model_lookups;
 use hob_memory::people::{LookUpPeople, PeopleError, PersonCard, PersonQuery};
@@ -68,8 +68,8 @@ struct RecallResult {
 impl RecallResult {
     /// What nobody vouches for in what is shown of it.
     fn taints(&self) -> Vec<Taint> {
-        let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
-        let facts = self.facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
+        let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| stored_taint(fact.taint.as_ref()));
+        let facts = self.facts.iter().map(|fact| stored_taint(fact.taint.as_ref()));
         let answers = self.said.answers.iter().map(|answer| answer.taint.clone());
         let said = self.said.fragments.iter().map(|fragment| fragment.taint.clone());
         on_cards.chain(facts).chain(said).chain(answers).collect()
@@ -85,7 +85,7 @@ impl RecallTool {
     }
 
     async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<RecallResult, StoreError> {
-        let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
+        let (scopes, now) = (visible_scopes(&invocation.principal, invocation.place), invocation.now);
         let Arguments { query, what } = arguments;
         let mut found = RecallResult {
             facts: Vec::new(),
@@ -129,14 +129,15 @@ impl RecallTool {
             }
             found.said = self.memory.recall(&question).await?;
             // The message that made the model look has the words as well, and tells it nothing.
-            let asking = self.memory.store.read(async |tx| model_lookups::said_in(tx, invocation.run).await).await?;
+            let asking =
+                self.memory.store.read(async |tx| model_lookups::messages_of_run(tx, invocation.run).await).await?;
             found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
         }
         Ok(found)
     }
 
     /// What is found and used matters more from now on; where that cannot be noted, it was found all the same.
-    async fn mark(&self, found: &RecallResult, at: Timestamp) {
+    async fn mark_used(&self, found: &RecallResult, at: Timestamp) {
         let on_cards = found.people.iter().flat_map(|card| &card.facts).map(|fact| fact.id);
         let facts: Vec<_> = found.facts.iter().map(|fact| fact.id).chain(on_cards).collect();
         if facts.is_empty() {
@@ -193,7 +194,7 @@ impl RecallTool {
 
     /// Says so where memory goes by words alone and should not.
     fn degraded(&self, means: SearchMode) -> Option<String> {
-        let standing = self.memory.nearby.standing();
+        let standing = self.memory.nearby.status();
         let wanted = matches!(standing, EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. });
         (means == SearchMode::Words && wanted)
             .then(|| "(Looked for by words alone for now: say it in other words if something is missing.)".to_owned())
@@ -213,7 +214,7 @@ impl Tool for RecallTool {
         };
         match self.look_up(&invocation, arguments).await {
             Ok(found) => {
-                self.mark(&found, invocation.now).await;
+                self.mark_used(&found, invocation.now).await;
                 remembered(self.show(&found, &invocation), found.taints())
             }
             Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),

@@ -70,7 +70,7 @@ impl ToolRegistryHandle {
         if offers.len() >= OFFERS_MAX {
             offers.clear();
         }
-        let tools = now.all.only(wanted).disclosing();
+        let tools = now.all.only(wanted).with_use_tool();
         let shown = tools.schemas().into();
         let offer = Arc::new(ToolOffer { tools, shown });
         offers.insert(key, Arc::clone(&offer));
@@ -89,7 +89,7 @@ impl ToolRegistryHandle {
         let mut all = self.base.clone();
         for (family, tools) in &*families {
             for tool in tools {
-                all = all.joined_by(family, Arc::clone(tool));
+                all = all.with_family_tool(family, Arc::clone(tool));
             }
         }
         self.now.store(Arc::new(RegistrySnapshot::of(all)));

@@ -5,14 +5,14 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::memory_tools::{Audience, end_of, scope};
+use crate::memory_tools::{Audience, end_of_day, scope};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Risk, ToolFacts};
 use hob_core::policy::restricted::may_keep;
 use hob_memory::facts::keep::RememberOutcome;
-use hob_memory::facts::{ToldFact, holds_until};
+use hob_memory::facts::{ToldFact, stated_expiry};
 use hob_memory::people::change::{ChangeContext, TellFact, TellOutcome};
 use hob_store::Store;
 
@@ -59,7 +59,7 @@ impl RememberFact {
     }
 
     /// What is to be kept, or why it is not.
-    fn shaped(&self, invocation: &Invocation, arguments: Arguments) -> Result<TellFact, Outcome> {
+    fn fact_from_arguments(&self, invocation: &Invocation, arguments: Arguments) -> Result<TellFact, Outcome> {
         let clean = |text: &str| text.trim().to_owned();
         let (category, key, value) =
             (clean(&arguments.category).to_lowercase(), clean(&arguments.key), clean(&arguments.value));
@@ -70,8 +70,8 @@ impl RememberFact {
         may_keep(&format!("{category} {key}"), scope, arguments.sensitive)
             .map_err(|restriction| Outcome::Error(restriction.to_string()))?;
         let valid_until = match arguments.until.as_deref().map(str::trim).filter(|until| !until.is_empty()) {
-            Some(until) => Some(end_of(until, invocation.now, &self.zone)?),
-            None => holds_until(&value, invocation.now, &self.zone),
+            Some(until) => Some(end_of_day(until, invocation.now, &self.zone)?),
+            None => stated_expiry(&value, invocation.now, &self.zone),
         };
         let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
         let taint = invocation.taint.clone();
@@ -86,7 +86,7 @@ impl RememberFact {
 }
 
 /// What came of it, for the model.
-pub(super) fn told(told: &TellOutcome, key: &str, value: &str, audience: Audience) -> String {
+pub(super) fn outcome_text(told: &TellOutcome, key: &str, value: &str, audience: Audience) -> String {
     let of = told.person.as_ref().map_or(String::new(), |person| format!("{}: ", person.name));
     let everyone = if audience == Audience::Everyone { ", for everyone" } else { "" };
     let what = format!("{of}{key}: {value}");
@@ -97,7 +97,7 @@ pub(super) fn told(told: &TellOutcome, key: &str, value: &str, audience: Audienc
         }
         RememberOutcome::Past { .. } => format!("Remembered as what was once so: {what}{everyone}."),
         RememberOutcome::New { .. } | RememberOutcome::Superseded { .. } | RememberOutcome::Known { .. } => {
-            match told.fact.before() {
+            match told.fact.superseded_value() {
                 Some(before) => format!("Remembered{everyone}: {what} (before: {before})."),
                 None => format!("Remembered{everyone}: {what}."),
             }
@@ -126,13 +126,13 @@ impl Tool for RememberFact {
             Err(outcome) => return outcome,
         };
         let audience = arguments.audience;
-        let tell = match self.shaped(&invocation, arguments) {
+        let tell = match self.fact_from_arguments(&invocation, arguments) {
             Ok(tell) => tell,
             Err(outcome) => return outcome,
         };
         let (key, value) = (tell.fact.key.clone(), tell.fact.value.clone());
         match self.store.write(async move |tx| tell.run(tx).await).await {
-            Ok(Ok(done)) => Outcome::Text(told(&done, &key, &value, audience)),
+            Ok(Ok(done)) => Outcome::Text(outcome_text(&done, &key, &value, audience)),
             Ok(Err(refused)) => Outcome::Error(refused.to_string()),
             Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),
         }

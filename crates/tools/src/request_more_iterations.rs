@@ -22,7 +22,7 @@ pub struct RequestMoreIterations {
 impl Default for RequestMoreIterations {
     fn default() -> Self {
         let about = "Asks for more steps when the task cannot be finished within the current limit.";
-        Self { spec: spec_of::<Arguments>("request_more_iterations", about, true).on_need() }
+        Self { spec: spec_of::<Arguments>("request_more_iterations", about, true).shown_on_need() }
     }
 }
 

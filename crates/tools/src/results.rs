@@ -65,7 +65,7 @@ impl ResultStore {
     }
 
     /// What the model is shown of a result: all of it, or head and tail and where the whole is.
-    pub async fn shown(&self, id: ResultId, text: String, chars_max: usize) -> String {
+    pub async fn shorten(&self, id: ResultId, text: String, chars_max: usize) -> String {
         let Some(ends) = HeadAndTail::of(&text, chars_max) else {
             return text;
         };
@@ -270,10 +270,10 @@ mod tests {
     async fn c9_what_is_cut_can_be_read_whole_by_its_id() {
         let dir = tempfile::tempdir().unwrap();
         let results = ResultStore::of(dir.path());
-        assert_eq!(results.shown(id(), "short".to_owned(), 10).await, "short");
+        assert_eq!(results.shorten(id(), "short".to_owned(), 10).await, "short");
         assert!(results.read(&id()).await.is_err(), "what is short needs no file");
         let long = "0123456789abcdefghij".to_owned();
-        let shown = results.shown(id(), long.clone(), 10).await;
+        let shown = results.shorten(id(), long.clone(), 10).await;
         insta::assert_snapshot!(shown, @r#"
         01234
         … 10 characters left out …
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(mode(results.path(&id())), 0o600);
         assert_eq!(mode(dir.path().join("results")), 0o700);
         // A second attempt has the last word.
-        results.shown(id(), "x".repeat(11), 10).await;
+        results.shorten(id(), "x".repeat(11), 10).await;
         assert_eq!(results.read(&id()).await.unwrap(), "x".repeat(11));
     }
 
@@ -293,7 +293,7 @@ mod tests {
     async fn c9_a_result_that_cannot_be_kept_is_cut_all_the_same() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("results"), "in the way").unwrap();
-        let shown = ResultStore::of(dir.path()).shown(id(), "0123456789ab".to_owned(), 10).await;
+        let shown = ResultStore::of(dir.path()).shorten(id(), "0123456789ab".to_owned(), 10).await;
         insta::assert_snapshot!(shown, @r"
         01234
         … 2 characters left out …
@@ -314,7 +314,7 @@ mod tests {
         };
         let old = ResultId { run: RunId(11), call: CallId::new(1, 0) };
         for id in [&old, &id()] {
-            results.shown(id.clone(), "x".repeat(11), 10).await;
+            results.shorten(id.clone(), "x".repeat(11), 10).await;
         }
         age(&old, KEPT + Duration::from_secs(1));
         age(&id(), KEPT);

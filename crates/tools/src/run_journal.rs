@@ -72,7 +72,7 @@ impl RunJournal {
 }
 
 fn spec<A: JsonSchema>(name: &str, about: &str) -> ToolSpec {
-    ToolSpec { module: MODULE.to_owned(), ..spec_of::<A>(name, about, true).on_need() }
+    ToolSpec { module: MODULE.to_owned(), ..spec_of::<A>(name, about, true).shown_on_need() }
 }
 
 #[async_trait]

@@ -111,19 +111,19 @@ impl Sandbox {
 
     /// Does everything hold that a command is trusted with?
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_fully_enforced(&self) -> bool {
         matches!(*self.strength, Strength::Full { .. })
     }
 
     /// Hob's own program, as a program finds it that runs within namespaces.
     #[must_use]
     pub fn program_within(&self) -> &Path {
-        if self.ends_all() { Path::new(layout::PROGRAM) } else { &self.program }
+        if self.kills_descendants() { Path::new(layout::PROGRAM) } else { &self.program }
     }
 
     /// Do programs end with all that they started, whatever that did to get away?
     #[must_use]
-    pub fn ends_all(&self) -> bool {
+    pub fn kills_descendants(&self) -> bool {
         self.namespaces().is_some()
     }
 
@@ -144,7 +144,7 @@ impl Sandbox {
     #[must_use]
     pub fn vector(&self, room: &SandboxProfile, vector: &[String]) -> Option<Vec<OsString>> {
         self.is_there().then(|| {
-            let mut all = way_in(&self.program, self.namespaces(), room, None);
+            let mut all = entry_arguments(&self.program, self.namespaces(), room, None);
             all.extend(vector.iter().map(OsString::from));
             all
         })
@@ -163,7 +163,7 @@ pub struct SandboxProfile {
 }
 
 /// The arguments that come before the program's own.
-fn way_in(
+fn entry_arguments(
     program: &Path,
     namespaces: Option<&Namespaces>,
     room: &SandboxProfile,

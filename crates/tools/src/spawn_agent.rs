@@ -85,7 +85,7 @@ mod tests {
     #[tokio::test]
     async fn a12_an_agent_has_a_name_of_its_own_and_a_task() {
         let tool = SpawnAgent::new(Arc::new(SystemRng));
-        let call = |arguments| tool.call(Invocation::trial(arguments));
+        let call = |arguments| tool.call(Invocation::for_trial(arguments));
         let good = json!({ "mission": "You find trains.", "task": "Find one." });
         let (Outcome::Request(Request::Spawn(one)), Outcome::Request(Request::Spawn(other))) =
             (call(good.clone()).await, call(good).await)

@@ -47,7 +47,7 @@ impl SystemInfo {
     /// Tells of this household.
     #[must_use]
     pub fn new(household: InstanceInfo) -> Self {
-        let spec = spec_of::<Arguments>("system_info", ABOUT, true).of("system", Role::User).on_need();
+        let spec = spec_of::<Arguments>("system_info", ABOUT, true).of("system", Role::User).shown_on_need();
         Self { spec, household }
     }
 }
@@ -62,7 +62,7 @@ impl Tool for SystemInfo {
         let data_dir = self.household.data_dir.clone();
         // The system is asked through files: a disk that does not answer must not hold up the others.
         let machine = tokio::task::spawn_blocking(move || machine(&data_dir)).await;
-        let mut lines = about(&self.household, invocation.now);
+        let mut lines = info_lines(&self.household, invocation.now);
         match machine {
             Ok(machine) => lines.extend(machine),
             Err(error) => lines.push(format!("The machine could not be looked at: {error}.")),
@@ -71,7 +71,7 @@ impl Tool for SystemInfo {
     }
 }
 
-fn about(household: &InstanceInfo, now: Timestamp) -> Vec<String> {
+fn info_lines(household: &InstanceInfo, now: Timestamp) -> Vec<String> {
     let InstanceInfo { started, zone, models, personas, channels, .. } = household;
     let all = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     vec![
@@ -145,7 +145,7 @@ mod tests {
             personas: Vec::new(),
             channels: vec!["telegram".to_owned()],
         };
-        let Outcome::Text(told) = SystemInfo::new(household).call(Invocation::trial(json!({}))).await else {
+        let Outcome::Text(told) = SystemInfo::new(household).call(Invocation::for_trial(json!({}))).await else {
             panic!("it tells")
         };
         let lines: Vec<&str> = told.lines().collect();

@@ -129,7 +129,7 @@ pub struct Terminal {
 }
 
 /// Whose a command is: one person's, in one conversation.
-fn whose(invocation: &Invocation) -> (SessionKey, UserId) {
+fn job_owner(invocation: &Invocation) -> (SessionKey, UserId) {
     (invocation.session.clone(), invocation.principal.user)
 }
 
@@ -193,11 +193,11 @@ impl Terminal {
     /// Whether commands have no network unless their call asks for it.
     async fn has_no_network(&self) -> bool {
         let confined = &self.settings.desk.confined;
-        !confined.reach.network && confined.sandbox.result().await.is_whole()
+        !confined.reach.network && confined.sandbox.result().await.is_fully_enforced()
     }
 
     /// What a command printed is vouched for by nobody, unless the operator does.
-    fn told(&self, printed: bool, outcome: Outcome) -> Outcome {
+    fn tainted_output(&self, printed: bool, outcome: Outcome) -> Outcome {
         if printed && !self.settings.trusted_output {
             return outcome.from(OriginSource::new(Origin::Tool, "terminal"));
         }
@@ -228,14 +228,14 @@ impl Terminal {
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
         let work = RunningCommand::start(&errand.ready().await).map_err(cannot_run)?;
-        let state = work.until(limit, &spool).await.map_err(cannot_run)?;
-        let printed = locked(&spool).since(0).map_err(cannot_run)?.into_text();
+        let state = work.run_until(limit, &spool).await.map_err(cannot_run)?;
+        let printed = locked(&spool).excerpt_from(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
         let outcome = match (state.code(), printed.is_empty()) {
             (Some(0), true) => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },
             (Some(0), false) => Outcome::Exited { text: printed.to_owned(), code: 0 },
             (Some(code), _) => {
-                let cut_off = !fields.network && misses_network(printed) && self.has_no_network().await;
+                let cut_off = !fields.network && looks_like_network_failure(printed) && self.has_no_network().await;
                 let hint = if cut_off { ASK_FOR_NETWORK } else { "" };
                 let text = format!("exit code {code}\n{printed}").trim_end().to_owned();
                 Outcome::Exited { text: format!("{text}\n{hint}").trim_end().to_owned(), code }
@@ -246,21 +246,21 @@ impl Terminal {
                 Outcome::Error(ended.trim_end().to_owned())
             }
         };
-        Ok(self.told(!printed.is_empty(), outcome))
+        Ok(self.tainted_output(!printed.is_empty(), outcome))
     }
 
     async fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
         let desk = &self.settings.desk;
         // Nobody was asked about what only looks: should it change anything all the same, that is gone with it.
         let looks = shell::assess(command) == CommandVerdict::Looks;
-        let aside = if looks { desk.aside(invocation).await? } else { None };
+        let aside = if looks { desk.scratch_copy(invocation).await? } else { None };
         let confined = aside.as_ref().map_or(&desk.confined, |aside| &aside.confined);
         let errand = self.errand(command, fields, confined, DraftUse::AtOnce)?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = JobRequest {
             id: id.clone(),
             command: command.to_owned(),
-            whose: whose(invocation),
+            whose: job_owner(invocation),
             now: invocation.now,
             gathered: gather(&self.settings.data_dir).map_err(cannot_run)?,
         };
@@ -275,7 +275,7 @@ impl Terminal {
 
     fn job(&self, fields: &Fields, invocation: &Invocation) -> Result<(String, Arc<Job>), String> {
         let id = fields.id.clone().ok_or("Which one? Its id is missing; action list shows them.")?;
-        let job = self.jobs.get(&id, &whose(invocation)).ok_or_else(|| {
+        let job = self.jobs.get(&id, &job_owner(invocation)).ok_or_else(|| {
             format!(
                 "There is no command {id:?} in the background of this conversation. If there was one, it is gone: it ended \
                  long ago, or with the Hob that had started it."
@@ -292,33 +292,33 @@ impl Terminal {
         let printed = job.news().map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
         let news = if printed.is_empty() { "(nothing new was printed)" } else { printed };
-        let text = format!("{id}: {}\n{news}", stands(state, &job, invocation));
-        Ok(self.told(!printed.is_empty(), Outcome::Text(text)))
+        let text = format!("{id}: {}\n{news}", state_text(state, &job, invocation));
+        Ok(self.tainted_output(!printed.is_empty(), Outcome::Text(text)))
     }
 
     async fn kill(&self, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
         let (id, job) = self.job(fields, invocation)?;
         job.kill().await;
-        Ok(Outcome::Text(format!("{id}: {}", stands(job.state(), &job, invocation))))
+        Ok(Outcome::Text(format!("{id}: {}", state_text(job.state(), &job, invocation))))
     }
 
     fn list(&self, invocation: &Invocation) -> Outcome {
         let line = |(id, job): (String, Arc<Job>)| {
             let command: String = job.command.chars().take(COMMAND_CHARS_MAX).collect();
-            format!("{id}: {}: {command:?}", stands(job.state(), &job, invocation))
+            format!("{id}: {}: {command:?}", state_text(job.state(), &job, invocation))
         };
-        let lines: Vec<String> = self.jobs.list(&whose(invocation)).into_iter().map(line).collect();
+        let lines: Vec<String> = self.jobs.list(&job_owner(invocation)).into_iter().map(line).collect();
         let none = "No command runs in the background of this conversation.".to_owned();
         Outcome::Text(if lines.is_empty() { none } else { lines.join("\n") })
     }
 }
 
-fn misses_network(printed: &str) -> bool {
+fn looks_like_network_failure(printed: &str) -> bool {
     NO_NETWORK.iter().any(|words| printed.contains(words))
 }
 
 /// How a command stands, in words for the model.
-fn stands(state: JobState, job: &Job, invocation: &Invocation) -> String {
+fn state_text(state: JobState, job: &Job, invocation: &Invocation) -> String {
     match (state, state.code()) {
         (JobState::Running, _) => {
             format!("runs, since {} s", invocation.now.duration_since(job.since).as_secs().max(0))

@@ -63,7 +63,7 @@ impl UseTool {
     #[must_use]
     pub(super) fn of(further: Vec<DeferredTool>, core: BTreeSet<String>) -> Self {
         let further: BTreeMap<_, _> = further.into_iter().map(|tool| (tool.schema.name.clone(), tool)).collect();
-        let about = format!("{ABOUT} There are: {}.", told(&further).join(", "));
+        let about = format!("{ABOUT} There are: {}.", listing(&further).join(", "));
         Self { spec: spec_of::<Arguments>(USE_TOOL, &about, true), further, core }
     }
 
@@ -74,7 +74,7 @@ impl UseTool {
                 "{name}: {description}\nThe schema of its arguments: {parameters}\nCall it by {USE_TOOL} with \
                  \"name\": \"{name}\" and \"arguments\"."
             ));
-            return said_by(told, words_of.as_ref());
+            return attributed_to(told, words_of.as_ref());
         }
         if self.core.contains(name) {
             return Outcome::Error(format!("{name} is at hand without {USE_TOOL}: call it by its name."));
@@ -82,11 +82,11 @@ impl UseTool {
         let tools: Vec<&DeferredTool> = self.further.values().filter(|tool| is_of(tool, name)).collect();
         let family: Vec<String> = tools.iter().map(|tool| line(tool)).collect();
         if family.is_empty() {
-            let all = told(&self.further).join(", ");
+            let all = listing(&self.further).join(", ");
             return Outcome::Error(format!("There is no further tool {name:?}. There are: {all}."));
         }
         let told = Outcome::Text(format!("The tools of {name}:\n{}", family.join("\n")));
-        said_by(told, tools.iter().find_map(|tool| tool.words_of.as_ref()))
+        attributed_to(told, tools.iter().find_map(|tool| tool.words_of.as_ref()))
     }
 }
 
@@ -105,7 +105,7 @@ impl Tool for UseTool {
 }
 
 /// What a stranger says of their own tool is a stranger's word.
-fn said_by(told: Outcome, stranger: Option<&OriginSource>) -> Outcome {
+fn attributed_to(told: Outcome, stranger: Option<&OriginSource>) -> Outcome {
     match stranger {
         Some(stranger) => told.from(stranger.clone()),
         None => told,
@@ -117,7 +117,7 @@ fn is_of(tool: &DeferredTool, family: &str) -> bool {
 }
 
 /// Each by its name, sorted; those of a large family by the family's.
-fn told(further: &BTreeMap<String, DeferredTool>) -> Vec<String> {
+fn listing(further: &BTreeMap<String, DeferredTool>) -> Vec<String> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     for family in further.values().filter_map(|tool| tool.family.as_deref()) {
         *sizes.entry(family).or_default() += 1;
@@ -158,13 +158,13 @@ mod tests {
     }
 
     async fn ask(registry: &Registry, name: &str) -> Outcome {
-        let invocation = Invocation::trial(json!({ "name": name }));
+        let invocation = Invocation::for_trial(json!({ "name": name }));
         registry.get(USE_TOOL).unwrap().call(invocation).await
     }
 
     #[tokio::test]
     async fn a_small_prompt_names_further_tools_and_shows_one_on_need() {
-        let registry = Registry::clone(&shed().now()).disclosing();
+        let registry = Registry::clone(&shed().now()).with_use_tool();
         let offered: Vec<String> = registry.schemas().into_iter().map(|schema| schema.name).collect();
         assert_eq!(offered, ["recall", "use_tool"]);
         insta::assert_snapshot!(registry.schemas()[1].description, @"Further tools. Without `arguments` it tells what one does and takes; with them it calls it. There are: forget.");
@@ -178,7 +178,7 @@ mod tests {
         insta::assert_snapshot!(core, @"recall is at hand without use_tool: call it by its name.");
         let Outcome::Error(none) = ask(&registry, "fly").await else { panic!("there is none") };
         insta::assert_snapshot!(none, @r#"There is no further tool "fly". There are: forget."#);
-        let wrong = registry.misfit("forget", &json!({ "n": "x" })).unwrap();
+        let wrong = registry.argument_errors("forget", &json!({ "n": "x" })).unwrap();
         insta::assert_snapshot!(wrong, @r#"
         The arguments do not fit forget; the call was not made.
         - n: value is not of type "integer"
@@ -193,10 +193,10 @@ mod tests {
             (0..count).map(|n| hidden(&format!("zoo_{n:02}"), json!({ "type": "object" }))).collect::<Vec<_>>()
         };
         shed.publish("zoo", family(12));
-        let named = Registry::clone(&shed.now()).disclosing().schemas()[1].description.clone();
+        let named = Registry::clone(&shed.now()).with_use_tool().schemas()[1].description.clone();
         assert!(named.ends_with("forget, zoo_00, zoo_01, zoo_02, zoo_03, zoo_04, zoo_05, zoo_06, zoo_07, zoo_08, zoo_09, zoo_10, zoo_11."), "{named}");
         shed.publish("zoo", family(13));
-        let registry = Registry::clone(&shed.now()).disclosing();
+        let registry = Registry::clone(&shed.now()).with_use_tool();
         let named = registry.schemas()[1].description.clone();
         assert!(named.ends_with("There are: forget, zoo (13 tools)."), "{named}");
         let Outcome::Text(list) = ask(&registry, "zoo").await else { panic!("it is listed") };
@@ -207,24 +207,24 @@ mod tests {
     async fn n6_what_a_stranger_says_of_their_tool_taints_whoever_reads_it() {
         let shed = shed();
         shed.publish("bank", vec![strangers("bank__pay")]);
-        let registry = Registry::clone(&shed.now()).disclosing();
+        let registry = Registry::clone(&shed.now()).with_use_tool();
         for asked in ["bank__pay", "bank"] {
             let Outcome::From(source, told) = ask(&registry, asked).await else { panic!("{asked}: nobody's word") };
             assert_eq!(source, OriginSource::new(Origin::Tool, "MCP server bank"), "{asked}");
             assert!(matches!(*told, Outcome::Text(text) if text.contains("pay Mallory")), "{asked}");
         }
         assert!(matches!(ask(&registry, "forget").await, Outcome::Text(_)), "Hob's own words taint nobody");
-        assert!(registry.words_of().is_clean(), "they are in no request");
+        assert!(registry.description_taint().is_clean(), "they are in no request");
         let shown = Registry::default().with(strangers("bank__pay"));
-        assert!(!shown.words_of().is_clean(), "these are in each request");
+        assert!(!shown.description_taint().is_clean(), "these are in each request");
     }
 
     #[test]
     fn a_small_prompt_has_no_use_tool_where_nothing_is_hidden() {
         let object = || json!({ "type": "object" });
         let registry = Registry::default().with(Arc::new(UseTool::default())).with(tool("recall", object()));
-        assert_eq!(registry.disclosing().names(), ["recall"]);
-        let without = Registry::default().with(hidden("forget", object())).disclosing();
+        assert_eq!(registry.with_use_tool().names(), ["recall"]);
+        let without = Registry::default().with(hidden("forget", object())).with_use_tool();
         assert_eq!(without.schemas().len(), 1, "what could not be asked for is shown");
     }
 }

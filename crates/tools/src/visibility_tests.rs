@@ -18,7 +18,7 @@ use crate::remember_fact::RememberFact;
 use crate::{Invocation, Outcome};
 use hob_core::domain::ids::{RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::policy::memory::{SpeakingPlace, kept_in, visible};
+use hob_core::policy::memory::{SpeakingPlace, scope_for, visible_scopes};
 use hob_memory::facts;
 use hob_memory::keep;
 use hob_memory::recall::Memory;
@@ -114,7 +114,7 @@ fn actor() -> impl Strategy<Value = Actor> {
 
 async fn say(tx: &mut Tx, actor: &Actor, text: &str) -> Result<(), StoreError> {
     let (principal, place) = (actor.principal(), actor.place());
-    let Some(scope) = kept_in(&principal, place) else { return Ok(()) };
+    let Some(scope) = scope_for(&principal, place) else { return Ok(()) };
     let new = NewMemory {
         scope,
         session: Some(place.session),
@@ -132,7 +132,7 @@ async fn say(tx: &mut Tx, actor: &Actor, text: &str) -> Result<(), StoreError> {
 }
 
 /// All words that are kept anywhere in memory.
-async fn kept(tx: &mut Tx) -> Result<String, StoreError> {
+async fn kept_texts(tx: &mut Tx) -> Result<String, StoreError> {
     let kept: Vec<String> = sqlx::query_scalar(
         "SELECT text FROM memories UNION ALL SELECT value FROM facts UNION ALL SELECT coalesce(relation, '') FROM people",
     )
@@ -180,7 +180,7 @@ impl Harness {
             place: actor.place(),
             now: NOW.parse().unwrap(),
             run: RunId(1),
-            ..Invocation::trial(arguments)
+            ..Invocation::for_trial(arguments)
         };
         let outcome = self.tools.get(tool).unwrap().call(invocation).await;
         // What a guest has said carries that with it.
@@ -227,7 +227,7 @@ impl Harness {
     }
 
     /// Everything that somebody is shown, by whatever way.
-    async fn shown(&self, reader: Actor) -> String {
+    async fn shown_to(&self, reader: Actor) -> String {
         let mut shown = String::new();
         for query in ["gate", "shed", "Anna job", "Berta job", "what do you know"] {
             shown += &self.call(reader, "recall", json!({ "query": query })).await;
@@ -241,7 +241,7 @@ impl Harness {
         ] {
             shown += &self.call(reader, "manage_people", arguments).await;
         }
-        let (scopes, now): (_, Timestamp) = (visible(&reader.principal(), reader.place()), NOW.parse().unwrap());
+        let (scopes, now): (_, Timestamp) = (visible_scopes(&reader.principal(), reader.place()), NOW.parse().unwrap());
         let relevant = async |tx: &mut Tx| facts::relevant(tx, &scopes, "gate shed job", 100, now).await;
         let relevant = self.memory.store.read(relevant).await.unwrap();
         format!("{shown}{relevant:?}")
@@ -249,7 +249,7 @@ impl Harness {
 }
 
 /// Where the word of an act would be kept.
-fn whose(actor: Actor, act: &Act) -> Ownership {
+fn ownership_of(actor: Actor, act: &Act) -> Ownership {
     let everyone = match *act {
         Act::Remember { everyone, .. } | Act::Meet { everyone, .. } | Act::Tell { everyone, .. } => everyone,
         Act::Say | Act::Merge { .. } | Act::Remove { .. } | Act::Forget { .. } => false,
@@ -281,9 +281,9 @@ proptest! {
             let mut words: Vec<(String, Actor, Ownership)> = Vec::new();
             for (number, (actor, act)) in acts.iter().enumerate() {
                 let word = format!("word{}x", number + 100);
-                let before = house.memory.store.read(kept).await.unwrap();
+                let before = house.memory.store.read(kept_texts).await.unwrap();
                 house.act(*actor, act, &word).await;
-                let after = house.memory.store.read(kept).await.unwrap();
+                let after = house.memory.store.read(kept_texts).await.unwrap();
                 for (gone, by, whose) in words.iter().filter(|(old, ..)| before.contains(old) && !after.contains(old)) {
                     // What one is to those who know of them is put anew by whoever may.
                     let is_new = matches!(act, Act::Meet { .. } | Act::Merge { .. });
@@ -291,13 +291,13 @@ proptest! {
                 }
                 if after.contains(&word) {
                     assert!(actor.trust == Trust::Trusted, "{actor:?} is remembered");
-                    let owner = whose(*actor, act);
+                    let owner = ownership_of(*actor, act);
                     assert!(owner != Ownership::House || actor.role >= Role::User, "{actor:?} told the house");
                     words.push((word, *actor, owner));
                 }
             }
             for reader in everybody() {
-                let shown = house.shown(reader).await;
+                let shown = house.shown_to(reader).await;
                 let seen: BTreeSet<&str> = words.iter().map(|(word, ..)| word.as_str()).filter(|word| shown.contains(word)).collect();
                 for (word, by, whose) in words.iter().filter(|(word, ..)| seen.contains(word.as_str())) {
                     assert!(whose.seen_by(reader), "{reader:?} is shown {word} of {by:?}");
@@ -312,7 +312,7 @@ async fn n8_who_forgets_what_they_told_takes_nobody_elses_values_along() {
     let house = Harness::new().await;
     let ada = Actor { user: 1, role: Role::User, trust: Trust::Trusted, hall: Some(HALLS[0]) };
     let bo = Actor { user: 2, ..ada };
-    let kept = async || house.memory.store.read(kept).await.unwrap();
+    let kept = async || house.memory.store.read(kept_texts).await.unwrap();
     for (actor, word) in [(ada, "green"), (bo, "red"), (bo, "blue")] {
         house.act(actor, &Act::Remember { key: 0, everyone: false }, word).await;
     }

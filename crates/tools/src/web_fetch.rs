@@ -62,7 +62,7 @@ impl WebFetch {
         };
         let source = OriginSource::new(Origin::Web, answer.url.as_str());
         let status = answer.status;
-        let (head, cut) = (head_of(&answer), answer.cut);
+        let (head, cut) = (answer_head(&answer), answer.cut);
         // What a page can make of itself is bounded by work: no clock cuts it off.
         let shown = tokio::task::spawn_blocking(move || show(&answer)).await;
         let shown =
@@ -84,7 +84,7 @@ impl WebFetch {
         let mut lines = Vec::new();
         lines.extend(page.title.as_ref().map(|title| format!("Title: {title}")));
         lines.extend(page.date.as_ref().map(|date| format!("Date: {date}")));
-        lines.extend(left_out(page));
+        lines.extend(omission_note(page));
         if cut || page.cut {
             lines.push("The page is too large: this is its beginning only.".to_owned());
         }
@@ -114,7 +114,7 @@ impl Tool for WebFetch {
 
     async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let url = invocation.arguments["url"].as_str().unwrap_or_default();
-        disclosure::look(url, self.guard.allowed(), heard)
+        disclosure::assess_address(url, self.guard.allowed(), heard)
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -126,7 +126,7 @@ impl Tool for WebFetch {
     }
 }
 
-fn head_of(answer: &FetchResponse) -> String {
+fn answer_head(answer: &FetchResponse) -> String {
     let status = match answer.status {
         200..=299 => String::new(),
         status => format!("The server answers {status}{}.\n", reason(status)),
@@ -139,7 +139,7 @@ fn reason(status: u16) -> String {
     status.and_then(|status| status.canonical_reason()).map(|words| format!(" ({words})")).unwrap_or_default()
 }
 
-fn left_out(page: &PageText) -> Option<String> {
+fn omission_note(page: &PageText) -> Option<String> {
     let counted = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -165,7 +165,7 @@ fn show(answer: &FetchResponse) -> FetchedContent {
         let page = page::html(&text, &answer.url);
         return FetchedContent::Page(PageText { cut: page.cut || body.len() < answer.body.len(), ..page });
     }
-    let (text, invisible) = characters::visible(&text);
+    let (text, invisible) = characters::strip_invisible(&text);
     FetchedContent::Page(PageText { text, invisible, ..PageText::default() })
 }
 

@@ -100,7 +100,7 @@ impl WebSearch {
     pub fn new(guard: &EgressGuard, service: SearchService) -> Self {
         let spec = spec_of::<Arguments>("web_search", "Searches the web.", true).of("web", Role::User);
         let facts = ToolFacts { risk: Risk::Send, ..ToolFacts::default() };
-        Self { spec: spec.with(facts), guard: guard.opened_to(&service.base_url), service }
+        Self { spec: spec.with(facts), guard: guard.allowing_host(&service.base_url), service }
     }
 
     async fn search(&self, query: &str, count: usize) -> Outcome {
@@ -194,7 +194,7 @@ fn list(query: &str, hits: Vec<Hit>, count: usize) -> String {
         return format!("Nothing was found for {query:?}.");
     }
     let short = |text: &str, chars_max: usize| {
-        let (text, _) = hob_http::page::characters::visible(text);
+        let (text, _) = hob_http::page::characters::strip_invisible(text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(chars_max) {
             Some((cut, _)) => format!("{}…", &text[..cut]),

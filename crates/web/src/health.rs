@@ -40,13 +40,13 @@ pub fn routes(router: Arc<Router>) -> Routes {
 
 /// The same for whoever can reach the port: a page of anybody's may have a browser ask, under a name of its own.
 pub fn routes_at(places: PageHosts, router: Arc<Router>) -> Routes {
-    routes(router).layer(middleware::from_fn_with_state(Arc::new(places), by_its_name))
+    routes(router).layer(middleware::from_fn_with_state(Arc::new(places), require_known_host))
 }
 
-async fn by_its_name(State(places): State<Arc<PageHosts>>, request: Request, next: Next) -> Response {
+async fn require_known_host(State(places): State<Arc<PageHosts>>, request: Request, next: Next) -> Response {
     let reached = request.extensions().get::<LocalAddress>().map(|reached| reached.0);
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if host.is_some_and(|host| places.are_named(host, reached)) {
+    if host.is_some_and(|host| places.accepts_host(host, reached)) {
         return next.run(request).await;
     }
     (StatusCode::FORBIDDEN, format!("{}\n", OriginRefusal::Host)).into_response()
@@ -153,7 +153,7 @@ pub(super) struct DatabaseStats {
     pub(super) pages: PageCounts,
 }
 
-async fn look_around(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
+async fn read_snapshot(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
     Ok(DatabaseStats {
         outbox: outbox::queries::open(tx).await?,
         queue: runs::queries::queue(tx).await?,
@@ -175,8 +175,8 @@ struct ReportInputs {
 }
 
 /// Looks at every part; none of what the database tells: it does not answer.
-pub(super) async fn look(router: &Router) -> (HealthReport, Option<DatabaseStats>) {
-    let stats = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(look_around)).await {
+pub(super) async fn build_report(router: &Router) -> (HealthReport, Option<DatabaseStats>) {
+    let stats = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(read_snapshot)).await {
         Ok(Ok(stats)) => Some(stats),
         Ok(Err(error)) => {
             tracing::warn!(%error, "health: the database does not answer");
@@ -191,7 +191,7 @@ pub(super) async fn look(router: &Router) -> (HealthReport, Option<DatabaseStats
     let seen = ReportInputs {
         channels: router.delivery.health(),
         models: models(&house.models),
-        embeddings: embeddings(&house.memory.nearby.standing()),
+        embeddings: embeddings(&house.memory.nearby.status()),
         footprint: router.store.footprint(),
         waiting: router.store.waiting(),
         troubles: house.conditions.all().into_iter().collect(),
@@ -272,7 +272,7 @@ fn channel((kind, account, health): &(ChannelKind, String, ChannelHealth)) -> Ch
 }
 
 async fn health(State(router): State<Arc<Router>>) -> Response {
-    let (report, _) = look(&router).await;
+    let (report, _) = build_report(&router).await;
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     match serde_json::to_string(&report) {
         Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text + "\n").into_response(),

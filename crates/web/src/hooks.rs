@@ -99,7 +99,7 @@ async fn call(
         return StatusCode::TOO_MANY_REQUESTS;
     }
     let delivery = delivery(&mac);
-    match hooks.router.called(&webhook.hook, &delivery, &body).await {
+    match hooks.router.accept_webhook(&webhook.hook, &delivery, &body).await {
         Ok(WebhookOutcome::Committed) => StatusCode::ACCEPTED,
         Ok(WebhookOutcome::Duplicate) => {
             tracing::info!(hook = name, "webhook.duplicate: it was taken in before");

@@ -131,7 +131,7 @@ mod tests {
         Routes::new().route("/hello", get(async || "good day\n"))
     }
 
-    async fn asked(dir: &Path, path: &'static str) -> Result<(u16, String), AskError> {
+    async fn get_for_test(dir: &Path, path: &'static str) -> Result<(u16, String), AskError> {
         let dir = dir.to_owned();
         let answer = tokio::task::spawn_blocking(move || ask(&dir, path, PATIENCE)).await.unwrap();
         answer.map(|answer| (answer.status, answer.body))
@@ -144,16 +144,16 @@ mod tests {
         // What a Hob that was killed leaves behind.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         fs::write(dir.path().join(BINDING), "cut off").unwrap();
-        assert!(matches!(asked(dir.path(), "/hello").await, Err(AskError::NotRunning)));
+        assert!(matches!(get_for_test(dir.path(), "/hello").await, Err(AskError::NotRunning)));
         let (local, stop) = (LocalSocket::open(dir.path()).unwrap(), CancellationToken::new());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let served = tokio::spawn(local.serve(routes(), stop.clone()));
-        assert_eq!(asked(dir.path(), "/hello").await.unwrap(), (200, "good day\n".to_owned()));
-        assert_eq!(asked(dir.path(), "/elsewhere").await.unwrap().0, 404);
+        assert_eq!(get_for_test(dir.path(), "/hello").await.unwrap(), (200, "good day\n".to_owned()));
+        assert_eq!(get_for_test(dir.path(), "/elsewhere").await.unwrap().0, 404);
         stop.cancel();
         served.await.unwrap();
         assert!(!path.exists() && !dir.path().join(BINDING).exists());
-        assert!(matches!(asked(dir.path(), "/hello").await, Err(AskError::NotRunning)));
+        assert!(matches!(get_for_test(dir.path(), "/hello").await, Err(AskError::NotRunning)));
     }
 
     #[tokio::test]

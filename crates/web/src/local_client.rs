@@ -64,7 +64,7 @@ pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<LocalRespons
 ///
 /// # Errors
 /// When there is none, or it does not answer.
-pub fn tell(data_dir: &Path, path: &str, within: Duration) -> Result<LocalResponse, AskError> {
+pub fn request_change(data_dir: &Path, path: &str, within: Duration) -> Result<LocalResponse, AskError> {
     exchanged(data_dir, "POST", path, "", within)
 }
 

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use crate::health::{Backlog, ChannelReport, DatabaseStats, HealthReport, look};
+use crate::health::{Backlog, ChannelReport, DatabaseStats, HealthReport, build_report};
 use hob_router::intake::Router;
 use hob_store::writer::WriterMetrics;
 use hob_telemetry::meters::Meters;
@@ -17,36 +17,36 @@ use hob_telemetry::metrics_page::{CONTENT_TYPE, MetricsPage};
 use hob_telemetry::{otlp, process};
 
 pub(super) async fn metrics(State(router): State<Arc<Router>>) -> Response {
-    let (report, stats) = look(&router).await;
+    let (report, stats) = build_report(&router).await;
     let text = exposition(&report, stats.as_ref(), router.delivery.meters(), router.store.work());
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
 fn exposition(report: &HealthReport, stats: Option<&DatabaseStats>, meters: &Meters, work: &WriterMetrics) -> String {
     let mut page = MetricsPage::default();
-    standing(&mut page, report);
+    write_gauges(&mut page, report);
     channels(&mut page, &report.channels);
     waiting(&mut page, report, stats);
-    counted(&mut page, meters);
+    write_counters(&mut page, meters);
     database(&mut page, report, stats, work);
     this_process(&mut page, report);
     page.into_text()
 }
 
-fn standing(page: &mut MetricsPage, report: &HealthReport) {
-    page.gauge("hob_ready", "Whether the database answers and every channel hears.", truth(report.ready));
+fn write_gauges(page: &mut MetricsPage, report: &HealthReport) {
+    page.gauge("hob_ready", "Whether the database answers and every channel hears.", as_number(report.ready));
     page.gauges("hob_degraded", "What does not work as it should.");
     for degraded in &report.degraded {
         page.sample("hob_degraded", &[("part", &degraded.part)], 1.0);
     }
     page.gauges("hob_model_ready", "Whether a model is asked: its breaker is closed.");
     for model in &report.models {
-        page.sample("hob_model_ready", &[("model", &model.model)], truth(model.state == "ready"));
+        page.sample("hob_model_ready", &[("model", &model.model)], as_number(model.state == "ready"));
     }
     page.gauge(
         "hob_embeddings_ready",
         "Whether memories are found by meaning.",
-        truth(report.embeddings.state == "ready"),
+        as_number(report.embeddings.state == "ready"),
     );
     page.gauge("hob_embeddings_backlog", "Memories that wait for their vectors.", count(report.embeddings.backlog));
 }
@@ -54,7 +54,7 @@ fn standing(page: &mut MetricsPage, report: &HealthReport) {
 fn channels(page: &mut MetricsPage, channels: &[ChannelReport]) {
     type Of = fn(&ChannelReport) -> Option<f64>;
     let gauges: [(&str, &str, Of); 4] = [
-        ("hob_channel_connected", "Whether a channel hears.", |channel| Some(truth(channel.state == "connected"))),
+        ("hob_channel_connected", "Whether a channel hears.", |channel| Some(as_number(channel.state == "connected"))),
         ("hob_channel_heard_age_seconds", "Since when the platform was not heard, from the receive path.", |channel| {
             channel.heard_age_secs.map(signed)
         }),
@@ -101,7 +101,7 @@ fn waiting(page: &mut MetricsPage, report: &HealthReport, stats: Option<&Databas
     }
 }
 
-fn counted(page: &mut MetricsPage, meters: &Meters) {
+fn write_counters(page: &mut MetricsPage, meters: &Meters) {
     page.counters("hob_messages_total", "What channels handed in, by what became of it.", &meters.messages, 1.0);
     page.counters("hob_runs_total", "Runs that came to their end, by how.", &meters.runs, 1.0);
     page.histograms("hob_stage_seconds", "How long each stage of an answer took.", &meters.stages);
@@ -151,7 +151,7 @@ fn this_process(page: &mut MetricsPage, report: &HealthReport) {
     }
 }
 
-fn truth(is_so: bool) -> f64 {
+fn as_number(is_so: bool) -> f64 {
     f64::from(u8::from(is_so))
 }
 

@@ -35,7 +35,7 @@ async fn me(tx: &mut Tx, others: Vec<(ChannelKind, Option<String>)>, now: Timest
 
 /// The page's owner.
 pub(super) async fn principal(router: &Router) -> Result<Principal, StoreError> {
-    let others = router.config().access.others_of(&conversation(NOWHERE), OWNER);
+    let others = router.config().access.linked_identities(&conversation(NOWHERE), OWNER);
     let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
     let now = router.clock.now();
     router.store.write(async move |tx| me(tx, others, now).await).await

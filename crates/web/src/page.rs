@@ -160,7 +160,7 @@ pub fn routes(served: Arc<AppState>) -> Routes {
         .layer(guard)
         .merge(compat)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::from_fn(to_its_end))
+        .layer(middleware::from_fn(run_to_completion))
         .layer(middleware::from_fn(hardened))
         .with_state(served)
 }
@@ -185,7 +185,7 @@ fn served_as(mime: &'static str, bytes: &'static [u8]) -> Response {
 
 /// Whatever changes something is carried out to its end, also if whoever asked hangs up in the middle: a message that is
 /// stored and wakes nobody, or an order of which a half is done, would be worse than none.
-async fn to_its_end(request: Request, next: Next) -> Response {
+async fn run_to_completion(request: Request, next: Next) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
@@ -268,7 +268,7 @@ mod tests {
             gate.notified().await;
             done.notify_one();
         };
-        let routes: Routes = Routes::new().route("/", post(work)).layer(middleware::from_fn(to_its_end));
+        let routes: Routes = Routes::new().route("/", post(work)).layer(middleware::from_fn(run_to_completion));
         let asked = tokio::spawn(routes.oneshot(Request::post("/").body(Body::empty()).unwrap()));
         begun.notified().await;
         // What the server does with a request whose connection is gone.

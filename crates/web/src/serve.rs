@@ -105,14 +105,14 @@ impl ConnectionIdentity {
 
     /// They are.
     pub(crate) fn is(&self, who: ProvenIdentity) {
-        *self.who() = Some(who);
+        *self.locked_identity() = Some(who);
     }
 
     fn get(&self) -> Option<ProvenIdentity> {
-        self.who().clone()
+        self.locked_identity().clone()
     }
 
-    fn who(&self) -> MutexGuard<'_, Option<ProvenIdentity>> {
+    fn locked_identity(&self) -> MutexGuard<'_, Option<ProvenIdentity>> {
         // One value: a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,11 +145,11 @@ async fn serve_within(bounds: ConnectionLimits, listener: TcpListener, routes: R
                 continue;
             }
         };
-        let Some(seat) = seats.take(from.ip()) else {
+        let Some(seat) = seats.acquire(from.ip()) else {
             tracing::debug!(%from, "server.full: a connection was closed");
             continue;
         };
-        let attended = attend(bounds, stream, seat.held.proven.clone(), routes.clone(), stop.clone());
+        let attended = serve_connection(bounds, stream, seat.held.proven.clone(), routes.clone(), stop.clone());
         tasks::spawn_among(&connections, "a connection", async move {
             if seat.held.lost.clone().run_until_cancelled(attended).await.is_none() {
                 tracing::debug!(%from, "server.full: a connection gave up its seat");
@@ -163,7 +163,7 @@ async fn serve_within(bounds: ConnectionLimits, listener: TcpListener, routes: R
 }
 
 /// One connection, from its first request to its last.
-async fn attend(
+async fn serve_connection(
     bounds: ConnectionLimits,
     stream: TcpStream,
     proven: ConnectionIdentity,
@@ -179,7 +179,7 @@ async fn attend(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(LocalAddress(local));
         // Behind a proxy the next request may be somebody else's.
-        *proven.who() = None;
+        *proven.locked_identity() = None;
         request.extensions_mut().insert(proven.clone());
         routes.clone().oneshot(request)
     });
@@ -271,12 +271,12 @@ impl ConnectionSlots {
     }
 
     /// A seat; none: nobody has more than those keep who have shown who they are.
-    fn take(self: &Arc<Self>, from: IpAddr) -> Option<ConnectionSlot> {
+    fn acquire(self: &Arc<Self>, from: IpAddr) -> Option<ConnectionSlot> {
         let caller = CallerAddress::of(from);
         // Entries that are written one by one: a panic elsewhere leaves nothing half done.
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(rivals) = self.rivals(&taken, caller) {
-            let number = given_up(&taken, self.bounds.per_person, rivals)?;
+            let number = connection_to_drop(&taken, self.bounds.per_person, rivals)?;
             taken.remove(&number)?.lost.cancel();
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -300,7 +300,7 @@ impl ConnectionSlots {
 }
 
 /// Which of these is given up: the oldest that nobody keeps, of whoever has most of those.
-fn given_up(
+fn connection_to_drop(
     taken: &BTreeMap<u64, OpenConnection>,
     per_person: usize,
     rivals: impl Fn(CallerAddress) -> bool,

@@ -1,7 +1,7 @@
 //! `GET /status` on the socket: how Hob does, on one screen, for `hob status` and for pages that show it.
 //!
 //! Never: a secret, or what anybody said. What is to be done later is told by its name, or its first words.
-//! Start at [`gather`]; a Hob that does not run is looked at through [`look`], by whoever reads its database.
+//! Start at [`gather`]; a Hob that does not run is looked at through [`read_books`], by whoever reads its database.
 
 pub mod render;
 
@@ -178,7 +178,7 @@ pub struct Job {
 }
 
 /// Reads the books.
-pub async fn look(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
+pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
     let age = |at: i64| (millis(now) - at).max(0) / 1_000;
     let states = runs::queries::count_open(tx).await?;
     let queue = runs::queries::queue(tx).await?;
@@ -239,7 +239,7 @@ fn short(task: &str) -> String {
 
 /// What is known beside the running Hob: of its files.
 #[must_use]
-pub fn beside(places: &StatusPaths, now: Timestamp) -> StatusReport {
+pub fn offline_report(places: &StatusPaths, now: Timestamp) -> StatusReport {
     let newest = archives::newest_in(&places.backups, &places.data_dir, now);
     StatusReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -278,7 +278,7 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
     let config = router.config();
     let books = match tokio::time::timeout(
         ANSWERS_WITHIN,
-        router.store.read(async |tx| look(tx, &config.house.budget_guard.zone, now).await),
+        router.store.read(async |tx| read_books(tx, &config.house.budget_guard.zone, now).await),
     )
     .await
     {
@@ -304,7 +304,7 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         books,
         // Another config may name another folder by now.
-        ..beside(&StatusPaths { backups: house.backups.clone(), ..places.clone() }, now)
+        ..offline_report(&StatusPaths { backups: house.backups.clone(), ..places.clone() }, now)
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
         std::fs::create_dir(&backups).unwrap();
         std::fs::write(backups.join("hob-2026-01-01T000000Z.tar.gz"), "").unwrap();
         let now: Timestamp = "2026-01-01T00:05:00Z".parse().unwrap();
-        let seen = beside(&StatusPaths { data_dir, backups, config: None }, now);
+        let seen = offline_report(&StatusPaths { data_dir, backups, config: None }, now);
         assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
         let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
         insta::assert_snapshot!(seen, @r"

@@ -23,7 +23,7 @@ pub(super) fn list(files: &ConfigFiles) -> String {
     let mut lines = Vec::new();
     for (index, kept) in shelf.good.iter().enumerate() {
         let changed = match shelf.good.get(index + 1) {
-            Some(older) => keys_told(older.good.text.expose(), kept.good.text.expose()),
+            Some(older) => changed_keys(older.good.text.expose(), kept.good.text.expose()),
             None => "the oldest that is kept".to_owned(),
         };
         let (when, version) = (kept.good.when.strftime("%Y-%m-%d %H:%M:%S UTC"), &kept.good.version);
@@ -38,10 +38,10 @@ pub(super) fn list(files: &ConfigFiles) -> String {
 
 /// What the file has that a good one has not, and the other way round.
 pub(super) fn diff(files: &ConfigFiles, number: Option<usize>) -> anyhow::Result<String> {
-    let kept = chosen(files, number.or(Some(1)), None)?;
+    let kept = kept_config(files, number.or(Some(1)), None)?;
     let now = files.writer.look()?;
     let good = kept.good.text.expose();
-    let shown = difference(&veiled(good, good), &shown_of(&now, good), files.colours);
+    let shown = difference(&redacted(good, good), &redacted_file(&now, good), files.colours);
     Ok(if shown.is_empty() { "no difference\n".to_owned() } else { shown })
 }
 
@@ -54,12 +54,12 @@ pub(super) fn roll_back(
 ) -> anyhow::Result<()> {
     loop {
         let now = files.writer.look()?;
-        let kept = chosen(files, number, now.text())?;
+        let kept = kept_config(files, number, now.text())?;
         let good = kept.good.text.expose();
         if now.text() == Some(good) {
             bail!("{} is this config already; nothing was changed", files.file().display());
         }
-        let shown = difference(&shown_of(&now, good), &veiled(good, good), files.colours);
+        let shown = difference(&redacted_file(&now, good), &redacted(good, good), files.colours);
         let when = kept.good.when.strftime("%Y-%m-%d %H:%M:%S UTC");
         writeln!(
             out,
@@ -67,7 +67,7 @@ pub(super) fn roll_back(
             files.file().display()
         )?;
         writeln!(out, "which is kept beside it as …rejected-TIME.")?;
-        if !yes && !agreed(out)? {
+        if !yes && !confirm(out)? {
             bail!("nothing was changed");
         }
         match files.writer.replace(&now, good, SystemClock.now()) {
@@ -89,7 +89,7 @@ pub(super) fn roll_back(
     }
 }
 
-fn agreed(out: &mut dyn Write) -> anyhow::Result<bool> {
+fn confirm(out: &mut dyn Write) -> anyhow::Result<bool> {
     write!(out, "Write \"yes\" to do it: ")?;
     out.flush()?;
     let mut answer = String::new();
@@ -98,7 +98,7 @@ fn agreed(out: &mut dyn Write) -> anyhow::Result<bool> {
 }
 
 /// The one with this number; without one, the newest that is something else than what stands there.
-fn chosen(files: &ConfigFiles, number: Option<usize>, now: Option<&str>) -> anyhow::Result<KeptConfig> {
+fn kept_config(files: &ConfigFiles, number: Option<usize>, now: Option<&str>) -> anyhow::Result<KeptConfig> {
     let good = files.history.shelf().good;
     let count = good.len();
     if count == 0 {
@@ -116,17 +116,17 @@ fn chosen(files: &ConfigFiles, number: Option<usize>, now: Option<&str>) -> anyh
 }
 
 /// What stands in the file's place, without secrets.
-fn shown_of(now: &FileSnapshot, good: &str) -> String {
+fn redacted_file(now: &FileSnapshot, good: &str) -> String {
     match (now, now.text()) {
         (FileSnapshot::Nothing, _) => String::new(),
-        (_, Some(text)) => veiled(text, good),
+        (_, Some(text)) => redacted(text, good),
         _ => format!("(what stands there {})\n", now.told()),
     }
 }
 
 /// A text without its secrets. Where it is not TOML nobody can say what is one: then only what also stands in the good one,
 /// and numbers and flags, are shown.
-fn veiled(text: &str, good: &str) -> String {
+fn redacted(text: &str, good: &str) -> String {
     if let Ok(shown) = edit::shown(text) {
         return shown;
     }
@@ -175,8 +175,8 @@ fn difference(old: &str, new: &str, colours: bool) -> String {
 }
 
 /// The first keys in which two texts differ.
-fn keys_told(older: &str, newer: &str) -> String {
-    let (older, newer) = (leaves(older), leaves(newer));
+fn changed_keys(older: &str, newer: &str) -> String {
+    let (older, newer) = (flat_keys(older), flat_keys(newer));
     let keys = older.keys().chain(newer.keys().filter(|key| !older.contains_key(*key)));
     let changed: Vec<&String> = keys.filter(|key| older.get(*key) != newer.get(*key)).collect();
     let told: Vec<&str> = changed.iter().take(KEYS_SHOWN).map(|key| key.as_str()).collect();
@@ -188,7 +188,7 @@ fn keys_told(older: &str, newer: &str) -> String {
 }
 
 /// Every key with its value.
-fn leaves(text: &str) -> BTreeMap<String, toml::Value> {
+fn flat_keys(text: &str) -> BTreeMap<String, toml::Value> {
     let (mut found, mut open) = (BTreeMap::new(), Vec::new());
     open.extend(text.parse::<toml::Table>().unwrap_or_default());
     while let Some((key, value)) = open.pop() {
@@ -212,7 +212,7 @@ mod tests {
     fn n7_secrets_are_in_no_difference_whatever_the_text_is() {
         let good = "[telegram]\nbot_token = '1:hunter2'\nowner_user_ids = [1]\n";
         let bad = "[telegram\nbot_token = '1:hunter2'\nbot_tokn = '2:hunter3'\nowner_user_ids = [1, 2]\nhunter4\n";
-        let shown = difference(&veiled(bad, good), &veiled(good, good), false);
+        let shown = difference(&redacted(bad, good), &redacted(good, good), false);
         insta::assert_snapshot!(shown, @r#"
         - [telegram
         + [telegram]
@@ -232,7 +232,7 @@ mod tests {
             ("[agent]\niterations_max = 8\n", "agent.iterations_max, memory.extract"),
             ("a = 1\nb = 2\nc = 3", "agent.iterations_max, memory.extract, a, and 2 more"),
         ] {
-            assert_eq!(keys_told(old, new), expected);
+            assert_eq!(changed_keys(old, new), expected);
         }
     }
 }

@@ -103,7 +103,7 @@ pub(super) struct Expectations {
 
 impl Case {
     /// What is said, in order.
-    pub(super) fn said(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn user_turns(&self) -> impl Iterator<Item = &String> {
         self.prompt.iter().chain(&self.turns)
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::cli::eval::case::{Case, Cases, Expectations, ScriptedCall, ScriptedReply};
 use crate::cli::replay::{open, phrases};
-use crate::cli::{runtime, settled, show};
+use crate::cli::{load_running_config, runtime, show};
 use hob_agent::machine::event::Event;
 use hob_agent::replay::RecordedRun;
 use hob_agent::replay::load::{self, LoadOutcome};
@@ -22,14 +22,14 @@ use hob_model::message::Completion;
 /// When there is no such run, it cannot be read, or it is not over.
 pub(super) fn run(run: i64, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let redactor = Redactor::new(&settled(named, &environment)?.secrets(&environment))?;
+    let redactor = Redactor::new(&load_running_config(named, &environment)?.secrets(&environment))?;
     let found = runtime()?.block_on(async {
         let mut opened = open(named).await?;
         anyhow::Ok(opened.reader.read(async |tx| load::load(tx, RunId(run)).await).await?)
     })?;
     let recorded = match found {
         LoadOutcome::Run(recorded) => recorded,
-        LoadOutcome::LetGo => bail!("{}", phrases::let_go(run)),
+        LoadOutcome::LetGo => bail!("{}", phrases::expired_journal_text(run)),
         LoadOutcome::Nothing { near } => bail!("{}", phrases::no_such_run(run, &near)),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {

@@ -38,6 +38,6 @@ impl Provider for ScriptedModel {
             name: call.tool,
             arguments: call.arguments,
         });
-        Ok(Completion::said(reply.text, calls.collect()))
+        Ok(Completion::from_text_and_calls(reply.text, calls.collect()))
     }
 }

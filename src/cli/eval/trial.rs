@@ -67,7 +67,7 @@ pub(super) async fn run(
     let folder = tempfile::Builder::new().prefix("hob-eval-").tempdir().context("there is no room for a trial")?;
     let console = Arc::new(Console::pipe(io::sink()));
     let daemon = Box::pin(Daemon::start(Blueprint {
-        config: alone(ground.config, case, model.is_some(), left)?,
+        config: isolated_config(ground.config, case, model.is_some(), left)?,
         // Whoever would change the config changes what is thrown away.
         config_file: Some(folder.path().join("config.toml")),
         source: Secret::new(String::new()),
@@ -83,18 +83,18 @@ pub(super) async fn run(
         rng: Arc::new(SystemRng),
     }))
     .await?;
-    let said = tokio::time::timeout(TURN_MAX, say(&daemon, &console, case)).await;
+    let said = tokio::time::timeout(TURN_MAX, play_case(&daemon, &console, case)).await;
     daemon.stop().await;
     said.map_err(|_elapsed| anyhow!("it was not over within {} seconds", TURN_MAX.as_secs()))??;
     recorded(folder.path()).await
 }
 
 /// Says everything, and answers what is asked back.
-async fn say(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
+async fn play_case(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyhow::Result<()> {
     let quiet = RestCheck(daemon.rest(), place(LOCAL));
     let ports = ports(daemon.router(), LOCAL);
     let answer = if case.approve { "yes" } else { "no" };
-    for text in case.said() {
+    for text in case.user_turns() {
         let mut ended = once(text.clone(), console, &quiet, &ports).await?;
         for _question in 0..QUESTIONS_MAX {
             if ended != Some(IdleReason::Suspended) {
@@ -107,7 +107,7 @@ async fn say(daemon: &Daemon, console: &Console<io::Sink>, case: &Case) -> anyho
 }
 
 /// The config of a Hob that nobody reaches, that reaches nobody, and that begins nothing by itself.
-fn alone(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
+fn isolated_config(config: &Config, case: &Case, is_given: bool, left: Money) -> anyhow::Result<Config> {
     let mut config = config.clone();
     (config.telegram, config.slack, config.discord, config.email) = (None, None, None, None);
     config.telegram_accounts.clear();

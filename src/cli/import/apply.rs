@@ -90,7 +90,7 @@ pub(super) enum MemoryOwner {
 ///
 /// # Errors
 /// When it is not said.
-pub(super) fn whose(
+pub(super) fn memory_owner(
     house: bool,
     person: Option<&str>,
     known: &ExistingContent,

@@ -55,7 +55,7 @@ pub(super) fn steps(plan: &ImportPlan, config: &Table) -> Vec<ConfigStep> {
     steps
 }
 
-fn at<'a>(config: &'a Table, path: &[&str]) -> Option<&'a Toml> {
+fn value_at<'a>(config: &'a Table, path: &[&str]) -> Option<&'a Toml> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(config.get(*first)?, |value, step| value.get(step))
 }
@@ -71,7 +71,7 @@ fn same<T>(there: Option<T>, is_same: bool) -> StepStatus {
 fn persona(plan: &ImportPlan, config: &Table) -> Option<ConfigStep> {
     let persona = plan.persona.as_ref()?;
     let name = plan.program.name();
-    let there = at(config, &["personas", name]);
+    let there = value_at(config, &["personas", name]);
     let is_same = there.and_then(|there| there.get("prompt")?.as_str()) == Some(persona.prompt.as_str());
     let count = persona.prompt.chars().count();
     Some(ConfigStep {
@@ -85,12 +85,12 @@ fn persona(plan: &ImportPlan, config: &Table) -> Option<ConfigStep> {
 
 fn model(chosen: &ImportedModel, config: &Table) -> ConfigStep {
     let kind = ProviderInfo::of(chosen.kind).map_or("", |kind| kind.name);
-    let there = at(config, &["provider"]);
-    let is_same = at(config, &["provider", "kind"]).and_then(Toml::as_str) == Some(kind)
-        && at(config, &["provider", "models", "primary"]).and_then(Toml::as_str) == Some(chosen.model.as_str());
+    let there = value_at(config, &["provider"]);
+    let is_same = value_at(config, &["provider", "kind"]).and_then(Toml::as_str) == Some(kind)
+        && value_at(config, &["provider", "models", "primary"]).and_then(Toml::as_str) == Some(chosen.model.as_str());
     let mut edits = vec![Edit::set_value("provider.kind", kind)];
     edits.push(Edit::set_value("provider.models.primary", chosen.model.as_str()));
-    let needs_key = is_same && at(config, &["provider", "api_key"]).is_none() && chosen.api_key.is_some();
+    let needs_key = is_same && value_at(config, &["provider", "api_key"]).is_none() && chosen.api_key.is_some();
     let kept = chosen.api_key.iter().map(|secret| SecretFile {
         key: "provider.api_key".to_owned(),
         file: format!("{kind}-api-key"),
@@ -106,7 +106,7 @@ fn model(chosen: &ImportedModel, config: &Table) -> ConfigStep {
 }
 
 /// Who is let in as what makes no difference here: whoever stands in one of the lists is known.
-fn known(section: &Toml) -> BTreeSet<String> {
+fn admitted_ids(section: &Toml) -> BTreeSet<String> {
     let lists = ["allowed_user_ids", "owner_user_ids", "admin_user_ids", "guest_user_ids"];
     let lists = lists.into_iter().filter_map(|key| section.get(key)?.as_array());
     lists.flatten().map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned)).collect()
@@ -114,8 +114,8 @@ fn known(section: &Toml) -> BTreeSet<String> {
 
 fn door(door: &PlatformAccess, config: &Table) -> ConfigStep {
     let section = door.platform.section();
-    let there = at(config, &[section]);
-    let known = there.map(known).unwrap_or_default();
+    let there = value_at(config, &[section]);
+    let known = there.map(admitted_ids).unwrap_or_default();
     let mut kept = Vec::new();
     let mut edits = Vec::new();
     for (key, variable) in door.platform.tokens() {
@@ -153,7 +153,7 @@ fn ids(platform: Platform, all: &[String]) -> Array {
 }
 
 fn server(server: &ImportedServer, config: &Table) -> ConfigStep {
-    let there = at(config, &["mcp", &server.name]);
+    let there = value_at(config, &["mcp", &server.name]);
     let command = there
         .and_then(|there| there.get("command")?.as_array())
         .map(|all| all.iter().filter_map(Toml::as_str).map(str::to_owned).collect::<Vec<_>>());
@@ -195,7 +195,7 @@ fn file_name(name: &str) -> String {
 }
 
 fn schedule(scheduled: &ImportedSchedule, config: &Table) -> ConfigStep {
-    let all = at(config, &["schedule"]).and_then(Toml::as_array);
+    let all = value_at(config, &["schedule"]).and_then(Toml::as_array);
     let there = all.into_iter().flatten().find(|one| one.get("name").and_then(Toml::as_str) == Some(&scheduled.name));
     let says = |key: &str| there.and_then(|there| there.get(key)?.as_str());
     let is_same = says("when") == Some(&scheduled.when) && says("task") == Some(&scheduled.task);

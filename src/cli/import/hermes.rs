@@ -38,7 +38,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     for (name, value) in config.pointer("/mcp_servers").and_then(Value::as_object).into_iter().flatten() {
         server(&mut plan, name, value);
     }
-    let key = |kind: &str| named(&variables, &format!("{}_API_KEY", kind.to_uppercase())).map(Secret::new);
+    let key = |kind: &str| variable_value(&variables, &format!("{}_API_KEY", kind.to_uppercase())).map(Secret::new);
     let chosen = text(&config, "/model/default").or_else(|| text(&config, "/model"));
     let provider = text(&config, "/model/provider").filter(|provider| *provider != "auto");
     // Without a word on who runs it, hermes asks OpenRouter where it has a key for that.
@@ -53,7 +53,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     Ok(plan)
 }
 
-fn named(variables: &[(String, String)], name: &str) -> Option<String> {
+fn variable_value(variables: &[(String, String)], name: &str) -> Option<String> {
     variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
 }
 
@@ -64,9 +64,10 @@ fn channels(plan: &mut ImportPlan, config: &Value, variables: &[(String, String)
         let mut said = texts(config.pointer(&format!("/{section}/allowed_users")));
         said.extend(texts(config.pointer(&format!("/{section}/allow_from"))));
         said.extend(texts(config.pointer(&format!("/{allowed}"))));
-        said.extend(texts(named(variables, &allowed).map(Value::String).as_ref()));
+        said.extend(texts(variable_value(variables, &allowed).map(Value::String).as_ref()));
         let tokens = platform.tokens().iter();
-        let tokens = tokens.filter_map(|(key, variable)| Some((*key, Secret::new(named(variables, variable)?))));
+        let tokens =
+            tokens.filter_map(|(key, variable)| Some((*key, Secret::new(variable_value(variables, variable)?))));
         let tokens = tokens.collect();
         door(plan, platform, &said, tokens);
     }

@@ -86,14 +86,14 @@ impl Program {
         let found = |home: &PathBuf| {
             [Self::Openclaw, Self::Hermes, Self::Nanobot]
                 .into_iter()
-                .filter_map(|program| Some((program, program.found_in(home)?)))
+                .filter_map(|program| Some((program, program.folder_in(home)?)))
                 .collect()
         };
         home.as_ref().map(found).unwrap_or_default()
     }
 
     /// Its folder in a home, by what lies in it.
-    fn found_in(self, home: &Path) -> Option<PathBuf> {
+    fn folder_in(self, home: &Path) -> Option<PathBuf> {
         let dir = home.join(format!(".{}", self.name()));
         let config = match self {
             Self::Openclaw => "openclaw.json",
@@ -167,7 +167,7 @@ impl Program {
 pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let program = arguments.program;
-    let usual = || program.found_in(&environment.path("HOME")?);
+    let usual = || program.folder_in(&environment.path("HOME")?);
     let dir = arguments.dir.clone().or_else(usual);
     let dir = dir.with_context(|| format!("{} has no folder at its usual place: name it", program.name()))?;
     if !dir.is_dir() {
@@ -189,14 +189,14 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
         let known = apply::ExistingContent::read(&draft, &plan).await?;
         let steps = settable(steps(&plan, &table), &draft, &mut plan.left);
         let done = if arguments.apply {
-            let whose = apply::whose(arguments.house, arguments.person.as_deref(), &known, &plan)?;
+            let whose = apply::memory_owner(arguments.house, arguments.person.as_deref(), &known, &plan)?;
             apply::apply(&mut draft, &plan, &steps, &known, whose).await?
         } else {
             let command = format!("hob import {} {} --apply", program.name(), dir.display());
             let whose = if known.new_memories(&plan) == 0 { "" } else { " --house (or --person NAME)" };
             format!("\nNothing was changed. {command}{whose} does it.\n")
         };
-        Ok(show(&(told(&plan, &steps, &known, &dir) + &done))?)
+        Ok(show(&(plan_text(&plan, &steps, &known, &dir) + &done))?)
     })
 }
 
@@ -239,7 +239,7 @@ fn settable(steps: Vec<ConfigStep>, draft: &ConfigDraft, left: &mut Vec<SkippedI
 }
 
 /// What would come, and what would not. A name of somebody else's might do something to the terminal.
-fn told(plan: &ImportPlan, steps: &[ConfigStep], known: &apply::ExistingContent, dir: &Path) -> String {
+fn plan_text(plan: &ImportPlan, steps: &[ConfigStep], known: &apply::ExistingContent, dir: &Path) -> String {
     let mut lines = vec![format!("From {} ({}):", plan.program.name(), dir.display()), String::new()];
     let mut line = |what: &str, told: &str, standing: StepStatus| {
         let how = match standing {

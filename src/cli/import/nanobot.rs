@@ -27,7 +27,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
         plan.memories.extend(foreign.texts.get(path).into_iter().flat_map(|file| here.notes(file, None)));
     }
     let history = foreign.text("workspace/memory/history.jsonl").unwrap_or_default();
-    plan.memories.extend(history.lines().filter_map(|line| said(line, here)));
+    plan.memories.extend(history.lines().filter_map(|line| history_line(line, here)));
     plan.skills.clone_from(&foreign.skills);
     channels(&mut plan, &config, foreign);
     for path in ["workspace/cron/jobs.json", "cron/jobs.json"] {
@@ -40,7 +40,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     for (name, value) in config.pointer("/tools/mcpServers").and_then(Value::as_object).into_iter().flatten() {
         server(&mut plan, name, value);
     }
-    chosen(&mut plan, &config);
+    read_model(&mut plan, &config);
     let heartbeat = foreign.text("workspace/HEARTBEAT.md").map(crate::cli::import::text::entries).unwrap_or_default();
     if !heartbeat.is_empty() {
         let why = "is a list that is looked at from time to time: name it as `file` under [heartbeat]";
@@ -54,7 +54,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
 }
 
 /// A line of the history: `{"timestamp": "2026-11-25 06:17", "content": …}`.
-fn said(line: &str, here: &ReadContext) -> Option<ImportedMemory> {
+fn history_line(line: &str, here: &ReadContext) -> Option<ImportedMemory> {
     let value: Value = serde_json::from_str(line).ok()?;
     let at: DateTime = text(&value, "/timestamp")?.parse().ok()?;
     let at = at.to_zoned(here.zone.clone()).ok()?.timestamp();
@@ -107,7 +107,7 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
 }
 
 /// `provider` is `auto` until somebody chooses; then the model is only what nanobot begins with.
-fn chosen(plan: &mut ImportPlan, config: &Value) {
+fn read_model(plan: &mut ImportPlan, config: &Value) {
     let Some(named) = text(config, "/agents/defaults/model") else { return };
     let key = |kind: &str| -> Option<Secret> { secret(config, &format!("/providers/{kind}/apiKey")) };
     let said = text(config, "/agents/defaults/provider").filter(|provider| *provider != "auto");

@@ -40,7 +40,7 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     for (name, value) in config.pointer("/mcp/servers").and_then(Value::as_object).into_iter().flatten() {
         server(&mut plan, name, value);
     }
-    chosen(&mut plan, &config, foreign);
+    read_model(&mut plan, &config, foreign);
     if foreign.text("workspace/AGENTS.md").is_some() {
         let why = "says mostly how openclaw works; put what is yours in it under agent.system_prompt";
         plan.left.push(SkippedItem::new("AGENTS.md", why));
@@ -127,7 +127,7 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     schedule(plan, &Job { name, task, zone: text(job, "/schedule/tz") }, when, here);
 }
 
-fn chosen(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
+fn read_model(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
     let named = text(config, "/agents/defaults/model/primary").or_else(|| text(config, "/agents/defaults/model"));
     let Some(named) = named else { return };
     let variables = foreign.text(".env").map(variables).unwrap_or_default();

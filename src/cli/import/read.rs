@@ -106,7 +106,7 @@ pub(super) fn model(plan: &mut ImportPlan, named: &str, provider: Option<&str>, 
         Some(kind) => (kind, named),
         None => (first, rest),
     };
-    match ProviderInfo::named(known(kind)) {
+    match ProviderInfo::named(provider_name(kind)) {
         Some(found) => {
             let api_key = key(kind);
             plan.model = Some(ImportedModel { kind: found.kind, model: model.to_owned(), api_key });
@@ -119,7 +119,7 @@ pub(super) fn model(plan: &mut ImportPlan, named: &str, provider: Option<&str>, 
 }
 
 /// What Hob calls a provider.
-fn known(provider: &str) -> &str {
+fn provider_name(provider: &str) -> &str {
     match provider {
         "google" => "gemini",
         "lmstudio" | "lmStudio" => "lm_studio",
@@ -212,7 +212,7 @@ pub(super) fn schedule(plan: &mut ImportPlan, job: &Job<'_>, when: Option<JobTim
     if job.task.is_empty() || job.task.chars().count() > TASK_CHARS_MAX {
         return plan.left.push(SkippedItem::new(what, format!("has no task of 1 to {TASK_CHARS_MAX} characters")));
     }
-    let when = words(when, &zone);
+    let when = timing_text(when, &zone);
     if let Err(error) = read(&when, &zone, here.now) {
         return plan.left.push(SkippedItem::new(what, format!("`{when}`: {error}")));
     }
@@ -221,7 +221,7 @@ pub(super) fn schedule(plan: &mut ImportPlan, job: &Job<'_>, when: Option<JobTim
 }
 
 /// As Hob reads it.
-fn words(when: JobTiming<'_>, zone: &TimeZone) -> String {
+fn timing_text(when: JobTiming<'_>, zone: &TimeZone) -> String {
     match when {
         JobTiming::Cron(fields) => fields.to_owned(),
         JobTiming::At(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),

@@ -57,7 +57,7 @@ impl NoteParser {
         } else if bare.starts_with("<!--") {
             self.end();
             self.is_aside = !bare.contains("-->");
-            self.day = observed(bare);
+            self.day = observed_day(bare);
             self.is_superseded = bare.contains("superseded");
         } else if self.is_aside {
             self.is_aside = !bare.contains("-->");
@@ -101,7 +101,7 @@ fn item(line: &str) -> Option<&str> {
 }
 
 /// The day in `<!-- observed: 2026-05-01 | status: active -->`.
-fn observed(comment: &str) -> Option<Date> {
+fn observed_day(comment: &str) -> Option<Date> {
     let (_, rest) = comment.split_once("observed:")?;
     rest.trim().get(..10)?.parse().ok()
 }

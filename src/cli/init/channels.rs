@@ -46,7 +46,7 @@ pub(super) fn set_up(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) 
         desk.progress.skipped.insert(guide.section.to_owned());
         return desk.keep_progress();
     };
-    let heard = hear(desk, guide, &name);
+    let heard = wait_for_owner(desk, guide, &name);
     // Whatever came of it, Hob is not to go on at work here.
     let hung_up = desk.world.hang_up();
     heard?;
@@ -95,7 +95,7 @@ fn connect_new(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Res
     };
     let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
     desk.tell(&format!("Connected{called}."));
-    let kept = keep_all(desk, &entries);
+    let kept = store_secrets(desk, &entries);
     let saved = kept.and_then(|kept| {
         let edits = edits(desk, guide, kept);
         desk.save(&edits)
@@ -149,7 +149,7 @@ fn edits(desk: &SetupContext<'_>, guide: &ChannelGuide, entered: Vec<Edit>) -> V
 }
 
 /// Asks once where the secrets are to be kept, and gives the changes with what stands for them.
-fn keep_all(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<Edit>, SetupError> {
+fn store_secrets(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<Edit>, SetupError> {
     let mut edits = Vec::new();
     for entry in entries {
         let value = match entry.field.what {
@@ -169,7 +169,7 @@ fn keep_all(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<E
 }
 
 /// Waits until the owner has written and has an answer.
-fn hear(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide, name: &str) -> Result<(), SetupError> {
+fn wait_for_owner(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide, name: &str) -> Result<(), SetupError> {
     loop {
         let code = if guide.channel == ChannelKind::Email { String::new() } else { desk.world.code()? };
         desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair(name, &code)));

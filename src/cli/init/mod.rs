@@ -95,7 +95,7 @@ fn interactive(
     let draft = ConfigDraft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
     let progress = SetupProgress::read(&draft.data_dir()?);
     let given = arguments.given.clone();
-    steps::lead(&mut SetupContext { asker: screen, world, draft, progress, given }, is_new)
+    steps::run_steps(&mut SetupContext { asker: screen, world, draft, progress, given }, is_new)
 }
 
 /// The config that is taken up, or is to be made.

@@ -76,7 +76,7 @@ pub(super) fn choose(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
                 Some(asker::text(desk.asker, "Its address", usual)?).filter(|url| Some(url.as_str()) != usual);
         }
         let Some(key) = ask_key(desk, &wanted)? else { continue };
-        let Some((key, offered)) = look(desk, &mut wanted, key)? else { continue };
+        let Some((key, offered)) = list_models(desk, &mut wanted, key)? else { continue };
         wanted.model = choose_model(desk, kind, offered)?;
         wanted.api_key = match &key {
             None => None,
@@ -148,7 +148,7 @@ fn ask_key(desk: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Option
 type ListedModels = (Option<ApiKey>, Vec<OfferedModel>);
 
 /// What the provider offers, asked with this key or a better one. None: another provider.
-fn look(
+fn list_models(
     desk: &mut SetupContext<'_>,
     wanted: &mut ProviderTrial,
     key: Option<ApiKey>,
@@ -292,11 +292,11 @@ pub(super) fn prove(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
         desk.tell("\nNow a real question, which needs a tool. A model on your own machine may take a minute.");
         let why = match desk.world.turn(&desk.draft.clone())? {
             Ok(turn) if turn.tools.is_empty() => {
-                desk.tell(&told(&turn));
+                desk.tell(&turn_text(&turn));
                 "it called no tool. Hob works by tools: take a larger model, or one that is made for tools.".to_owned()
             }
             Ok(turn) => {
-                desk.tell(&told(&turn));
+                desk.tell(&turn_text(&turn));
                 desk.progress.answered = fingerprint(&desk.draft.config);
                 desk.progress.skipped.remove("turn");
                 return desk.keep_progress();
@@ -316,7 +316,7 @@ pub(super) fn prove(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
 }
 
 /// How the turn went.
-pub(super) fn told(turn: &TrialTurn) -> String {
+pub(super) fn turn_text(turn: &TrialTurn) -> String {
     let tools = if turn.tools.is_empty() { "no tool".to_owned() } else { turn.tools.join(", ") };
     let cost = turn.cost.map_or_else(|| "at an unknown price".to_owned(), |cost| format!("for {cost}"));
     format!(

@@ -141,7 +141,7 @@ fn blueprint(draft: &ConfigDraft, config: Config, data_dir: PathBuf) -> anyhow::
 }
 
 /// The config of a Hob that has this channel alone, and begins nothing by itself.
-fn only(config: &Config, channel: Option<ChannelKind>) -> Config {
+fn single_channel_config(config: &Config, channel: Option<ChannelKind>) -> Config {
     let mut config = config.clone();
     config.telegram.take_if(|_| channel != Some(ChannelKind::Telegram));
     config.slack.take_if(|_| channel != Some(ChannelKind::Slack));
@@ -200,11 +200,11 @@ impl SetupEnvironment for RealEnvironment {
     ) -> Result<Result<String, SetupTrouble>, SetupError> {
         self.hang_up()?;
         let since = SystemClock.now();
-        if !only(&draft.config, Some(channel)).has_channel() {
+        if !single_channel_config(&draft.config, Some(channel)).has_channel() {
             let why = "a secret of its section cannot be had; `hob config check` says which".to_owned();
             return Ok(Err(SetupTrouble { why, of_key: true }));
         }
-        let blueprint = blueprint(draft, only(&draft.config, Some(channel)), draft.data_dir()?)?;
+        let blueprint = blueprint(draft, single_channel_config(&draft.config, Some(channel)), draft.data_dir()?)?;
         let daemon = match self.work(Box::pin(Daemon::start(blueprint)))? {
             Ok(daemon) => daemon,
             Err(error) => return Ok(Err(not_started(&error))),
@@ -225,14 +225,14 @@ impl SetupEnvironment for RealEnvironment {
         let code = Code::new(|| SystemRng.next_u64());
         let router = self.at_work()?.daemon.router();
         let kept = code.clone();
-        let offered = self.work(router.store.write(async move |tx| codes::offer(tx, Some(&kept)).await))?;
+        let offered = self.work(router.store.write(async move |tx| codes::set_owner_code(tx, Some(&kept)).await))?;
         offered.map_err(anyhow::Error::from)?;
         Ok(code.shown())
     }
 
     fn hear(&mut self) -> Result<OwnerOutcome, SetupError> {
         let Some(connected) = self.connected.take() else { return Ok(OwnerOutcome::Nobody) };
-        let waited = self.work(Box::pin(async { tokio::time::timeout(HEAR_MAX, until_heard(&connected)).await }));
+        let waited = self.work(Box::pin(async { tokio::time::timeout(HEAR_MAX, wait_for_owner(&connected)).await }));
         self.connected = Some(connected);
         match waited {
             Ok(Ok(heard)) => Ok(heard?),
@@ -245,7 +245,7 @@ impl SetupEnvironment for RealEnvironment {
         let Some(ConnectedChannel { daemon, .. }) = self.connected.take() else { return Ok(()) };
         // Not to be left half done: it ends by itself in any case.
         self.runtime.block_on(async {
-            let withdrawn = daemon.router().store.write(async |tx| codes::offer(tx, None).await).await;
+            let withdrawn = daemon.router().store.write(async |tx| codes::set_owner_code(tx, None).await).await;
             daemon.stop().await;
             withdrawn.map_err(|error| SetupError::Failed(error.into()))
         })
@@ -257,7 +257,7 @@ impl SetupEnvironment for RealEnvironment {
             return Ok(BTreeSet::new());
         }
         let shown = self.work(async {
-            Reader::open(&database).await?.read(async |tx| codes::show(tx, SystemClock.now()).await).await
+            Reader::open(&database).await?.read(async |tx| codes::pairing_overview(tx, SystemClock.now()).await).await
         })?;
         // A database of another version is the start's to speak about.
         let members = shown.map(|shown| shown.members).unwrap_or_else(|error| {
@@ -295,7 +295,7 @@ impl SetupEnvironment for RealEnvironment {
             beside.close().await;
             link
         })?;
-        Ok(Some(web::shown(&link.map_err(anyhow::Error::from)?, PageRole::Owner, true)))
+        Ok(Some(web::link_text(&link.map_err(anyhow::Error::from)?, PageRole::Owner, true)))
     }
 
     fn serve(&mut self, service: Service, config: &Path) -> Result<(), SetupTrouble> {
@@ -349,7 +349,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let console = Arc::new(Console::pipe(page.clone()));
     let plan = Blueprint {
         own_channel: Some(Arc::clone(&console) as Arc<dyn Channel>),
-        ..blueprint(draft, only(&draft.config, None), place.to_owned())?
+        ..blueprint(draft, single_channel_config(&draft.config, None), place.to_owned())?
     };
     let daemon = Box::pin(Daemon::start(plan)).await?;
     let input = ScriptInput { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
@@ -378,7 +378,7 @@ async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> 
         return Err(anyhow!("run {} is not recorded", run.id));
     };
     let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
-    let (model, tools) = went(&record);
+    let (model, tools) = models_and_tools(&record);
     Ok(TrialTurn {
         model,
         asked: QUESTION.to_owned(),
@@ -390,7 +390,7 @@ async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> 
 }
 
 /// Which model answered last, and which tools answered it.
-fn went(record: &RecordedRun) -> (String, Vec<String>) {
+fn models_and_tools(record: &RecordedRun) -> (String, Vec<String>) {
     let mut model = String::new();
     let mut called: Vec<(&CallId, &str)> = Vec::new();
     let mut tools = Vec::new();
@@ -434,18 +434,20 @@ fn health(connected: &ConnectedChannel) -> Option<ChannelHealth> {
 }
 
 /// Waits until an owner has written by the channel, and the answer is with them.
-async fn until_heard(connected: &ConnectedChannel) -> anyhow::Result<OwnerOutcome> {
+async fn wait_for_owner(connected: &ConnectedChannel) -> anyhow::Result<OwnerOutcome> {
     let ConnectedChannel { daemon, channel, since } = connected;
     let now = SystemClock.now();
     let name = loop {
-        if let Some(name) = daemon.router().store.read(async |tx| look(tx, *channel, *since, now).await).await? {
+        if let Some(name) =
+            daemon.router().store.read(async |tx| find_owner_message(tx, *channel, *since, now).await).await?
+        {
             break name;
         }
         tokio::time::sleep(LOOK_EVERY).await;
     };
     let answered = async {
         loop {
-            match daemon.router().store.read(async |tx| unsent(tx, *since).await).await? {
+            match daemon.router().store.read(async |tx| delivery_progress(tx, *since).await).await? {
                 DeliveryProgress::All => return anyhow::Ok(OwnerOutcome::Owner { name: name.clone() }),
                 DeliveryProgress::Failed => {
                     let why = "the answer could not be sent; the log of `hob run` will say why".to_owned();
@@ -463,7 +465,7 @@ async fn until_heard(connected: &ConnectedChannel) -> anyhow::Result<OwnerOutcom
 }
 
 /// Who has written by the channel as an owner: by the code, or, in letters, as the config names them.
-async fn look(
+async fn find_owner_message(
     tx: &mut Tx,
     channel: ChannelKind,
     since: Timestamp,
@@ -475,7 +477,7 @@ async fn look(
         let is_ours = |run: &&RunListEntry| run.session.starts_with("email") && run.created_at >= after;
         return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
     }
-    let shown = codes::show(tx, now).await?;
+    let shown = codes::pairing_overview(tx, now).await?;
     // The code is gone once somebody has said it.
     let has_code = shown.first_owner.is_some() || shown.is_void;
     let owners = shown.members.into_iter().filter(|member| member.role == Role::Owner);
@@ -490,7 +492,7 @@ enum DeliveryProgress {
     Failed,
 }
 
-async fn unsent(tx: &mut Tx, since: Timestamp) -> Result<DeliveryProgress, StoreError> {
+async fn delivery_progress(tx: &mut Tx, since: Timestamp) -> Result<DeliveryProgress, StoreError> {
     let counts = outbox::queries::count(tx, since).await?;
     let has = |states: &[&str]| counts.iter().any(|one| states.contains(&one.state.as_str()) && one.count > 0);
     Ok(match (has(&["failed", "abandoned", "held"]), has(&["pending", "sending", "unknown"])) {

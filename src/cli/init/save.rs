@@ -70,7 +70,7 @@ impl ConfigDraft {
     /// # Errors
     /// When it is no good config, which was seen before.
     pub(in crate::cli) fn loaded(&self) -> Result<LoadedConfig, Problems> {
-        load::of_text(&self.path, self.text.expose(), &self.env)
+        load::load_text(&self.path, self.text.expose(), &self.env)
     }
 
     /// Whether the file has this section, whatever it says.
@@ -84,7 +84,7 @@ impl ConfigDraft {
     /// When they cannot be made or written.
     pub(in crate::cli) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
         let after = self.with(edits)?;
-        let writer = Writer::new(self.path.clone(), self.env.clone(), triggers::beyond);
+        let writer = Writer::new(self.path.clone(), self.env.clone(), triggers::check_beyond_schema);
         let (seen, now) = (writer.look()?, SystemClock.now());
         *self = if seen == FileSnapshot::Nothing {
             writer.replace(&seen, after.text.expose(), now)?;

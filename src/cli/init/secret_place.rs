@@ -26,7 +26,7 @@ impl SecretPlace {
         &[Self::File, Self::Plain, Self::Env]
     }
 
-    fn told(self, variable: &str) -> String {
+    fn description(self, variable: &str) -> String {
         match self {
             Self::File => "in a file of its own beside the config, which only you can read (best)".to_owned(),
             Self::Env => format!("in the environment: you set {variable} wherever Hob is started"),
@@ -47,7 +47,7 @@ pub(super) struct NamedSecret<'a> {
 /// Asks where it is to be kept, keeps it there, and gives what the config says in its place.
 pub(super) fn ask(desk: &mut SetupContext<'_>, what: &str, named: &NamedSecret<'_>) -> Result<String, SetupError> {
     let offered = SecretPlace::offered();
-    let options: Vec<String> = offered.iter().map(|keep| keep.told(named.variable)).collect();
+    let options: Vec<String> = offered.iter().map(|keep| keep.description(named.variable)).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let chosen = desk.choose(&format!("Where is {what} to be kept?"), &options, 0)?;
     let keep = offered.get(chosen).copied().unwrap_or(SecretPlace::Plain);
@@ -77,7 +77,7 @@ pub(super) fn place(draft: &mut ConfigDraft, keep: SecretPlace, named: &NamedSec
 }
 
 /// What the config says of a secret in this file.
-pub(super) fn named(file: &Path) -> anyhow::Result<String> {
+pub(super) fn file_reference(file: &Path) -> anyhow::Result<String> {
     let told = || file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(told)?;
     if text.trim().is_empty() {

@@ -120,7 +120,7 @@ pub(super) fn overview(states: &[(Step, StepState)]) -> String {
 }
 
 /// Leads through the open steps; where something is set already, the person says what to do.
-pub(super) fn lead(desk: &mut SetupContext<'_>, is_new: bool) -> Result<(), SetupError> {
+pub(super) fn run_steps(desk: &mut SetupContext<'_>, is_new: bool) -> Result<(), SetupError> {
     desk.tell(
         "Choose with the arrow keys or by number. Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.",
     );
@@ -139,16 +139,16 @@ pub(super) fn lead(desk: &mut SetupContext<'_>, is_new: bool) -> Result<(), Setu
             continue;
         }
         if let Some((index, step)) = next {
-            take(desk, step)?;
+            run_step(desk, step)?;
             behind = index + 1;
             // One that is open still is not asked about again and again.
             let paired = paired(desk)?;
             asks = matches!(step.state(&desk.draft, &desk.progress, &paired), StepState::Open(_));
         }
     }
-    keep_copies(desk)?;
+    enable_backup(desk)?;
     open_page(desk)?;
-    let closing = closing(desk)?;
+    let closing = closing_summary(desk)?;
     desk.tell(&closing);
     Ok(())
 }
@@ -204,12 +204,12 @@ fn change(desk: &mut SetupContext<'_>, states: &[(Step, StepState)]) -> Result<(
     titles.push("nothing");
     let chosen = desk.choose("Change what?", &titles, states.len())?;
     match states.get(chosen) {
-        Some((step, _)) => take(desk, *step),
+        Some((step, _)) => run_step(desk, *step),
         None => Ok(()),
     }
 }
 
-fn take(desk: &mut SetupContext<'_>, step: Step) -> Result<(), SetupError> {
+fn run_step(desk: &mut SetupContext<'_>, step: Step) -> Result<(), SetupError> {
     match step {
         Step::Model => model::choose(desk),
         Step::Turn => model::prove(desk),
@@ -255,7 +255,7 @@ fn service(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
 }
 
 /// A house that was set up is backed up from then on, unless its config says something of that.
-pub(super) fn keep_copies(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
+pub(super) fn enable_backup(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
     if desk.draft.config.provider.is_none() || desk.draft.has("backup") {
         return Ok(());
     }
@@ -265,7 +265,7 @@ pub(super) fn keep_copies(desk: &mut SetupContext<'_>) -> Result<(), SetupError>
 }
 
 /// What was set up, what is still off, and what to do next: a line each.
-pub(super) fn closing(desk: &mut SetupContext<'_>) -> Result<String, SetupError> {
+pub(super) fn closing_summary(desk: &mut SetupContext<'_>) -> Result<String, SetupError> {
     let states = states(desk)?;
     let done =
         |(step, state): &(Step, StepState)| matches!(state, StepState::Done(_)).then(|| step.title().to_lowercase());
@@ -282,7 +282,7 @@ pub(super) fn closing(desk: &mut SetupContext<'_>) -> Result<String, SetupError>
     Ok(format!(
         "\n{set}. The config: {}.\n{}\n{talk}\nFor more: `hob init` again, /help in the chat, `hob config example` for every key.",
         desk.draft.path.display(),
-        still_off(&desk.draft, &states)
+        disabled_features(&desk.draft, &states)
     ))
 }
 
@@ -295,7 +295,7 @@ const OFF: [(&str, &str); 5] = [
     ("MCP servers", "mcp"),
 ];
 
-fn still_off(draft: &ConfigDraft, states: &[(Step, StepState)]) -> String {
+fn disabled_features(draft: &ConfigDraft, states: &[(Step, StepState)]) -> String {
     let is_off = |(_, state): &&(Step, StepState)| !matches!(state, StepState::Done(_));
     let steps = states.iter().filter(is_off).map(|(step, _)| step.title());
     let rest = OFF.iter().filter(|(_, section)| !draft.has(section)).map(|(told, _)| *told);

@@ -193,9 +193,9 @@ impl Asker for TerminalAsker {
                 }
             };
         }
-        self.veil(true);
+        self.set_masked(true);
         let read = self.read(prompt);
-        self.veil(false);
+        self.set_masked(false);
         read.map(Secret::new)
     }
 }
@@ -209,7 +209,7 @@ impl TerminalAsker {
         std::mem::replace(&mut *veil.offered.lock().unwrap_or_else(PoisonError::into_inner), offer)
     }
 
-    fn veil(&mut self, is_down: bool) {
+    fn set_masked(&mut self, is_down: bool) {
         if let Some(veil) = self.editor.helper_mut() {
             veil.is_down = is_down;
         }

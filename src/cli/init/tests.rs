@@ -210,7 +210,7 @@ impl Harness {
             progress,
             given: InitOptions::default(),
         };
-        match steps::lead(desk, is_new) {
+        match steps::run_steps(desk, is_new) {
             Ok(()) => assert_eq!(script.lines.len(), 0, "{}", script.seen),
             Err(SetupError::Left) => {}
             Err(SetupError::Failed(error)) => panic!("{error:#}\n{}", script.seen),

@@ -7,12 +7,12 @@ use anyhow::{Context as _, bail};
 use crate::cli::init::arguments::InitArguments;
 use crate::cli::init::context::SetupContext;
 use crate::cli::init::guides::{ChannelGuide, GUIDES};
-use crate::cli::init::model::{ProviderTrial, fingerprint, told};
+use crate::cli::init::model::{ProviderTrial, fingerprint, turn_text};
 use crate::cli::init::providers::ProviderInfo;
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::secret_place;
 use crate::cli::init::setup_environment::SetupTrouble;
-use crate::cli::init::steps::{closing, keep_copies};
+use crate::cli::init::steps::{closing_summary, enable_backup};
 use hob_config::Config;
 use hob_config::change::Edit;
 use hob_config::provider::ProviderKind;
@@ -24,7 +24,7 @@ pub(super) fn run(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> any
     if !missing.is_empty() {
         bail!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "));
     }
-    let taken = taken(arguments, &desk.draft.config);
+    let taken = conflicting_sections(arguments, &desk.draft.config);
     if !taken.is_empty() && !arguments.yes {
         bail!(
             "nothing was changed: {} has {} already; --yes replaces that",
@@ -45,8 +45,8 @@ pub(super) fn run(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> any
         desk.progress.service = Some(service.as_str().to_owned());
         desk.keep_progress()?;
     }
-    keep_copies(desk)?;
-    let closing = closing(desk)?;
+    enable_backup(desk)?;
+    let closing = closing_summary(desk)?;
     desk.tell(&closing);
     Ok(())
 }
@@ -102,7 +102,7 @@ fn missing(arguments: &InitArguments, draft: &ConfigDraft) -> Vec<String> {
 }
 
 /// The sections that are there already and would be changed.
-fn taken(arguments: &InitArguments, config: &Config) -> Vec<&'static str> {
+fn conflicting_sections(arguments: &InitArguments, config: &Config) -> Vec<&'static str> {
     let all = [
         ("[provider]", arguments.given.provider.is_some() && config.provider.is_some()),
         ("[telegram]", arguments.telegram_token_file.is_some() && config.telegram.is_some()),
@@ -119,7 +119,7 @@ fn provider(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::R
     let variable = arguments.api_key_env.as_deref().or_else(|| kind.variable());
     let variable = variable.filter(|variable| desk.draft.env.text(variable).is_some());
     let api_key = match (&arguments.api_key_file, variable) {
-        (Some(file), _) => Some(secret_place::named(file)?),
+        (Some(file), _) => Some(secret_place::file_reference(file)?),
         (None, variable) => variable.map(|variable| format!("${{{variable}}}")),
     };
     let (base_url, model) = (arguments.given.base_url.clone(), arguments.given.model.clone());
@@ -133,7 +133,7 @@ fn provider(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::R
     }
     desk.save(&edits)?;
     let turn = desk.world.turn(&tried)?.map_err(|trouble| failed("a real question", &trouble))?;
-    desk.tell(&told(&turn));
+    desk.tell(&turn_text(&turn));
     if turn.tools.is_empty() {
         bail!(
             "the model called no tool, and Hob works by tools: name a larger one with --model, or one made for tools"
@@ -145,7 +145,7 @@ fn provider(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::R
 
 /// The changes for a channel that the flags name.
 fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Option<Vec<Edit>>> {
-    let secret = |key: &'static str, file: &Path| anyhow::Ok(Edit::set_value(key, secret_place::named(file)?));
+    let secret = |key: &'static str, file: &Path| anyhow::Ok(Edit::set_value(key, secret_place::file_reference(file)?));
     let texts = |key: &'static str, all: &[String]| Edit::set_value(key, toml_edit::Array::from_iter(all));
     let numbers =
         |key: &'static str, all: &[i64]| Edit::set_value(key, toml_edit::Array::from_iter(all.iter().copied()));

@@ -24,7 +24,7 @@ const ASK: &str = "ask";
 ///
 /// # Errors
 /// When there is no such class.
-pub(super) fn wish(tools: &[String], as_it_says: bool) -> anyhow::Result<ClassChange> {
+pub(super) fn parse_classes(tools: &[String], as_it_says: bool) -> anyhow::Result<ClassChange> {
     let one = |text: &String| {
         let (tool, class) = text.rsplit_once('=').with_context(|| format!("{text:?} is no TOOL=CLASS"))?;
         let known = ToolClass::parse(class);
@@ -57,7 +57,7 @@ pub(super) async fn class(server: &Settings, wish: ClassChange, base: &CliContex
 }
 
 /// The tools, a line each, and how to say more.
-pub(super) fn told(tools: &ServerTools) -> String {
+pub(super) fn class_table(tools: &ServerTools) -> String {
     let server = &tools.server;
     let mut lines: Vec<String> = tools.tools.iter().map(line).collect();
     let unsaid: Vec<&ToolLine> = tools.tools.iter().filter(|tool| tool.class.is_none()).collect();
@@ -99,7 +99,7 @@ mod tests {
             tool("delete", ToolClass::Critical, None, Some(ToolClass::Off)),
             tool("move", ToolClass::Changes, None, None),
         ];
-        insta::assert_snapshot!(told(&ServerTools { server: "files".to_owned(), tools }), @r#"
+        insta::assert_snapshot!(class_table(&ServerTools { server: "files".to_owned(), tools }), @r#"
         looks     read: Does read. More. (its server says: looks)
         ask       delete: Does delete. More. (its server says: critical; it was off when the server said something else of it)
         ask       move: Does move. More. (its server says: nothing)
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn n16_a_class_that_is_none_is_told() {
-        let of = |text: &str| wish(&[text.to_owned()], false);
+        let of = |text: &str| parse_classes(&[text.to_owned()], false);
         assert_eq!(of("a=b=looks").unwrap().tools, [("a=b".to_owned(), Some(ToolClass::Looks))].into());
         assert_eq!(of("a=ask").unwrap().tools, [("a".to_owned(), None)].into());
         insta::assert_snapshot!(of("a").unwrap_err(), @r#""a" is no TOOL=CLASS"#);

@@ -2,7 +2,7 @@
 
 use crate::cli::memory::query::MemoryRow;
 use crate::cli::memory::stats::MemoryStats;
-use crate::cli::replay::phrases::{count_of, cut, grouped, moment};
+use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
 use hob_memory::transfer::import::ImportReport;
@@ -11,7 +11,7 @@ use hob_memory::transfer::import::ImportReport;
 const WORDS_MAX: usize = 100;
 
 /// A line each.
-pub(super) fn found(rows: &[MemoryRow]) -> String {
+pub(super) fn row_lines(rows: &[MemoryRow]) -> String {
     if rows.is_empty() {
         return "Nothing.\n".to_owned();
     }
@@ -22,7 +22,7 @@ fn line(row: &MemoryRow) -> String {
     let key = row.key.as_ref().map(|key| format!("{key} = ")).unwrap_or_default();
     let pinned = if row.pinned { " (pinned)" } else { "" };
     let text = cut(&row.text, WORDS_MAX);
-    format!("{:>6}  {}  {:<6} {}: {key}{text}{pinned}\n", row.id, moment(row.at), row.scope.to_string(), row.who)
+    format!("{:>6}  {}  {:<6} {}: {key}{text}{pinned}\n", row.id, utc_text(row.at), row.scope.to_string(), row.who)
 }
 
 /// What is gone.
@@ -62,7 +62,7 @@ pub(super) fn stats(stats: &MemoryStats) -> String {
         shown.push("Nothing is remembered yet.".to_owned());
     }
     if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
-        shown.push(format!("said from {} to {} UTC", moment(oldest), moment(newest)));
+        shown.push(format!("said from {} to {} UTC", utc_text(oldest), utc_text(newest)));
     }
     shown.push(match &stats.embedding {
         None => "meaning: no model has looked at it yet; it is found by words alone".to_owned(),

@@ -121,7 +121,7 @@ async fn both_calls(
     let checked = called(&completion);
     made(if checked.is_ok() { "called the tool" } else { "first reply" }, &completion);
     checked?;
-    request.messages.extend(answered(&completion));
+    request.messages.extend(reply_and_results(&completion));
     let completion = ask(provider, &request).await?;
     made("second reply", &completion);
     last_words(&completion)
@@ -195,7 +195,7 @@ fn called(completion: &Completion) -> Result<(), TrialFailure> {
 }
 
 /// The reply and the results of its calls, as the history goes on; the ids are made unique, as in a run.
-fn answered(completion: &Completion) -> Vec<Message> {
+fn reply_and_results(completion: &Completion) -> Vec<Message> {
     let mut parts = completion.parts.clone();
     let mut results = Vec::new();
     for part in &mut parts {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::configured_models::{dollars, named};
+use crate::cli::configured_models::{dollars, provider_by_name};
 use hob_agent::machine::effect::{ModelCall, SummaryCall};
 use hob_agent::prompt::PromptInputs;
 use hob_agent::replay::what_if::RunTotals;
@@ -133,10 +133,10 @@ struct CallEstimate {
 
 impl ContinuationRunner<'_> {
     /// Lets the run go on until it is over, would wait for a person, or may take no more.
-    pub(super) async fn go_on(&self, mut going: ContinuedRun) -> Continuation {
+    pub(super) async fn continue_run(&self, mut going: ContinuedRun) -> Continuation {
         let (mut steps, mut spent) = (Vec::new(), Spent::default());
         let ended = loop {
-            let next = going.proceed();
+            let next = going.next_step();
             steps.extend(going.take_calls().into_iter().map(ContinuationStep::Called));
             let (call, summary) = match next {
                 NextStep::Over(why) => break why,
@@ -150,7 +150,7 @@ impl ContinuationRunner<'_> {
             if let Err(why) = self.caps.allow(&spent, &foreseen) {
                 break why;
             }
-            let model = match named(self.catalog, &call.label) {
+            let model = match provider_by_name(self.catalog, &call.label) {
                 Ok(model) => model,
                 Err(error) => break error.to_string(),
             };
@@ -200,7 +200,8 @@ impl Caps {
             Some(rates) => {
                 let most = price::most(input, output, &rates);
                 let fits = spent.cost.plus(most) <= usd;
-                let why = || format!("the next call may cost {most}, and --max-usd leaves {}", left(usd, spent.cost));
+                let why =
+                    || format!("the next call may cost {most}, and --max-usd leaves {}", remaining(usd, spent.cost));
                 fits.then_some(()).ok_or_else(why)
             }
             None => {
@@ -215,7 +216,7 @@ impl Caps {
     }
 }
 
-fn left(cap: Money, spent: Money) -> Money {
+fn remaining(cap: Money, spent: Money) -> Money {
     Money::from_nanos(cap.nanos().saturating_sub(spent.nanos()).max(0))
 }
 
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn n2_what_a_call_took_is_counted_though_nobody_told_it() {
         let mut spent = Spent::default();
-        let mut said = Completion::said("Yes.".to_owned(), Vec::new());
+        let mut said = Completion::from_text_and_calls("Yes.".to_owned(), Vec::new());
         let told = |went: ContinuationStep| match went {
             ContinuationStep::Answered { usage, cost, .. } => {
                 (usage.input_tokens + usage.output_tokens, cost.map(Money::nanos))

@@ -16,12 +16,12 @@ pub(in crate::cli) fn cut(text: &str, chars_max: usize) -> String {
 }
 
 /// `2026-01-01 08:00:00`, in UTC.
-pub(in crate::cli) fn moment(at: Timestamp) -> String {
+pub(in crate::cli) fn utc_text(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// A stretch of time in the unit that suits it.
-pub(super) fn stretch(millis: i64) -> String {
+pub(super) fn duration_text(millis: i64) -> String {
     match millis {
         ..1_000 => format!("{millis} ms"),
         1_000..60_000 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
@@ -64,7 +64,7 @@ pub(in crate::cli) fn forgotten(run: i64) -> String {
 }
 
 /// A run whose journal was let go because it was old.
-pub(in crate::cli) fn let_go(run: i64) -> String {
+pub(in crate::cli) fn expired_journal_text(run: i64) -> String {
     format!(
         "the journal of run {run} was let go: it ended longer ago than `journals_days` under [upkeep] keeps them; `hob runs` still has what it cost"
     )
@@ -81,12 +81,15 @@ mod tests {
         assert_eq!(cut("äöü", 3), "äöü");
         let table = [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_999, "59.9 s"), (60_000, "1 min 0 s")];
         for (millis, expected) in table {
-            assert_eq!(stretch(millis), expected);
+            assert_eq!(duration_text(millis), expected);
         }
-        assert_eq!((stretch(3_599_999), stretch(5_400_000)), ("59 min 59 s".to_owned(), "1 h 30 min".to_owned()));
+        assert_eq!(
+            (duration_text(3_599_999), duration_text(5_400_000)),
+            ("59 min 59 s".to_owned(), "1 h 30 min".to_owned())
+        );
         assert_eq!((grouped(999), grouped(1_050_000)), ("999".to_owned(), "1,050,000".to_owned()));
         assert_eq!((count_of(1, "cycle"), count_of(0, "cycle")), ("1 cycle".to_owned(), "0 cycles".to_owned()));
-        assert_eq!(moment(Timestamp::UNIX_EPOCH), "1970-01-01 00:00:00");
+        assert_eq!(utc_text(Timestamp::UNIX_EPOCH), "1970-01-01 00:00:00");
         insta::assert_snapshot!(no_such_run(9, &[]), @"there is no run 9; there is none at all yet");
         insta::assert_snapshot!(no_such_run(9, &[RunId(7), RunId(8)]), @"there is no run 9; near it: 7, 8 (`hob runs` shows the newest)");
     }

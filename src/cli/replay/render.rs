@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cli::replay::ComparisonReport;
 use crate::cli::replay::continuation::{Caps, Continuation, ContinuationStep};
-use crate::cli::replay::phrases::{count_of, cut, grouped, moment, stretch};
+use crate::cli::replay::phrases::{count_of, cut, duration_text, grouped, utc_text};
 use hob_agent::machine::effect::ModelCallPurpose;
 use hob_agent::replay::tree::{Cycle, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree};
 use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
@@ -36,9 +36,10 @@ pub(super) fn tree(tree: &RunTree) -> String {
     let mut page = TextPage::default();
     page.line(0, format!("Run {} of {} in {}: {}", tree.run, tree.who, tree.session, tree.state));
     if let Some(at) = tree.accepted_at {
-        let took =
-            tree.ended_at.map(|end| format!(", over after {}", stretch(end.as_millisecond() - at.as_millisecond())));
-        page.line(0, format!("{} UTC{}", moment(at), took.unwrap_or_default()));
+        let took = tree
+            .ended_at
+            .map(|end| format!(", over after {}", duration_text(end.as_millisecond() - at.as_millisecond())));
+        page.line(0, format!("{} UTC{}", utc_text(at), took.unwrap_or_default()));
     }
     if let Some(parent) = tree.parent {
         page.line(0, format!("An agent of run {parent}"));
@@ -59,7 +60,7 @@ pub(super) fn tree(tree: &RunTree) -> String {
     page.line(0, "");
     let evaluation = &tree.evaluation;
     let end = evaluation.terminated_by.as_ref().map_or_else(|| "not over".to_owned(), |by| format!("ended by {by}"));
-    let spent = spent(&tree.usage, known(tree.cost, tree.unpriced));
+    let spent = spent(&tree.usage, priced(tree.cost, tree.unpriced));
     page.line(0, format!("{end}: {}, {spent}", count_of(u64::from(evaluation.cycles), "cycle")));
     if let Some((seq, why)) = &tree.unreadable {
         page.line(0, format!("Event {seq} cannot be read, nor what comes after it: {why}"));
@@ -89,7 +90,7 @@ fn ask_line(ask: &ModelRequest) -> String {
         Some(ModelCallPurpose::Work) | None => String::new(),
         Some(purpose) => format!(" to {}", stored_name(&purpose)),
     };
-    let took = ask.took_ms.map(stretch).unwrap_or_default();
+    let took = ask.took_ms.map(duration_text).unwrap_or_default();
     let came = match &ask.outcome {
         ModelRequestOutcome::Open => "no answer yet".to_owned(),
         ModelRequestOutcome::Answered => format!("answered in {took}"),
@@ -107,9 +108,9 @@ fn call_lines(page: &mut TextPage, call: &RecordedCall) {
         1 => String::new(),
         attempts => format!(", {attempts} attempts"),
     };
-    let took = call.took_ms.map(|took| format!(", {}", stretch(took))).unwrap_or_default();
+    let took = call.took_ms.map(|took| format!(", {}", duration_text(took))).unwrap_or_default();
     let arguments = cut(&call.arguments, ARGUMENTS_MAX);
-    page.line(2, format!("{} {arguments} ({}{}{attempts}{took})", call.name, call.id, known_of(call)));
+    page.line(2, format!("{} {arguments} ({}{}{attempts}{took})", call.name, call.id, assessment_note(call)));
     match &call.result {
         None => page.line(4, "no result yet"),
         Some(result) => {
@@ -123,7 +124,7 @@ fn call_lines(page: &mut TextPage, call: &RecordedCall) {
 }
 
 /// What was known of a call beforehand, if it was more than a harmless look.
-fn known_of(call: &RecordedCall) -> String {
+fn assessment_note(call: &RecordedCall) -> String {
     let Some(known) = &call.assessed else { return String::new() };
     let risk = Some(known.risk).filter(|risk| !risk.is_read()).map(|risk| format!(", {}", risk.as_str()));
     let grade = Some(known.grade).filter(|grade| !grade.is_safe()).map(|grade| format!(", {}", grade.as_str()));
@@ -147,7 +148,7 @@ fn spent(usage: &Usage, cost: Option<Money>) -> String {
 }
 
 /// A sum of money, if it means anything.
-fn known(cost: Money, unpriced: bool) -> Option<Money> {
+fn priced(cost: Money, unpriced: bool) -> Option<Money> {
     (!unpriced || cost > Money::ZERO).then_some(cost)
 }
 
@@ -205,7 +206,7 @@ pub(super) fn report(run: i64, report: &WhatIfReport) -> String {
 }
 
 /// A comparison that went on by asking.
-pub(super) fn asked(run: i64, asked: &ComparisonReport, caps: Caps) -> String {
+pub(super) fn continuation_text(run: i64, asked: &ComparisonReport, caps: Caps) -> String {
     let ComparisonReport { report, went_on } = asked;
     let mut page = TextPage::default();
     let compared = count_of(report.compared as u64, "event");
@@ -218,7 +219,7 @@ pub(super) fn asked(run: i64, asked: &ComparisonReport, caps: Caps) -> String {
     page.line(0, "");
     page.line(0, "From here on the model was asked. No tool was run, and nothing of it is recorded:");
     for step in steps {
-        went(&mut page, step);
+        push_step(&mut page, step);
     }
     page.line(0, format!("It ends here: {}.", cut(ended, LINE_MAX)));
     page.line(0, format!("Would be: {}", sum(would_be)));
@@ -235,7 +236,7 @@ pub(super) fn asked(run: i64, asked: &ComparisonReport, caps: Caps) -> String {
     page.0
 }
 
-fn went(page: &mut TextPage, step: &ContinuationStep) {
+fn push_step(page: &mut TextPage, step: &ContinuationStep) {
     match step {
         ContinuationStep::Answered { model, text, usage, cost } => {
             page.line(2, format!("asked {model}: {}", spent(usage, *cost)));
@@ -262,8 +263,8 @@ fn comparison(page: &mut TextPage, report: &WhatIfReport) {
     }
     for difference in &report.differences {
         page.line(0, format!("After event {} ({}):", difference.seq, difference.after));
-        told(page, "was:     ", &difference.was);
-        told(page, "would be:", &difference.would_be);
+        push_section(page, "was:     ", &difference.was);
+        push_section(page, "would be:", &difference.would_be);
     }
     for ask in &report.asked_otherwise {
         let same = ask.was == ask.would_be;
@@ -280,7 +281,7 @@ fn comparison(page: &mut TextPage, report: &WhatIfReport) {
     page.line(0, format!("Would be{there}: {}", sum(&report.would_be)));
 }
 
-fn told(page: &mut TextPage, name: &str, words: &[String]) {
+fn push_section(page: &mut TextPage, name: &str, words: &[String]) {
     if words.is_empty() {
         page.line(2, format!("{name} nothing"));
     }
@@ -299,7 +300,7 @@ fn sum(sum: &RunTotals) -> String {
         "{} after {}, {}",
         sum.status,
         count_of(u64::from(sum.cycles), "cycle"),
-        spent(&sum.usage, known(sum.cost, sum.unpriced))
+        spent(&sum.usage, priced(sum.cost, sum.unpriced))
     )
 }
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::replay::phrases::{count_of, cut, grouped, moment};
+use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
 use hob_store::run_list::RunListEntry;
@@ -66,7 +66,7 @@ pub(super) fn table(runs: &[RunListEntry]) -> String {
 }
 
 fn line(run: &RunListEntry) -> String {
-    let at = moment(at(run.created_at));
+    let at = utc_text(at(run.created_at));
     let cost = run.cost.map_or_else(|| "price unknown".to_owned(), |nanos| Money::from_nanos(nanos).to_string());
     let (tokens, cycles) = (grouped(run.tokens.unsigned_abs()), count_of(run.cycles.unsigned_abs(), "cycle"));
     let parent = run.parent.map(|parent| format!(" for run {parent}")).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::try_join_all;
 
 use crate::daemon::assembly::{ConfigServices, channels, delivery_config, serves};
-use crate::daemon::channels::{ConnectedAccount, LiveAccount, SharedConnector, built, wirings};
+use crate::daemon::channels::{ConnectedAccount, LiveAccount, SharedConnector, build_adapter, connectors};
 use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::{self, AccountAddress, AccountStep, AccountSteps};
 use crate::daemon::reload::refusal::RefusalReason;
@@ -41,16 +41,16 @@ impl Reloader {
         // From here on nothing waits, and nothing fails.
         self.exchange(ready);
         Ok(AppliedChanges {
-            changes: diff::between(before.expose(), self.blueprint.source.expose()),
+            changes: diff::changes_between(before.expose(), self.blueprint.source.expose()),
             channels,
-            waits: plan::waits(&self.began.config, &self.made.config),
+            waits: plan::keys_needing_restart(&self.began.config, &self.made.config),
             mends,
         })
     }
 
     /// Makes and tries it; what runs knows nothing of it.
     async fn ready(&self, loaded: LoadedConfig) -> Result<PreparedReload, RefusalReason> {
-        let learnt = self.blueprint.redactor.learn(&loaded.secrets(&self.blueprint.environment));
+        let learnt = self.blueprint.redactor.add_secrets(&loaded.secrets(&self.blueprint.environment));
         learnt.map_err(|error| error.to_string())?;
         let LoadedConfig { config, source, mut off, .. } = loaded;
         let blueprint = Blueprint { config, source, ..self.blueprint.clone() };
@@ -82,12 +82,12 @@ impl Reloader {
         }
         // Hob listens, or does not, as it began.
         let is_served = self.roots.page.is_some();
-        let after = wirings(&blueprint.config, is_served).map_err(|error| error.to_string())?;
+        let after = connectors(&blueprint.config, is_served).map_err(|error| error.to_string())?;
         let before: Vec<_> = self.live.iter().map(|live| live.wired.wiring.clone()).collect();
         let steps = plan::channels(&before, &after);
         let wired = after.into_iter().map(|wiring| match known(&self.live, &wiring) {
             Some(live) => Ok(live.wired.clone()),
-            None => Ok(ConnectedAccount { adapter: built(&wiring, blueprint)?, wiring }),
+            None => Ok(ConnectedAccount { adapter: build_adapter(&wiring, blueprint)?, wiring }),
         });
         let wired: Result<_, StartError> = wired.collect();
         Ok((steps, wired.map_err(|error| error.to_string())?))
@@ -96,13 +96,13 @@ impl Reloader {
     /// The one step: from the next message, claim and delivery on everything goes by the new config.
     fn exchange(&mut self, ready: PreparedReload) {
         let PreparedReload { blueprint, made, begins, steps, wired, off } = ready;
-        switched_off::stand(&off, &blueprint.conditions, blueprint.clock.now());
-        remarks::stand(&made.config, &blueprint.conditions, blueprint.clock.now());
+        switched_off::update_conditions(&off, &blueprint.conditions, blueprint.clock.now());
+        remarks::update_conditions(&made.config, &blueprint.conditions, blueprint.clock.now());
         let before = std::mem::replace(&mut self.made, made);
         self.blueprint = blueprint;
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
-        self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
+        self.servers = self.servers.reconfigured(all, &ports.tools, self.blueprint.stays);
         let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
         let served = serves(&reach);
         let intake_config = self.made.intake_config(&self.roots, (&self.servers, &self.blueprint));
@@ -141,5 +141,5 @@ impl Reloader {
 
 /// The account that is reached like this, and need not be touched.
 fn known<'a>(live: &'a [LiveAccount], wiring: &SharedConnector) -> Option<&'a LiveAccount> {
-    live.iter().find(|live| live.wired.wiring.is_as(&**wiring))
+    live.iter().find(|live| live.wired.wiring.is_same_connection(&**wiring))
 }

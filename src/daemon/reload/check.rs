@@ -17,7 +17,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(700);
 const LOOKS_MAX: usize = 8;
 
 impl Reloader {
-    pub(super) fn to_look(&self) -> Option<ConfigReader> {
+    pub(super) fn config_reader(&self) -> Option<ConfigReader> {
         let file = self.blueprint.config_file.as_ref()?;
         Some(ConfigReader {
             // By the name that it began with: told of another, a secret that is missing would look like a change.
@@ -28,9 +28,9 @@ impl Reloader {
     }
 
     /// What stands in the file now is taken over, or not; and whether that was refused before, and why is known.
-    pub(super) async fn look(&mut self, cause: ReloadCause) -> (ReloadOutcome, bool) {
-        let Some(look) = self.to_look() else { return (ReloadOutcome::NoFile, false) };
-        let refused = self.roots.standing.now().refused.map(|(_, why)| why);
+    pub(super) async fn check_file(&mut self, cause: ReloadCause) -> (ReloadOutcome, bool) {
+        let Some(look) = self.config_reader() else { return (ReloadOutcome::NoFile, false) };
+        let refused = self.roots.standing.status().refused.map(|(_, why)| why);
         // The start told of a file that it refused.
         let told_by_start = refused.is_none() && self.is_refused();
         let former = self.refusal.take();
@@ -49,7 +49,7 @@ impl Reloader {
                 (outcome, is_known || told_by_start)
             }
         };
-        self.note((&outcome, is_known));
+        self.publish_outcome((&outcome, is_known));
         (outcome, is_known)
     }
 
@@ -63,7 +63,7 @@ impl Reloader {
         let file = loaded.path.clone().unwrap_or_default();
         let words = |why: &str| ReloadOutcome::Refused(format!("{}: {why}", file.display()));
         let rests = former.as_ref().filter(|_| cause == ReloadCause::Time);
-        if let Some(why) = rests.and_then(|former| former.rests(&loaded, Instant::now())) {
+        if let Some(why) = rests.and_then(|former| former.still_refused(&loaded, Instant::now())) {
             let outcome = words(&why.words);
             self.refusal = former;
             return (outcome, true);
@@ -100,7 +100,7 @@ impl Reloader {
     }
 
     /// It stands so from now on.
-    fn note(&self, (outcome, is_known): (&ReloadOutcome, bool)) {
+    fn publish_outcome(&self, (outcome, is_known): (&ReloadOutcome, bool)) {
         let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
         match outcome {
             ReloadOutcome::NoFile => return,
@@ -109,15 +109,15 @@ impl Reloader {
             ReloadOutcome::Refused(why) => {
                 let what = format!("the config file was not taken over: {}", why.lines().next().unwrap_or_default());
                 let fix = "mend it; Hob looks by itself, and goes on as before until then".to_owned();
-                conditions.tell(SystemPart::Config, Trouble { since: now, what, fix });
+                conditions.report(SystemPart::Config, Trouble { since: now, what, fix });
             }
             ReloadOutcome::Unchanged { mends: false } => {}
             ReloadOutcome::Unchanged { mends: true } | ReloadOutcome::Done(_) => {
-                drop(conditions.mend(&SystemPart::Config))
+                drop(conditions.clear(&SystemPart::Config))
             }
         }
         let running = self.running.borrow().clone();
-        self.roots.standing.stand(|standing| match outcome {
+        self.roots.standing.set_status(|standing| match outcome {
             ReloadOutcome::Refused(why) => standing.refused = Some((now, why.clone())),
             ReloadOutcome::Done(done) => {
                 standing.at = Some(running.at);

@@ -116,7 +116,7 @@ impl Reloader {
         let began = Arc::new(RunningConfig { config, source, at });
         let (running, current) = current::channel(Arc::clone(&began));
         let file = blueprint.config_file.is_some();
-        roots.standing.stand(|standing| {
+        roots.standing.set_status(|standing| {
             standing.at = file.then_some(at);
             standing.hash = hash(&began);
         });
@@ -147,7 +147,7 @@ impl Reloader {
     }
 
     /// Looks after the config until the stop.
-    async fn keep_up(mut self) {
+    async fn run(mut self) {
         let file = self.blueprint.config_file.clone().filter(|_| self.blueprint.stays);
         // The name of a file alone says no folder.
         let file = file.map(|file| std::path::absolute(&file).unwrap_or(file));
@@ -163,13 +163,13 @@ impl Reloader {
         if stop.run_until_cancelled(Box::pin(self.look_first())).await.is_none() {
             return;
         }
-        let mut look_at = Instant::now() + self.look_in();
+        let mut look_at = Instant::now() + self.next_check_delay();
         loop {
             let cause = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = self.roots.standing.asked() => ReloadCause::Asked,
-                () = hears(hangup.as_mut()) => ReloadCause::Asked,
+                () = self.roots.standing.wait_for_request() => ReloadCause::Asked,
+                () = wait_for_signal(hangup.as_mut()) => ReloadCause::Asked,
                 () = settled(ear.as_mut()) => ReloadCause::File,
                 () = self.tell.is_due() => {
                     self.tell_changes().await;
@@ -181,24 +181,24 @@ impl Reloader {
                 }
                 () = tokio::time::sleep_until(look_at) => ReloadCause::Time,
             };
-            let asking = self.roots.standing.take_asking();
+            let asking = self.roots.standing.take_requesters();
             // A stop comes between two steps of it: what is exchanged is exchanged as a whole.
             if stop.run_until_cancelled(Box::pin(self.round(cause, asking))).await.is_none() {
                 return;
             }
-            look_at = Instant::now() + self.look_in();
+            look_at = Instant::now() + self.next_check_delay();
         }
     }
 
     /// What lacks a secret may have it soon.
-    fn look_in(&self) -> Duration {
+    fn next_check_delay(&self) -> Duration {
         let is_off = |part: &SystemPart| matches!(part, SystemPart::Section(_));
         if self.blueprint.conditions.all().keys().any(is_off) { LOOK_FOR_SECRETS_EVERY } else { LOOK_EVERY }
     }
 
     async fn round(&mut self, cause: ReloadCause, asking: Vec<Conversation>) {
         let begun = Instant::now();
-        let (outcome, is_known) = self.look(cause).await;
+        let (outcome, is_known) = self.check_file(cause).await;
         match &outcome {
             ReloadOutcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
             ReloadOutcome::Unchanged { .. } | ReloadOutcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
@@ -222,7 +222,8 @@ impl Reloader {
 
     /// Whether the file, as it was seen last, is not what runs; a start from an older one counts.
     pub(super) fn is_refused(&self) -> bool {
-        self.roots.standing.now().refused.is_some() || self.blueprint.conditions.all().contains_key(&SystemPart::Config)
+        self.roots.standing.status().refused.is_some()
+            || self.blueprint.conditions.all().contains_key(&SystemPart::Config)
     }
 
     /// The file may have been written while Hob began. One that Hob could not begin with was told by the start itself.
@@ -230,11 +231,11 @@ impl Reloader {
         if !self.is_refused() {
             return self.round(ReloadCause::Time, Vec::new()).await;
         }
-        let Some(look) = self.to_look() else { return };
+        let Some(look) = self.config_reader() else { return };
         match self.read(&look).await {
             ReadOutcome::Bad(why) => {
                 let since = self.roots.started;
-                self.roots.standing.stand(|standing| standing.refused = Some((since, why)));
+                self.roots.standing.set_status(|standing| standing.refused = Some((since, why)));
             }
             ReadOutcome::Good(_) => self.round(ReloadCause::Time, Vec::new()).await,
         }
@@ -270,8 +271,8 @@ impl Reloader {
         let running = self.running.borrow().clone();
         let known = std::mem::replace(&mut self.tell.known, Arc::clone(&running));
         (self.tell.due, self.tell.last) = (false, Some(Instant::now()));
-        let changes = diff::between(known.source.expose(), running.source.expose());
-        let waits = plan::waits(&self.began.config, &running.config);
+        let changes = diff::changes_between(known.source.expose(), running.source.expose());
+        let waits = plan::keys_needing_restart(&self.began.config, &running.config);
         let done = report_text::AppliedChanges { changes, channels: Vec::new(), waits, mends: false };
         self.tell_owners(words(&ReloadOutcome::Done(done)), Vec::new()).await;
     }
@@ -339,7 +340,7 @@ impl PreparedReloader {
         switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
         memory::keep_up(&mut this.embedding, &switches, &this.made, &blueprint);
-        background::tidy(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
+        background::start_cleanup_tasks(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
         this.draw_facts();
         triggers::tell_first_owner(&blueprint, &router).await?;
         if blueprint.stays {
@@ -365,7 +366,7 @@ impl PreparedReloader {
         }
         // Last: no server delays the start.
         this.servers.keep(blueprint.stays);
-        switches.keep("reload", reloader.keep_up());
+        switches.keep("reload", reloader.run());
         Ok(())
     }
 }
@@ -374,7 +375,7 @@ fn hash(running: &RunningConfig) -> String {
     Sha256::digest(running.source.expose()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn hears(signal: Option<&mut Signal>) {
+async fn wait_for_signal(signal: Option<&mut Signal>) {
     let heard = match signal {
         Some(signal) => signal.recv().await,
         None => None,

@@ -64,7 +64,7 @@ pub(in crate::daemon) fn channels(before: &[SharedConnector], after: &[SharedCon
     };
     let step = |wiring: &SharedConnector| match find(before, &wiring.address()).and_then(|index| before.get(index)) {
         None => AccountStep::Begins,
-        Some(known) if known.is_as(&**wiring) => AccountStep::Stays,
+        Some(known) if known.is_same_connection(&**wiring) => AccountStep::Stays,
         Some(_) => AccountStep::Restarts,
     };
     let here = after.iter().map(|wiring| (wiring.address(), step(wiring)));
@@ -73,7 +73,7 @@ pub(in crate::daemon) fn channels(before: &[SharedConnector], after: &[SharedCon
 }
 
 /// The keys that are not what the process began with, and cannot change without a new one.
-pub(in crate::daemon) fn waits(began: &Config, now: &Config) -> Vec<String> {
+pub(in crate::daemon) fn keys_needing_restart(began: &Config, now: &Config) -> Vec<String> {
     let keys = [
         ("state", began.state != now.state),
         ("server", began.server != now.server),
@@ -97,7 +97,7 @@ pub(in crate::daemon) fn waits(began: &Config, now: &Config) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::channels::wirings;
+    use crate::daemon::channels::connectors;
 
     const USUAL: &str = "
         [provider]
@@ -118,7 +118,7 @@ mod tests {
     fn k5_only_the_account_whose_way_has_changed_is_touched() {
         let steps = |from: &str, to: &str| {
             let after = USUAL.replace(from, to);
-            let all = |text: &str| wirings(&config(text), false).unwrap();
+            let all = |text: &str| connectors(&config(text), false).unwrap();
             let steps = channels(&all(USUAL), &all(&after));
             let told = steps.into_iter().filter(|(_, step)| *step != AccountStep::Stays);
             told.map(|((kind, account), step)| format!("{kind} {account}: {step:?}")).collect::<Vec<_>>().join(", ")
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn k5_what_only_a_new_process_can_take_up_is_named() {
-        let of = |more: &str| waits(&config(USUAL), &config(&format!("{USUAL}\n{more}"))).join(" ");
+        let of = |more: &str| keys_needing_restart(&config(USUAL), &config(&format!("{USUAL}\n{more}"))).join(" ");
         for (more, expected) in [
             ("[agent]\nsystem_prompt = 'x'", ""),
             ("[daemon]\nlog = 'debug'\ndrain_secs = 3", "daemon.log"),

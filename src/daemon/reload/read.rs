@@ -97,14 +97,14 @@ fn lacks_sections(text: &str, running: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_config::load::of_text;
+    use hob_config::load::load_text;
 
     #[test]
     fn k5_half_a_file_is_doubted() {
         let hooks = "[[hooks]]\nwhen = 'before_tool'\ncommand = ['/bin/true']\n";
         let running = &format!("[agent]\niterations_max = 10\n[guards]\n{hooks}");
         let doubted = |text: &str| {
-            let loaded = of_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
+            let loaded = load_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
             is_doubtful(&ReadOutcome::Good(Box::new(loaded)), &Secret::new(running.clone()))
         };
         for (text, expected) in [
@@ -125,7 +125,7 @@ mod tests {
         }
         assert!(is_doubtful(&ReadOutcome::Bad("x".to_owned()), &Secret::new(running.clone())));
         let unended = Secret::new("[agent]\niterations_max = 1".to_owned());
-        let loaded = of_text(Path::new("config.toml"), unended.expose(), &Environment::default()).unwrap();
+        let loaded = load_text(Path::new("config.toml"), unended.expose(), &Environment::default()).unwrap();
         assert!(!is_doubtful(&ReadOutcome::Good(Box::new(loaded)), &unended), "it runs like this");
     }
 }

@@ -71,7 +71,7 @@ impl Refusal {
     }
 
     /// Why, if this is still the same, and it is too soon to ask others about it again.
-    pub(super) fn rests(&self, loaded: &LoadedConfig, now: Instant) -> Option<&RefusalReason> {
+    pub(super) fn still_refused(&self, loaded: &LoadedConfig, now: Instant) -> Option<&RefusalReason> {
         (self.loaded == *loaded && now < self.again_at).then_some(&self.why)
     }
 }
@@ -87,10 +87,10 @@ mod tests {
 
     use super::*;
     use hob_config::environment::Environment;
-    use hob_config::load::of_text;
+    use hob_config::load::load_text;
 
     fn loaded(text: &str) -> LoadedConfig {
-        of_text(Path::new("config.toml"), text, &Environment::default()).unwrap()
+        load_text(Path::new("config.toml"), text, &Environment::default()).unwrap()
     }
 
     #[test]
@@ -125,9 +125,17 @@ mod tests {
             let (next, _) = Refusal::after(refusal, (loaded(text), RefusalReason::model("no".to_owned())), now);
             let end = now + Duration::from_secs(minutes * 60);
             let before = end.checked_sub(Duration::from_millis(1)).unwrap();
-            assert_eq!(next.rests(&loaded(text), before).map(|why| why.words.as_str()), Some("no"), "{minutes}");
-            assert_eq!(next.rests(&loaded(text), end), None, "{minutes}");
-            assert_eq!(next.rests(&loaded("[agent]\niterations_max = 2\n"), now), None, "another is tried at once");
+            assert_eq!(
+                next.still_refused(&loaded(text), before).map(|why| why.words.as_str()),
+                Some("no"),
+                "{minutes}"
+            );
+            assert_eq!(next.still_refused(&loaded(text), end), None, "{minutes}");
+            assert_eq!(
+                next.still_refused(&loaded("[agent]\niterations_max = 2\n"), now),
+                None,
+                "another is tried at once"
+            );
             refusal = Some(next);
         }
         assert_eq!(wait(u32::MAX), WAIT_MAX);

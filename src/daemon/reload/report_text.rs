@@ -75,12 +75,13 @@ fn done_words(done: &AppliedChanges) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hob_config::diff::between;
+    use hob_config::diff::changes_between;
     use hob_core::domain::inbound::ChannelKind;
 
     #[test]
     fn k5_it_is_said_what_changed() {
-        let changes = between("[agent]\niterations_max = 10", "[agent]\niterations_max = 20\n[daemon]\nlog = 'debug'");
+        let changes =
+            changes_between("[agent]\niterations_max = 10", "[agent]\niterations_max = 20\n[daemon]\nlog = 'debug'");
         let done = AppliedChanges {
             changes,
             channels: vec![
@@ -105,8 +106,12 @@ mod tests {
         config.toml:3: agent.x: is not a known key
         ");
         let many = (0..23).map(|n| format!("k{n} = 1\n")).collect::<String>();
-        let done =
-            AppliedChanges { changes: between("", &many), channels: Vec::new(), waits: Vec::new(), mends: false };
+        let done = AppliedChanges {
+            changes: changes_between("", &many),
+            channels: Vec::new(),
+            waits: Vec::new(),
+            mends: false,
+        };
         assert!(words(&ReloadOutcome::Done(done)).ends_with("\n- and 3 more"));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn with(registry: Registry, grounds: &ToolDependencies<'_>) -> Regist
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));
     let registry = registry.with(Arc::new(AgentSend::default())).with(Arc::new(AskReader::default()));
     let programs = programs(&grounds.config.cli_agents, grounds.environment);
-    let walls = own_programs::grounds(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
+    let walls = own_programs::program_sandbox(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
     match CliAgent::new(programs, grounds.workspace.clone(), walls) {
         Some(tool) => registry.with(Arc::new(tool)),
         None => registry,

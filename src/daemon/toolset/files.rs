@@ -25,9 +25,9 @@ use hob_tools::registry::Registry;
 
 /// Adds them.
 pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let own = own(grounds);
+    let own = forbidden_paths(grounds);
     let room = FileAccess::new(grounds.workspace, own, grounds.config.workspace.trusted);
-    let room = Arc::new(room.at(terminal::desk(grounds)));
+    let room = Arc::new(room.with_drafts(terminal::draft_workspace(grounds)));
     let records = FileRecords { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
     let reader = DocumentReader::new(grounds.sandbox.clone(), grounds.data_dir);
     registry
@@ -44,7 +44,7 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
 }
 
 /// What no tool may use, whatever folder the owner allows: Hob's data, and the config wherever it may be.
-fn own(grounds: &ToolDependencies<'_>) -> Vec<PathBuf> {
+fn forbidden_paths(grounds: &ToolDependencies<'_>) -> Vec<PathBuf> {
     let environment = grounds.environment;
     let home = environment.absolute_path("HOME").map(|home| home.join(".config/hob"));
     let here = environment.seen_from_here(Path::new("config.toml"));

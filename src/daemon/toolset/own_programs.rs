@@ -14,7 +14,7 @@ use hob_tools::sandbox::trial::{Confinement, SandboxTrial};
 
 /// From what they are made.
 #[must_use]
-pub fn grounds(config: &TerminalConfig, sandbox: &SandboxTrial, data_dir: &Path) -> ProgramSandbox {
+pub fn program_sandbox(config: &TerminalConfig, sandbox: &SandboxTrial, data_dir: &Path) -> ProgramSandbox {
     let limits = Limits {
         memory_mb: config.memory_mb,
         processes: config.processes_max,
@@ -30,7 +30,7 @@ pub(super) fn of_tool(name: &str, tool: &ToolConfig) -> Option<ProgramAccess> {
         folder: format!("tools/{name}"),
         network: tool.network,
         read: tool.read_dirs.clone(),
-        write: with(&tool.write_dirs, tool.working_dir.as_ref()),
+        write: with_working_dir(&tool.write_dirs, tool.working_dir.as_ref()),
     })
 }
 
@@ -50,7 +50,7 @@ pub(super) fn of_server(name: &str, server: &McpConfig) -> Option<ProgramAccess>
         folder: format!("mcp/{name}"),
         network: server.network,
         read: server.read_dirs.clone(),
-        write: with(&server.write_dirs, server.working_dir.as_ref()),
+        write: with_working_dir(&server.write_dirs, server.working_dir.as_ref()),
     })
 }
 
@@ -64,13 +64,13 @@ pub(super) fn of_agent(name: &str, agent: &CliAgentConfig) -> Option<ProgramAcce
     })
 }
 
-fn with(dirs: &[PathBuf], working: Option<&PathBuf>) -> Vec<PathBuf> {
+fn with_working_dir(dirs: &[PathBuf], working: Option<&PathBuf>) -> Vec<PathBuf> {
     dirs.iter().chain(working).cloned().collect()
 }
 
 /// Who is outside the sandbox by the owner's word, by their keys in the config.
 #[must_use]
-pub fn outside(config: &Config) -> Vec<String> {
+pub fn unsandboxed_keys(config: &Config) -> Vec<String> {
     let tools = config.tools.iter().filter(|(_, tool)| !tool.sandbox).map(|(name, _)| format!("tools.{name}"));
     let hooks = config.hooks.iter().enumerate().filter(|(_, hook)| !hook.sandbox);
     let servers = config.mcp.iter().filter(|(_, server)| !server.sandbox && server.url.is_none());
@@ -85,7 +85,7 @@ pub fn outside(config: &Config) -> Vec<String> {
 /// How programs are confined.
 #[must_use]
 pub fn confinement(sandbox: &SandboxTrial, config: &Config) -> Confinement {
-    Confinement { trial: sandbox.clone(), outside: outside(config) }
+    Confinement { trial: sandbox.clone(), outside: unsandboxed_keys(config) }
 }
 
 #[cfg(test)]

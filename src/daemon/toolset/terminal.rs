@@ -35,8 +35,8 @@ pub(in crate::daemon) fn trial(blueprint: &Blueprint) -> SandboxTrial {
         let (config, workspace, around) = (config.clone(), workspace.clone(), Arc::clone(&around));
         async move {
             let (data_dir, config_file, environment) = &*around;
-            let sandbox = look(&config, &workspace, (data_dir, config_file.as_deref(), environment)).await;
-            if sandbox.is_whole() {
+            let sandbox = try_sandbox(&config, &workspace, (data_dir, config_file.as_deref(), environment)).await;
+            if sandbox.is_fully_enforced() {
                 tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
             } else {
                 tracing::warn!(strength = %sandbox.strength(), "sandbox.weak: every command in the terminal must be approved");
@@ -47,12 +47,12 @@ pub(in crate::daemon) fn trial(blueprint: &Blueprint) -> SandboxTrial {
 }
 
 /// Tries what programs can be kept from here; it may be tried beside a Hob at work.
-pub async fn look(
+pub async fn try_sandbox(
     config: &TerminalConfig,
     workspace: &Workspace,
     (data_dir, config_file, environment): (&Path, Option<&Path>, &Environment),
 ) -> Sandbox {
-    let reach = reach(config, workspace);
+    let reach = sandbox_access(config, workspace);
     let path = match config.bubblewrap {
         BubblewrapConfig::Auto => environment.get("PATH"),
         BubblewrapConfig::Off => None,
@@ -63,7 +63,7 @@ pub async fn look(
     Sandbox::probe(&ProbeRequest { program, data_dir, config, reach: &reach, namespaces: true, path }).await
 }
 
-fn reach(config: &TerminalConfig, workspace: &Workspace) -> SandboxAccess {
+fn sandbox_access(config: &TerminalConfig, workspace: &Workspace) -> SandboxAccess {
     let limits = Limits {
         memory_mb: config.memory_mb,
         processes: config.processes_max,
@@ -75,14 +75,14 @@ fn reach(config: &TerminalConfig, workspace: &Workspace) -> SandboxAccess {
 }
 
 /// The walls around programs that work in the workspace.
-pub(super) fn confined(grounds: &ToolDependencies<'_>) -> Confinement {
-    let reach = reach(&grounds.config.terminal, grounds.workspace);
+pub(super) fn confinement(grounds: &ToolDependencies<'_>) -> Confinement {
+    let reach = sandbox_access(&grounds.config.terminal, grounds.workspace);
     Confinement::new(grounds.sandbox.clone(), reach, grounds.data_dir)
 }
 
 /// Where tools work on the workspace.
-pub(super) fn desk(grounds: &ToolDependencies<'_>) -> DraftWorkspace {
-    DraftWorkspace { confined: confined(grounds), drafts: grounds.drafts.clone() }
+pub(super) fn draft_workspace(grounds: &ToolDependencies<'_>) -> DraftWorkspace {
+    DraftWorkspace { confined: confinement(grounds), drafts: grounds.drafts.clone() }
 }
 
 /// What reads commands unless the operator says so.
@@ -101,7 +101,7 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
         tracing::error!(%error, "the workspace cannot be made: no command can run in it");
     }
     registry.with(Arc::new(Terminal::new(Settings {
-        desk: desk(grounds),
+        desk: draft_workspace(grounds),
         workspace: grounds.workspace.clone(),
         shell: config.shell.clone().unwrap_or_else(usual_shell),
         timeout: Duration::from_secs(config.timeout_secs),

@@ -31,7 +31,7 @@ impl ChannelOutages {
         let mut found = Vec::new();
         for (kind, account, health) in health {
             let address = (*kind, account.clone());
-            let silent = silence(health);
+            let silent = channel_problem(health);
             let since = before.remove(&address).flatten().or(Some(now)).filter(|_| silent.is_some());
             let lasts = since.is_some_and(|since| now.duration_since(since) >= OUTAGE);
             found.push((part(&address), silent.filter(|_| lasts)));
@@ -46,7 +46,7 @@ fn part((kind, account): &(ChannelKind, String)) -> SystemPart {
     SystemPart::Channel { kind: *kind, account: account.clone() }
 }
 
-fn silence(health: &ChannelHealth) -> Problem {
+fn channel_problem(health: &ChannelHealth) -> Problem {
     let look = "Hob tries again by itself; look at its token and at the network".to_owned();
     match &health.liveness {
         Liveness::Connected => None,

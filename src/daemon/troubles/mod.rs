@@ -27,7 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Looks and tells until the stop.
 pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint: &Blueprint) {
     let conditions = blueprint.conditions.clone();
-    let look = look(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
+    let look =
+        detect_troubles(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
     switches.keep("troubles", look);
     if blueprint.own_channel.is_none() {
         let tell = OwnerNotifier { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
@@ -36,13 +37,17 @@ pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint
 }
 
 /// Puts on the board what is found.
-async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clock>), stop: CancellationToken) {
+async fn detect_troubles(
+    router: Arc<Router>,
+    (conditions, clock): (Conditions, Arc<dyn Clock>),
+    stop: CancellationToken,
+) {
     let (mut outages, mut meaning) = (ChannelOutages::default(), SemanticSearchState::default());
     loop {
         let (now, house) = (clock.now(), Arc::clone(&router.config().house));
         let chain = house.models.chain(None);
         set(&conditions, SystemPart::Model, model(&chain, &house.models.states()), now);
-        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.nearby.standing()), now);
+        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.nearby.status()), now);
         for (part, found) in outages.look(&router.delivery.health(), now) {
             set(&conditions, part, found, now);
         }
@@ -56,12 +61,12 @@ fn set(conditions: &Conditions, part: SystemPart, found: Option<(String, String)
     match found {
         Some((what, fix)) => {
             let told = part.to_string();
-            if conditions.tell(part, Trouble { since: now, what: what.clone(), fix }) {
+            if conditions.report(part, Trouble { since: now, what: what.clone(), fix }) {
                 tracing::warn!(part = told, what, "condition.begun");
             }
         }
         None => {
-            if conditions.mend(&part).is_some() {
+            if conditions.clear(&part).is_some() {
                 tracing::info!(%part, "condition.ended");
             }
         }

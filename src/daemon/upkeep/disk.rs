@@ -96,14 +96,14 @@ impl DiskMonitor {
         let fix = "free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search \
                    by meaning; messages are answered"
             .to_owned();
-        if self.conditions.tell(SystemPart::Disk, Trouble { since: self.clock.now(), what: what.clone(), fix }) {
+        if self.conditions.report(SystemPart::Disk, Trouble { since: self.clock.now(), what: what.clone(), fix }) {
             tracing::warn!("upkeep.disk_low: {what}");
         }
     }
 
     fn mend(&self) {
         self.contents.allow(u64::MAX);
-        if self.conditions.mend(&SystemPart::Disk).is_some() {
+        if self.conditions.clear(&SystemPart::Disk).is_some() {
             tracing::info!(folder = %self.folder.display(), "upkeep.disk_ample: there is room on the disk again");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::background::slept;
+use crate::daemon::background::sleep_unless_stopped;
 use crate::daemon::upkeep::STEP_MAX;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
@@ -34,9 +34,9 @@ pub(super) struct WalKeeper {
 impl WalKeeper {
     /// Until the stop.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let (mut watch, mut groups) = (WalMonitor::default(), self.store.groups());
-        while !slept(LOOK_EVERY, &stop).await {
-            let quiet = std::mem::replace(&mut groups, self.store.groups()) == groups;
+        let (mut watch, mut groups) = (WalMonitor::default(), self.store.write_groups());
+        while !sleep_unless_stopped(LOOK_EVERY, &stop).await {
+            let quiet = std::mem::replace(&mut groups, self.store.write_groups()) == groups;
             match self.look(watch, quiet).await {
                 Ok(next) => watch = next,
                 Err(error) => tracing::debug!(%error, "the write-ahead log cannot be folded; that is tried again"),
@@ -49,10 +49,10 @@ impl WalKeeper {
         if bytes < FOLD_BYTES {
             return Ok(self.told(watch, watch.after(0, 0), 0));
         }
-        let folded = self.store.fold().await?;
+        let folded = self.store.checkpoint_wal().await?;
         tracing::debug!(bytes, pages = folded.pages, folded = folded.folded, "upkeep.log");
         if quiet && folded.is_whole() && bytes >= CUT_BYTES {
-            self.store.step(log::cut, StepMode::Bare, STEP_MAX).await?;
+            self.store.step(log::truncate, StepMode::Bare, STEP_MAX).await?;
         }
         Ok(self.told(watch, watch.after(folded.pages, folded.folded), bytes))
     }
@@ -63,13 +63,13 @@ impl WalKeeper {
             let what =
                 "some program has been reading the database for minutes: its log can only grow meanwhile".to_owned();
             let fix = format!("end whatever else has {} open (`fuser` names it)", self.file.display());
-            if self.conditions.tell(SystemPart::Database, Trouble { since: self.clock.now(), what, fix }) {
+            if self.conditions.report(SystemPart::Database, Trouble { since: self.clock.now(), what, fix }) {
                 tracing::warn!(
                     bytes,
                     "upkeep.log_stuck: somebody who reads keeps the write-ahead log from being folded"
                 );
             }
-        } else if before.is_stuck() && self.conditions.mend(&SystemPart::Database).is_some() {
+        } else if before.is_stuck() && self.conditions.clear(&SystemPart::Database).is_some() {
             tracing::info!("upkeep.log_free");
         }
         watch

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::background::slept;
+use crate::daemon::background::sleep_unless_stopped;
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::{Blueprint, DATABASE};
 use hob_config::upkeep::UpkeepConfig;
@@ -122,7 +122,7 @@ impl UpkeepWorker {
             }
             done => Some(done?),
         };
-        self.seen = Some(self.store.groups());
+        self.seen = Some(self.store.write_groups());
         self.round.steps += 1;
         let held = done.as_ref().map_or(STEP_MAX, |stepped| stepped.held);
         self.round.held_max = self.round.held_max.max(held);
@@ -134,7 +134,7 @@ impl UpkeepWorker {
     async fn until_quiet(&mut self) -> Result<(), UpkeepHalt> {
         let end = Instant::now() + self.patience;
         while Instant::now() < end {
-            let groups = self.store.groups();
+            let groups = self.store.write_groups();
             if self.seen == Some(groups) {
                 return Ok(());
             }
@@ -145,10 +145,10 @@ impl UpkeepWorker {
     }
 
     async fn rest(&self, wait: Duration) -> Result<(), UpkeepHalt> {
-        if slept(wait, &self.stop).await { Err(UpkeepHalt::Stop) } else { Ok(()) }
+        if sleep_unless_stopped(wait, &self.stop).await { Err(UpkeepHalt::Stop) } else { Ok(()) }
     }
 
-    fn gone(&mut self, what: &'static str, count: u64) {
+    fn count_removed(&mut self, what: &'static str, count: u64) {
         if count > 0 {
             *self.round.gone.entry(what).or_default() += count;
         }
@@ -204,9 +204,9 @@ async fn rounds(
     let mut due = later(clock.now(), every.min(FIRST_AFTER));
     loop {
         let now = clock.now();
-        due = sooner(due, now, every);
+        due = capped_due(due, now, every);
         if let Some(wait) = until(due, now) {
-            if slept(wait.min(LOOK_EVERY), &stop).await {
+            if sleep_unless_stopped(wait.min(LOOK_EVERY), &stop).await {
                 return;
             }
             continue;
@@ -228,7 +228,7 @@ fn later(now: Timestamp, wait: SignedDuration) -> Timestamp {
 }
 
 /// A round is never further away than the time between two, whatever the clock did since it was set.
-fn sooner(due: Timestamp, now: Timestamp, every: SignedDuration) -> Timestamp {
+fn capped_due(due: Timestamp, now: Timestamp, every: SignedDuration) -> Timestamp {
     due.min(later(now, every))
 }
 

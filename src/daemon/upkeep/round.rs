@@ -38,10 +38,10 @@ pub async fn round(mut hand: UpkeepWorker, keep: &RetentionPeriods) -> Result<Up
     ];
     for (kind, keep) in kinds {
         if let Some(before) = hand.before(keep) {
-            hand.old(kind, before).await?;
+            hand.drop_old(kind, before).await?;
         }
     }
-    hand.loose_texts().await?;
+    hand.drop_unreferenced_blobs().await?;
     for index in FullTextIndex::ALL {
         hand.merge(index).await?;
     }
@@ -49,7 +49,7 @@ pub async fn round(mut hand: UpkeepWorker, keep: &RetentionPeriods) -> Result<Up
     for table in outdated.map(|stepped| stepped.output).unwrap_or_default() {
         hand.step(async move |tx| pages::analyse(tx, &table).await).await?;
     }
-    hand.give_back().await?;
+    hand.free_pages().await?;
     let pages = hand.store.read(pages::count).await?;
     let mut round = hand.round;
     round.pages = (pages.all.unsigned_abs(), pages.free.unsigned_abs());
@@ -68,7 +68,7 @@ impl UpkeepWorker {
     }
 
     /// Looks through the numbers of a kind, and deletes what is old.
-    async fn old(&mut self, kind: OldRowKind, before: Timestamp) -> Result<(), UpkeepHalt> {
+    async fn drop_old(&mut self, kind: OldRowKind, before: Timestamp) -> Result<(), UpkeepHalt> {
         let Some((lowest, highest)) = self.store.read(async |tx| rows::bounds(tx, kind).await).await? else {
             return Ok(());
         };
@@ -81,7 +81,7 @@ impl UpkeepWorker {
                 let count = old.len().min(usize::try_from(stride.size()).unwrap_or(1));
                 let ids = old.get(..count).unwrap_or_default().to_vec();
                 let (done, next) = if kind == OldRowKind::Journals {
-                    self.let_go(ids, stride).await?
+                    self.drop_runs(ids, stride).await?
                 } else {
                     self.drop_rows(kind, ids, before, stride).await?
                 };
@@ -108,27 +108,27 @@ impl UpkeepWorker {
         let count = ids.len();
         match self.step(async move |tx| rows::drop_old(tx, kind, &ids, before).await).await? {
             Some(done) => {
-                self.gone(kind.name(), done.output);
+                self.count_removed(kind.name(), done.output);
                 Ok((count, Some(stride.after(done.held))))
             }
-            None => Ok((0, stride.shorter())),
+            None => Ok((0, stride.after_timeout())),
         }
     }
 
     /// As with rows; the stride counts events.
-    async fn let_go(&mut self, runs: Vec<i64>, stride: StepSize) -> Result<(usize, Option<StepSize>), UpkeepHalt> {
+    async fn drop_runs(&mut self, runs: Vec<i64>, stride: StepSize) -> Result<(usize, Option<StepSize>), UpkeepHalt> {
         let runs: Vec<RunId> = runs.into_iter().map(RunId).collect();
         let (events, now) = (stride.size(), self.clock.now());
-        match self.step(async move |tx| journals::let_go(tx, &runs, events, now).await).await? {
+        match self.step(async move |tx| journals::drop_journals(tx, &runs, events, now).await).await? {
             Some(done) => {
-                self.gone(OldRowKind::Journals.name(), done.output.runs as u64);
+                self.count_removed(OldRowKind::Journals.name(), done.output.runs as u64);
                 Ok((done.output.runs, Some(stride.after(done.held))))
             }
-            None => Ok((0, stride.shorter())),
+            None => Ok((0, stride.after_timeout())),
         }
     }
 
-    async fn loose_texts(&mut self) -> Result<(), UpkeepHalt> {
+    async fn drop_unreferenced_blobs(&mut self) -> Result<(), UpkeepHalt> {
         let mut after = String::new();
         loop {
             let page = self.store.read(async |tx| blobs::look_through(tx, &after, WINDOW).await).await?;
@@ -139,11 +139,11 @@ impl UpkeepWorker {
                 let hashes = loose.get(..count).unwrap_or_default().to_vec();
                 match self.step(async move |tx| blobs::drop_loose(tx, &hashes).await).await? {
                     Some(done) => {
-                        self.gone("texts", done.output);
+                        self.count_removed("texts", done.output);
                         loose.drain(..count);
                         stride = stride.after(done.held);
                     }
-                    None => match stride.shorter() {
+                    None => match stride.after_timeout() {
                         Some(shorter) => stride = shorter,
                         None => return Ok(()),
                     },
@@ -163,7 +163,7 @@ impl UpkeepWorker {
             match self.step(async move |tx| pages::merge(tx, index, most).await).await? {
                 Some(done) if !done.output => return Ok(()),
                 Some(done) => stride = stride.after(done.held),
-                None => match stride.shorter() {
+                None => match stride.after_timeout() {
                     Some(shorter) => stride = shorter,
                     None => return Ok(()),
                 },
@@ -172,12 +172,12 @@ impl UpkeepWorker {
         Ok(())
     }
 
-    async fn give_back(&mut self) -> Result<(), UpkeepHalt> {
+    async fn free_pages(&mut self) -> Result<(), UpkeepHalt> {
         let pages = self.store.read(pages::count).await?;
         let (mut left, mut stride) = (surplus(pages.all, pages.free), StepSize::new(128, PAGES_MAX));
         while left > 0 {
             let most = stride.size().min(left);
-            match self.step(async move |tx| pages::give_back(tx, most).await).await? {
+            match self.step(async move |tx| pages::free_pages(tx, most).await).await? {
                 // In a file of the old form nothing is given back.
                 Some(done) if done.output <= 0 => return Ok(()),
                 Some(done) => {
@@ -185,7 +185,7 @@ impl UpkeepWorker {
                     self.round.pages_freed += done.output.unsigned_abs();
                     stride = stride.after(done.held);
                 }
-                None => match stride.shorter() {
+                None => match stride.after_timeout() {
                     Some(shorter) => stride = shorter,
                     None => return Ok(()),
                 },

@@ -176,7 +176,8 @@ async fn n12_a_long_journal_goes_in_slices() {
     bench.run(1, "completed", 1).await;
     bench.run(2, "completed", 1).await;
     let step = async |events| {
-        let unit = async move |tx: &mut Tx| journals::let_go(tx, &[RunId(1), RunId(2)], events, FixedClock.now()).await;
+        let unit =
+            async move |tx: &mut Tx| journals::drop_journals(tx, &[RunId(1), RunId(2)], events, FixedClock.now()).await;
         bench.store.write(unit).await.unwrap()
     };
     let gone = step(2).await;
@@ -191,8 +192,11 @@ async fn n12_a_long_journal_goes_in_slices() {
     assert_eq!(bench.round(&keep).await.gone["journals"], 2);
     assert!(bench.texts("SELECT run_id || '' FROM run_events").await.is_empty());
     bench.run(3, "waiting", 1).await;
-    let gone =
-        bench.store.write(async |tx| journals::let_go(tx, &[RunId(3)], 9, FixedClock.now()).await).await.unwrap();
+    let gone = bench
+        .store
+        .write(async |tx| journals::drop_journals(tx, &[RunId(3)], 9, FixedClock.now()).await)
+        .await
+        .unwrap();
     assert_eq!(gone.events, 0, "a run that is not over keeps its journal, whoever says so");
     bench.store.close().await;
 }
@@ -274,13 +278,15 @@ async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
     bench.sql(slow).await;
     let done = bench
         .store
-        .step(async |tx| pages::give_back(tx, 1).await, StepMode::Transaction, Duration::from_secs(5))
+        .step(async |tx| pages::free_pages(tx, 1).await, StepMode::Transaction, Duration::from_secs(5))
         .await
         .unwrap();
     assert!((0..=1).contains(&done.output));
     bench.store.close().await;
-    let closed =
-        bench.store.step(async |tx| pages::give_back(tx, 1).await, StepMode::Transaction, Duration::from_secs(5)).await;
+    let closed = bench
+        .store
+        .step(async |tx| pages::free_pages(tx, 1).await, StepMode::Transaction, Duration::from_secs(5))
+        .await;
     assert!(matches!(closed, Err(StoreError::Closed)));
 }
 
@@ -296,14 +302,14 @@ async fn n12_the_log_is_folded_and_cut() {
     let mut reader = Store::raw(&bench.home.path().join("hob.db")).await.unwrap();
     sqlx::raw_sql("BEGIN; SELECT count(*) FROM blobs;").execute(&mut reader).await.unwrap();
     bench.sql("INSERT INTO blobs (hash, text) VALUES ('b', printf('%.*c', 3000000, 'x'))").await;
-    let folded = bench.store.fold().await.unwrap();
+    let folded = bench.store.checkpoint_wal().await.unwrap();
     assert!(!folded.is_whole() && folded.folded > 0, "{folded:?}");
-    let cut = bench.store.step(log::cut, StepMode::Bare, STEP_MAX).await.unwrap();
+    let cut = bench.store.step(log::truncate, StepMode::Bare, STEP_MAX).await.unwrap();
     assert!(!cut.output && cut.held < Duration::from_secs(2), "it does not wait for a reader: {:?}", cut.held);
     sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
     sqlx::Connection::close(reader).await.unwrap();
-    assert!(bench.store.fold().await.unwrap().is_whole());
-    assert!(bench.store.step(log::cut, StepMode::Bare, STEP_MAX).await.unwrap().output);
+    assert!(bench.store.checkpoint_wal().await.unwrap().is_whole());
+    assert!(bench.store.step(log::truncate, StepMode::Bare, STEP_MAX).await.unwrap().output);
     assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);
     bench.store.close().await;
 }
@@ -373,7 +379,7 @@ fn n12_what_is_kept_is_what_the_config_says() {
 fn n12_a_clock_that_jumps_keeps_no_round_away() {
     let hour = |hour: i64| Timestamp::from_second(hour * 3_600).unwrap();
     for (due, now, expected) in [(16, 10, 16), (16, 16, 16), (16, 900, 16), (16, 9, 15), (16, -900, -894)] {
-        assert_eq!(sooner(hour(due), hour(now), SignedDuration::from_hours(6)), hour(expected), "{due} at {now}");
+        assert_eq!(capped_due(hour(due), hour(now), SignedDuration::from_hours(6)), hour(expected), "{due} at {now}");
     }
 }
 

@@ -36,7 +36,7 @@ pub(in crate::doctor) fn permissions(patient: &DoctorInputs) -> Vec<Finding> {
     };
     // Without an environment only what stands in the file itself is left.
     let secrets = !loaded.secrets(&Environment::default()).is_empty();
-    match guarded(path) {
+    match file_mode_facts(path) {
         Ok(file) => host::permissions(&file, secrets),
         Err(error) => {
             vec![Finding::fail(Check::Permissions, format!("{}: {error}", path.display()), "see to that file")]
@@ -44,7 +44,7 @@ pub(in crate::doctor) fn permissions(patient: &DoctorInputs) -> Vec<Finding> {
     }
 }
 
-fn guarded(path: &Path) -> std::io::Result<FileModeFacts<'_>> {
+fn file_mode_facts(path: &Path) -> std::io::Result<FileModeFacts<'_>> {
     let (file, me) = (fs::metadata(path)?, rustix::process::geteuid().as_raw());
     Ok(FileModeFacts { path, mode: file.mode(), owner: file.uid(), me })
 }
@@ -61,7 +61,7 @@ pub(in crate::doctor) fn data(patient: &DoctorInputs) -> Vec<Finding> {
     }
     // What is there is not made, only looked at: as a start does.
     let refusal = create_data_dir(folder).err().map(|error| error.to_string());
-    match guarded(folder) {
+    match file_mode_facts(folder) {
         Ok(facts) => host::data(&facts, refusal),
         Err(error) => vec![Finding::fail(Check::Data, format!("{}: {error}", folder.display()), "see to that folder")],
     }

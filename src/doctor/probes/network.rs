@@ -126,7 +126,7 @@ async fn ask(provider: &dyn Provider, live: bool) -> ModelProbe {
     }
     if live {
         let began = Instant::now();
-        return match tokio::time::timeout(SPEAKS_WITHIN, provider.complete(&word(), &NoSink)).await {
+        return match tokio::time::timeout(SPEAKS_WITHIN, provider.complete(&probe_request(), &NoSink)).await {
             Ok(Ok(_said)) => ModelProbe::Spoke(began.elapsed()),
             Ok(Err(error)) => ModelProbe::Failed(error),
             Err(_elapsed) => late(SPEAKS_WITHIN),
@@ -143,7 +143,7 @@ async fn ask(provider: &dyn Provider, live: bool) -> ModelProbe {
     }
 }
 
-fn word() -> Request {
+fn probe_request() -> Request {
     Request {
         system: "You answer in one word.".to_owned(),
         messages: vec![Message::user(WORD)],

@@ -31,17 +31,17 @@ pub(in crate::doctor) async fn sandbox(patient: &DoctorInputs) -> Vec<Finding> {
     if !data_dir.exists() {
         return vec![Finding::note(Check::Sandbox, "tried at the first start, which makes the folder for it")];
     }
-    let sandbox = looked(patient, config, data_dir).await;
-    let outside = toolset::own_programs::outside(config);
+    let sandbox = sandbox_trial(patient, config, data_dir).await;
+    let outside = toolset::own_programs::unsandboxed_keys(config);
     let outside = (!outside.is_empty())
         .then(|| Finding::note(Check::Sandbox, format!("outside by the config: {}", outside.join(", "))));
     std::iter::once(network::sandbox(sandbox.strength(), config.terminal.enabled)).chain(outside).collect()
 }
 
-async fn looked(patient: &DoctorInputs, config: &Config, data_dir: &Path) -> Sandbox {
+async fn sandbox_trial(patient: &DoctorInputs, config: &Config, data_dir: &Path) -> Sandbox {
     let workspace = toolset::workspace(config, data_dir);
     let file = patient.loaded.as_ref().and_then(|loaded| loaded.path.as_deref());
-    Box::pin(toolset::terminal::look(&config.terminal, &workspace, (data_dir, file, &patient.environment))).await
+    Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, (data_dir, file, &patient.environment))).await
 }
 
 pub(in crate::doctor) async fn embeddings(patient: &DoctorInputs) -> Vec<Finding> {
@@ -70,15 +70,15 @@ pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
         return vec![Finding::ok(Check::Mcp, "no server is configured")];
     }
     if !patient.live {
-        let known = |server: &Settings| network::mcp_known(&server.name, probe::known(server, data_dir));
+        let known = |server: &Settings| network::mcp_known(&server.name, probe::cached_tool_count(server, data_dir));
         return servers.iter().map(known).collect();
     }
     let place = ServerContext {
         data_dir: data_dir.clone(),
         leftovers: ProcessReaper::of(data_dir),
-        walls: toolset::own_programs::grounds(
+        walls: toolset::own_programs::program_sandbox(
             &config.terminal,
-            &looked(patient, config, data_dir).await.into(),
+            &sandbox_trial(patient, config, data_dir).await.into(),
             data_dir,
         ),
         clock: Arc::clone(&patient.clock),
@@ -90,7 +90,7 @@ pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
     let looked = servers.iter().map(|server| {
         let place = &place;
         async move {
-            let seen = Box::pin(probe::look(server, place)).await;
+            let seen = Box::pin(probe::probe_server(server, place)).await;
             let seen = seen.map(|seen| (seen.tools.len(), seen.took)).map_err(|error| error.to_string());
             network::mcp(&server.name, &seen)
         }

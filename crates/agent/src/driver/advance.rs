@@ -119,13 +119,13 @@ impl AdvanceTransaction {
     pub(super) async fn run(&self, tx: &mut Tx) -> Result<AdvanceOutcome, StoreError> {
         // Mostly there is nothing: a step that does not look goes nowhere if there is something.
         if !self.is_said_to()
-            && let Some(done) = self.move_on(tx, Vec::new()).await?
+            && let Some(done) = self.advance_with(tx, Vec::new()).await?
         {
             return Ok(done);
         }
         let signals = self.take_signals(tx).await?;
         // Whoever has lost the lease takes nothing with them: the whole transaction is void.
-        self.move_on(tx, signals).await?.ok_or(StoreError::LeaseLost)
+        self.advance_with(tx, signals).await?.ok_or(StoreError::LeaseLost)
     }
 
     /// Is it moved by what people say, or may it take along what they say?
@@ -134,11 +134,11 @@ impl AdvanceTransaction {
     }
 
     /// One step with these signals; none: there are others, or the lease is lost.
-    async fn move_on(&self, tx: &mut Tx, signals: Vec<Event>) -> Result<Option<AdvanceOutcome>, StoreError> {
+    async fn advance_with(&self, tx: &mut Tx, signals: Vec<Event>) -> Result<Option<AdvanceOutcome>, StoreError> {
         let mut events = self.events(tx, signals).await?;
         let (mut moved, unmade) = self.settle_refused(tx, &mut events).await?;
         let mut refused = 0;
-        while moved.summarises() && self.refusal(tx, &moved).await?.is_some() {
+        while moved.starts_summary() && self.refusal(tx, &moved).await?.is_some() {
             // The run can do without it, and perhaps afford its own call, or another summary that it then wants.
             events.push(Event::SummaryFailed { why: compaction::texts::NO_BUDGET.to_owned(), late: false });
             refused += 1;
@@ -153,7 +153,7 @@ impl AdvanceTransaction {
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
-        let waits = self.waits(&state, &recorded);
+        let waits = self.wait_time(&state, &recorded);
         let edition = Some(journal::EDITION.as_str());
         let reached = ReachedState { state: status.as_str(), ended_at, hash: Some(&hash.0), waits, edition };
         let Some(advanced) = runs::advance(tx, self.key.run, &self.owner, reached).await? else { return Ok(None) };
@@ -181,7 +181,7 @@ impl AdvanceTransaction {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
         if let Some(run) = state.active().filter(|_| status == Status::Completed) {
-            procedures::learn(tx, &target, run).await?;
+            procedures::record_procedure(tx, &target, run).await?;
         }
         if status.is_final() && advanced.forgets {
             forget::after(tx, self.key.run).await?;
@@ -211,7 +211,7 @@ struct FoldedStep {
 
 impl FoldedStep {
     /// The model call that this step starts, and that is still wanted at its end.
-    fn starts(&self) -> Option<(&ActiveState, &ModelCall)> {
+    fn started_model_call(&self) -> Option<(&ActiveState, &ModelCall)> {
         let run = self.state.active()?;
         let call = run.open_call()?;
         let started = |effect: &Committed<Effect>| matches!(effect.0, Effect::CallModel(_) | Effect::Summarise(_));
@@ -219,12 +219,12 @@ impl FoldedStep {
     }
 
     /// Does this step start a summary?
-    fn summarises(&self) -> bool {
-        self.starts().is_some_and(|(_, call)| call.purpose == ModelCallPurpose::Summary)
+    fn starts_summary(&self) -> bool {
+        self.started_model_call().is_some_and(|(_, call)| call.purpose == ModelCallPurpose::Summary)
     }
 
     /// The tool calls that this step starts, and which try that is.
-    fn calls(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
+    fn started_tool_calls(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
         self.effects.iter().filter_map(|Committed(effect)| match effect {
             Effect::RunTool { call, attempt, .. } => Some((call, *attempt)),
             _ => None,
@@ -262,7 +262,7 @@ impl AdvanceTransaction {
         let (mut changes, mut unheard) = (Vec::new(), Vec::new());
         for cause in events {
             if state.status().is_final() {
-                unheard.extend(late(cause));
+                unheard.extend(late_child_end(cause));
                 continue;
             }
             let before = state.clone();
@@ -277,12 +277,12 @@ impl AdvanceTransaction {
     }
 
     /// How long the question that the run waits with stays open (lesson 17).
-    fn waits(&self, state: &State, recorded: &Step) -> QuestionDeadline {
+    fn wait_time(&self, state: &State, recorded: &Step) -> QuestionDeadline {
         let open = state.active().and_then(|run| Some((run, answer_rights::stays_open_secs(run)?)));
         let Some((run, secs)) = open else {
             return QuestionDeadline::WithoutEnd;
         };
-        let open = answer_rights::standing(run);
+        let open = answer_rights::pending_question(run);
         if !recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(asked) if Some(asked) == open)) {
             return QuestionDeadline::AsBefore;
         }
@@ -371,7 +371,7 @@ fn settles(phase: &Phase) -> bool {
 }
 
 /// An agent's end that came when the run was over.
-fn late(event: &Event) -> Option<ChildEnd> {
+fn late_child_end(event: &Event) -> Option<ChildEnd> {
     match event {
         Event::ChildEnded(end) => Some(ChildEnd::clone(end)),
         _ => None,
@@ -414,11 +414,11 @@ mod tests {
     #[test]
     fn n10_a_budget_is_asked_about_the_call_that_is_open_at_the_end() {
         let failed = Event::SummaryFailed { why: "no money".to_owned(), late: false };
-        assert!(moved(&[]).summarises());
+        assert!(moved(&[]).starts_summary());
         let after = moved(&[failed]);
-        assert_eq!((after.summarises(), summaries(&after)), (false, 1));
-        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(ModelCallPurpose::Work));
-        assert!(moved(&[stop()]).starts().is_none(), "who is stopped asks nobody");
+        assert_eq!((after.starts_summary(), summaries(&after)), (false, 1));
+        assert_eq!(after.started_model_call().map(|(_, call)| call.purpose), Some(ModelCallPurpose::Work));
+        assert!(moved(&[stop()]).started_model_call().is_none(), "who is stopped asks nobody");
     }
 
     #[test]

@@ -38,7 +38,7 @@ const ABOUT_CHARS_MAX: usize = 160;
 const UNKNOWN: &str = "nobody could say in time what it would do";
 
 /// A call of which nothing is known.
-fn unknown(most: Risk) -> Assessment {
+fn unknown_assessment(most: Risk) -> Assessment {
     Assessment { risk: most, grade: DangerGrade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
 }
 
@@ -48,7 +48,7 @@ fn digest(arguments: &Value) -> String {
 }
 
 /// What a tool is for: the first sentence that it says of itself.
-fn about(spec: &ToolSpec) -> String {
+fn tool_summary(spec: &ToolSpec) -> String {
     let first = spec.schema.description.lines().next().unwrap_or_default();
     let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
     sentence.trim().trim_end_matches('.').chars().take(ABOUT_CHARS_MAX).collect()
@@ -65,25 +65,25 @@ pub(super) struct AssessmentContext {
 
 impl AssessmentContext {
     /// What is known of the reply's calls, in their order; none: it has no calls.
-    pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
+    pub(super) async fn assess_reply(&self, completion: &Completion) -> Option<Event> {
         let run = self.state.active()?;
         let calls = completion.calls().enumerate().map(|(index, call)| {
-            let meant = tool_disclosure::meant(call, &run.tools).0;
-            self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
+            let meant = tool_disclosure::resolve_call(call, &run.tools).0;
+            self.assess_call(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
         });
         let calls = join_all(calls).await;
         (!calls.is_empty()).then_some(Event::Assessed { calls })
     }
 
     /// What is known of a call of the open reply, as things stand now.
-    pub(super) async fn again(&self, call: &ToolCall) -> Assessment {
+    pub(super) async fn reassess(&self, call: &ToolCall) -> Assessment {
         match self.state.active() {
-            Some(run) => self.of(run, call.clone()).await,
-            None => unknown(Risk::Execute),
+            Some(run) => self.assess_call(run, call.clone()).await,
+            None => unknown_assessment(Risk::Execute),
         }
     }
 
-    async fn of(&self, run: &ActiveState, call: ToolCall) -> Assessment {
+    async fn assess_call(&self, run: &ActiveState, call: ToolCall) -> Assessment {
         let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
         // What cannot be made as it stands is not made, and its model is told why: nobody need be asked.
         let Some((tool, invocation)) = self.invocation(run, &call) else {
@@ -95,7 +95,7 @@ impl AssessmentContext {
             Ok(Ok(known)) => Assessment {
                 plan: self.planned(run, &call),
                 risk: self.at_least(&*tool, known.risk),
-                about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
+                about: if known.about.is_empty() { tool_summary(tool.spec()) } else { known.about },
                 always: match known.always {
                     GrantScope::SameArguments => GrantScope::Call(digest(&invocation.arguments)),
                     said => said,
@@ -104,7 +104,7 @@ impl AssessmentContext {
             },
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
-                Assessment { about: about(tool.spec()), ..unknown(most) }
+                Assessment { about: tool_summary(tool.spec()), ..unknown_assessment(most) }
             }
         }
     }
@@ -126,7 +126,8 @@ impl AssessmentContext {
     /// Will its tool never get the call, because the arguments do not fit?
     fn is_malformed(&self, call: &ToolCall) -> bool {
         let tools = self.ports.tools.now();
-        let fits = arguments(&call.arguments).is_ok_and(|arguments| tools.misfit(&call.name, &arguments).is_none());
+        let fits =
+            arguments(&call.arguments).is_ok_and(|arguments| tools.argument_errors(&call.name, &arguments).is_none());
         tools.get(&call.name).is_some() && !fits
     }
 
@@ -135,7 +136,7 @@ impl AssessmentContext {
         let tools = self.ports.tools.now();
         let tool = tools.get(&call.name)?;
         let arguments = arguments(&call.arguments).ok()?;
-        if tools.misfit(&call.name, &arguments).is_some() {
+        if tools.argument_errors(&call.name, &arguments).is_some() {
             return None;
         }
         let destination = run.input.destination.clone();

@@ -1,7 +1,7 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
 use crate::driver::advance::AdvanceCause;
-use crate::driver::recall::{fitting_skills, look_back};
+use crate::driver::recall::{fitting_skills, recall_context};
 use crate::driver::{Driver, claim};
 use crate::handover;
 use crate::machine::accepted_input::AcceptedInput;
@@ -33,7 +33,7 @@ use hob_store::sessions::Session;
 use hob_store::unit::UnitOfWork;
 use hob_store::{files, messages, model_calls, runs};
 use hob_tools::ToolSpec;
-use hob_tools::registry::covers;
+use hob_tools::registry::is_offered_to;
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl RunPreparation<'_> {
     /// Everything that a run begins with.
     pub(super) async fn prepare(&self) -> Result<PreparedRun, StoreError> {
         let Self { ports, session, with, accepted } = *self;
-        let notebook = handover::for_run(session.id, with.run_journal.as_deref(), accepted);
+        let notebook = handover::handover_for_run(session.id, with.run_journal.as_deref(), accepted);
         // A summary stands for what lies before it, as long as the conversation is the same.
         let summary = with.summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
@@ -91,7 +91,7 @@ impl RunPreparation<'_> {
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
             Some(agent) if agent.reads => RenderedContext::default(),
-            Some(_) | None => look_back(ports, session.id, (accepted, &bill), (from, through)).await,
+            Some(_) | None => recall_context(ports, session.id, (accepted, &bill), (from, through)).await,
         };
         let RenderedContext { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
@@ -102,10 +102,11 @@ impl RunPreparation<'_> {
         let reach = ToolAccess { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         // An agent plans nothing, and where nothing has an effect there is nothing to plan.
-        let acts = |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && covers(&reach, tool);
+        let acts =
+            |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && is_offered_to(&reach, tool);
         let plans = agent.is_none() && ports.tools.now().specs().any(acts);
         let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
-        let offer = ports.tools.offer(|tool| covers(&reach, tool) && fits(&tool.schema.name));
+        let offer = ports.tools.offer(|tool| is_offered_to(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
         let has_skills = tools.get(USE_SKILL).is_some();
         let skills = if has_skills { fitting_skills(ports, accepted, &bill).await } else { Vec::new() };
@@ -123,13 +124,13 @@ impl RunPreparation<'_> {
         let speaker = OriginSource::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
         taint.join(&speaker.filter(|speaker| !names_itself(speaker)).into_iter().collect());
         taint.join(&accepted.taint);
-        taint.join(&tools.words_of());
+        taint.join(&tools.description_taint());
         taint.join(&material.past.taint);
         let sees = models.iter().any(|label| self.ports.table.may_see(label));
         let before = material.past.messages.iter().flat_map(Message::pictures);
         let seen = before.chain(accepted.pictures.as_slice()).filter(|_| sees);
         taint.join(&seen.map(Picture::source).collect());
-        taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
+        taint.join(&summary.map(|summary| Taint::from_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
         let begun = RunStart {
             context,

@@ -168,9 +168,9 @@ impl HistoryRange {
         let mut past = HistorySlice::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
-            let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
+            let (ordinal, taint) = (row.ordinal, Taint::from_stored(row.taint.as_deref()));
             let is_own = row.user == Some(self.reader);
-            if let Some(message) = self.seen(row) {
+            if let Some(message) = self.visible_message(row) {
                 past.taint.join(&taint);
                 let tokens = counted.unwrap_or_else(|| tokens::message(&message));
                 let role = match &message {
@@ -190,7 +190,7 @@ impl HistoryRange {
     }
 
     /// What others said carries their names; what tools found for them, perhaps in their memory, is theirs alone.
-    fn seen(&self, row: messages::MessageRow) -> Option<Message> {
+    fn visible_message(&self, row: messages::MessageRow) -> Option<Message> {
         let message = match serde_json::from_str(&row.body) {
             Ok(message) => message,
             Err(error) => {

@@ -29,7 +29,7 @@ pub(in crate::driver) struct DraftContext {
 }
 
 /// Does a call's work, alone in its draft, and looks at what that holds then.
-pub(in crate::driver) async fn within(
+pub(in crate::driver) async fn run_in_draft(
     drafts: &Drafts,
     invocation: &Invocation,
     (place, working): (&DraftContext, impl Future<Output = Outcome>),
@@ -39,7 +39,7 @@ pub(in crate::driver) async fn within(
     };
     let _turn = place.turn.lock().await;
     let outcome = working.await;
-    match look(drafts.clone(), invocation.run, number).await {
+    match inspect_draft(drafts.clone(), invocation.run, number).await {
         Ok(seen) => {
             let is_new =
                 seen.as_ref().is_some_and(|seen| seen.changes > 0 && Some(&seen.digest) != place.known.as_ref());
@@ -55,10 +55,10 @@ pub(in crate::driver) async fn within(
 }
 
 /// What a draft holds; none: there is none that is open.
-async fn look(drafts: Drafts, run: RunId, number: u32) -> Result<Option<WorkspaceDraft>, ChangesError> {
+async fn inspect_draft(drafts: Drafts, run: RunId, number: u32) -> Result<Option<WorkspaceDraft>, ChangesError> {
     let looked = tokio::task::spawn_blocking(move || -> Result<Option<WorkspaceDraft>, ChangesError> {
         let draft = drafts.find(run, &DraftId::Shared(number))?.filter(|draft| draft.is_open());
-        draft.map(|draft| draft.look().map(|set| set.summary(number))).transpose()
+        draft.map(|draft| draft.change_set().map(|set| set.summary(number))).transpose()
     });
     looked.await.unwrap_or(Err(ChangesError::Gone))
 }

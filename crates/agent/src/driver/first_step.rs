@@ -84,6 +84,6 @@ impl Driver {
     ) -> Result<PreparedRun, StoreError> {
         let ports = Arc::clone(&self.ports);
         let beginner = RunPreparation { ports: &ports, session, with: &begins.with, accepted };
-        self.patiently(|| beginner.prepare()).await
+        self.retry_read(|| beginner.prepare()).await
     }
 }

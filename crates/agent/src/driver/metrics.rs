@@ -54,7 +54,7 @@ impl StageTimers {
     }
 
     /// A model says something. A run that began in another life of the daemon has no beginning to count from.
-    pub(super) fn spoke(&self) {
+    pub(super) fn first_token(&self) {
         let Some(marks) = &self.0 else { return };
         if let Some(begun) = marks.begun.get()
             && marks.first_token.set(Instant::now()).is_ok()
@@ -100,7 +100,7 @@ impl ToolCallMeter {
         | ToolOutcome::Exited { text, .. }
         | ToolOutcome::Transient { text } = outcome
         {
-            genai::tell_content(span, genai::TOOL_RESULT, || text.clone());
+            genai::record_content(span, genai::TOOL_RESULT, || text.clone());
         }
     }
 }
@@ -115,13 +115,13 @@ impl Drop for ToolCallMeter {
 /// The span of a tool call.
 pub(super) fn tool_span(call: &ToolCall) -> Span {
     let span = tracing::info_span!("tool.call", tool = call.name, call = %call.id);
-    genai::tell(&span, genai::OPERATION, genai::EXECUTE_TOOL);
+    genai::record_attribute(&span, genai::OPERATION, genai::EXECUTE_TOOL);
     if genai::is_on() {
-        genai::tell(&span, genai::TOOL, call.name.clone());
-        genai::tell(&span, genai::TOOL_CALL, call.id.to_string());
-        genai::tell(&span, genai::TOOL_TYPE, "function");
+        genai::record_attribute(&span, genai::TOOL, call.name.clone());
+        genai::record_attribute(&span, genai::TOOL_CALL, call.id.to_string());
+        genai::record_attribute(&span, genai::TOOL_TYPE, "function");
     }
-    genai::tell_content(&span, genai::TOOL_ARGUMENTS, || call.arguments.clone());
+    genai::record_content(&span, genai::TOOL_ARGUMENTS, || call.arguments.clone());
     span
 }
 
@@ -160,11 +160,11 @@ mod tests {
     async fn n11_each_stage_of_an_answer_is_noted_once() {
         let meters = Arc::new(Meters::default());
         let stages = StageTimers::of(&meters, &accepted());
-        stages.spoke();
+        stages.first_token();
         stages.begun(Some(10_000), Timestamp::from_second(12).unwrap());
         for _ in 0..2 {
             tokio::time::advance(Duration::from_secs(1)).await;
-            stages.spoke();
+            stages.first_token();
         }
         tokio::time::advance(Duration::from_secs(3)).await;
         stages.answered();

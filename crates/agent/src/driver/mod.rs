@@ -256,11 +256,11 @@ impl Driver {
         let AdvanceOutcome { state, seq, effects, remembered, classed, told, due, more, kept, words: _ } = advanced;
         drop(kept);
         telemetry::tainted(self.key.run, &self.state, &state);
-        told.into_iter().for_each(|session| self.ports.watcher.said(session));
+        told.into_iter().for_each(|session| self.ports.watcher.outbox_changed(session));
         if remembered {
             self.ports.memory.nearby.memories_written();
         }
-        classed.iter().for_each(|classing| self.ports.toolbox.classes.believe(classing));
+        classed.iter().for_each(|classing| self.ports.toolbox.classes.accept_hints(classing));
         due.into_iter().for_each(&*self.line.wake);
         self.more = more;
         self.state = Arc::new(state);
@@ -271,11 +271,11 @@ impl Driver {
 
     async fn read<T: Send>(&mut self, unit: impl UnitOfWork<T>) -> Result<T, StoreError> {
         let store = self.ports.store.clone();
-        self.patiently(|| store.read(unit.clone())).await
+        self.retry_read(|| store.read(unit.clone())).await
     }
 
     /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
-    async fn patiently<T, F>(&mut self, read: impl Fn() -> F) -> Result<T, StoreError>
+    async fn retry_read<T, F>(&mut self, read: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
@@ -301,7 +301,7 @@ impl Driver {
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),
-            Effect::Look(call) => self.look(call).await?,
+            Effect::Look(call) => self.reassess_call(call).await?,
             Effect::Summarise(call) => self.summarise(call).await?,
             Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
@@ -309,11 +309,11 @@ impl Driver {
             Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
             Effect::Reply(_) => {
                 self.stages.answered();
-                self.say();
+                self.wake_outbox();
             }
             Effect::AskHuman(question) => {
                 telemetry::asked(self.key.run, &question);
-                self.say();
+                self.wake_outbox();
             }
             Effect::End(end) => telemetry::ended(self.key.run, &end),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
@@ -322,9 +322,9 @@ impl Driver {
     }
 
     /// What was committed to be said goes out.
-    fn say(&mut self) {
+    fn wake_outbox(&mut self) {
         if self.outbox.take().is_none() {
-            self.ports.watcher.said(self.home);
+            self.ports.watcher.outbox_changed(self.home);
         }
     }
 
@@ -333,32 +333,32 @@ impl Driver {
         let Some(active) = state.active() else {
             return Ok(());
         };
-        let material = self.material_of(active).await?;
+        let material = self.prompt_inputs(active).await?;
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
         let request = self.with_pictures(request, &call).await?;
         let mute = active.input.agent.is_some();
         let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
         let stage = perform::ReplyTarget { ports, destination: &self.destination, run, mute, stages };
-        let look = self.look_with(state, material);
+        let look = self.assessment_context(state, material);
         self.work.call_model(&stage, call, request, look);
         Ok(())
     }
 
     /// What tools go by that look at calls.
-    fn look_with(&self, state: Arc<State>, material: Arc<PromptInputs>) -> AssessmentContext {
+    fn assessment_context(&self, state: Arc<State>, material: Arc<PromptInputs>) -> AssessmentContext {
         let place = SpeakingPlace::of(self.home, &self.destination.conversation);
         AssessmentContext { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run }
     }
 
     /// Has a call's tool look at it as things stand now.
-    async fn look(&mut self, call: ToolCall) -> Result<(), StoreError> {
+    async fn reassess_call(&mut self, call: ToolCall) -> Result<(), StoreError> {
         let state = Arc::clone(&self.state);
         let Some(active) = state.active() else {
             return Ok(());
         };
-        let material = self.material_of(active).await?;
-        self.work.look(self.look_with(state, material), call);
+        let material = self.prompt_inputs(active).await?;
+        self.work.look(self.assessment_context(state, material), call);
         Ok(())
     }
 
@@ -367,7 +367,7 @@ impl Driver {
         let Some(active) = state.active() else {
             return Ok(());
         };
-        let material = self.material_of(active).await?;
+        let material = self.prompt_inputs(active).await?;
         let stretch = (summary.from, summary.messages);
         let request = material.summary_request(&active.view, &active.transcript, stretch);
         let deadline = Duration::from_secs(active.policy.context.summary_secs);
@@ -376,7 +376,7 @@ impl Driver {
     }
 
     /// What the run's requests are made of, loaded once.
-    async fn material_of(&mut self, active: &ActiveState) -> Result<Arc<PromptInputs>, StoreError> {
+    async fn prompt_inputs(&mut self, active: &ActiveState) -> Result<Arc<PromptInputs>, StoreError> {
         if let Some(material) = &self.material {
             return Ok(Arc::clone(material));
         }
@@ -438,7 +438,12 @@ impl Driver {
 }
 
 /// Ends a run whose driver panicked. Its journal stands where the last commit left it.
-pub async fn bury(ports: Arc<Ports>, line: RunControl, claimed: ClaimedRun, message: String) -> Result<(), StoreError> {
+pub async fn end_panicked(
+    ports: Arc<Ports>,
+    line: RunControl,
+    claimed: ClaimedRun,
+    message: String,
+) -> Result<(), StoreError> {
     let Some(mut driver) = Driver::new(ports, line, &claimed) else {
         return Ok(());
     };
@@ -450,7 +455,7 @@ pub async fn bury(ports: Arc<Ports>, line: RunControl, claimed: ClaimedRun, mess
                 telemetry::ended(driver.key.run, &end);
             }
         }
-        driver.ports.watcher.said(driver.home);
+        driver.ports.watcher.outbox_changed(driver.home);
         driver.ports.meters.runs.of(&[driver.state.status().as_str()]).inc();
     }
     Ok(())

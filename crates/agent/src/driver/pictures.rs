@@ -30,7 +30,7 @@ impl Driver {
             return Ok(request);
         }
         if call.blind {
-            put(&mut request, all.iter().map(refused));
+            replace_pictures(&mut request, all.iter().map(refused));
             return Ok(request);
         }
         let left_out = picture::plan(&all.iter().collect::<Vec<_>>());
@@ -59,7 +59,7 @@ impl Driver {
                 None => UserPart::text(format!("[picture {name:?}: it is not kept any more]")),
             });
         }
-        put(&mut request, parts.into_iter());
+        replace_pictures(&mut request, parts.into_iter());
         Ok(request)
     }
 }
@@ -70,7 +70,7 @@ fn refused(picture: &Picture) -> UserPart {
 }
 
 /// Puts these parts in the place of the pictures, in order.
-fn put(request: &mut Request, mut parts: impl Iterator<Item = UserPart>) {
+fn replace_pictures(request: &mut Request, mut parts: impl Iterator<Item = UserPart>) {
     let messages = request.messages.iter_mut().filter_map(|message| match message {
         Message::User { parts } => Some(parts),
         Message::Assistant { .. } | Message::Tool(_) => None,
@@ -123,7 +123,7 @@ mod tests {
             UserPart::Picture(Picture { file: FileId(1), hash, media_type: MediaType::Png, name, bytes: 1 })
         };
         let mut asked = request(vec![UserPart::text("look"), picture("a"), UserPart::text("and"), picture("b")]);
-        put(&mut asked, [UserPart::text("one"), image()].into_iter());
+        replace_pictures(&mut asked, [UserPart::text("one"), image()].into_iter());
         let expected = request(vec![UserPart::text("look"), UserPart::text("one"), UserPart::text("and"), image()]);
         assert_eq!(asked, expected);
     }
@@ -134,7 +134,7 @@ mod tests {
         let picture = Picture { file: FileId(1), hash, media_type: MediaType::Png, name, bytes: 1 };
         let mut asked = request(vec![UserPart::text("look"), UserPart::Picture(picture.clone())]);
         assert!(!shows_pictures(&asked));
-        put(&mut asked, [refused(&picture)].into_iter());
+        replace_pictures(&mut asked, [refused(&picture)].into_iter());
         let words = r#"[picture "a\".png": the model's provider did not take it]"#;
         assert_eq!(asked, request(vec![UserPart::text("look"), UserPart::text(words)]));
         assert!(!shows_pictures(&asked));

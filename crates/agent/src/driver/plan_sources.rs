@@ -11,7 +11,7 @@ use hob_core::domain::plan::{PlannedCall, PlannedValue, ValueSource};
 use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
 use hob_core::policy::plan::{ContentArguments, keeps_times, read};
-use hob_core::policy::sources::{SourcedText, is_moment_said, own_words, whence, whence_said};
+use hob_core::policy::sources::{SourcedText, is_moment_said, own_words, value_source, whence_said};
 use hob_model::message::{Message, ToolCall};
 use hob_tools::ToolSpec;
 use hob_tools::registry::Registry;
@@ -40,19 +40,19 @@ pub(super) fn of(
     (run, material): (&ActiveState, &PromptInputs),
     arguments: &str,
 ) -> Vec<PlannedCall> {
-    let told = All { texts: told(tools, run, material), is_strict: is_strict(run) };
+    let told = All { texts: trusted_texts(tools, run, material), is_strict: is_strict(run) };
     let steps = read(arguments).unwrap_or_default();
     let steps = steps.into_iter().filter_map(|step| known(tools, &told, step));
-    steps.map(|step| with_looks(tools, &told, step)).collect()
+    steps.map(|step| with_lookups(tools, &told, step)).collect()
 }
 
 /// The step, with the calls that are to find something for it; of one whose answers nobody here has said to be the house's own
 /// affairs, or that is not known, only the name is kept.
-fn with_looks(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCall {
+fn with_lookups(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCall {
     for planned in &mut step.arguments {
         if let PlannedValue::Found(look) = &planned.value {
             let name = look.tool.clone();
-            planned.value = match known(tools, told, beside(tools, &step.tool, look)) {
+            planned.value = match known(tools, told, resolve_tool_name(tools, &step.tool, look)) {
                 Some(look) if is_of_the_house(tools, &look.tool) => PlannedValue::Found(Box::new(look)),
                 Some(_) | None => PlannedValue::From(name),
             };
@@ -62,7 +62,7 @@ fn with_looks(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCal
 }
 
 /// The call, by the name that its tool has here: a model may leave out the server beside whose other tool it stands.
-fn beside(tools: &Registry, tool: &str, look: &PlannedCall) -> PlannedCall {
+fn resolve_tool_name(tools: &Registry, tool: &str, look: &PlannedCall) -> PlannedCall {
     let full = tool.split_once("__").map(|(server, _)| format!("{server}__{}", look.tool));
     let full = full.filter(|name| tools.get(&look.tool).is_none() && tools.get(name).is_some());
     PlannedCall { tool: full.unwrap_or_else(|| look.tool.clone()), ..look.clone() }
@@ -93,13 +93,13 @@ fn known(tools: &Registry, told: &All, step: PlannedCall) -> Option<PlannedCall>
         if let PlannedValue::Is { written, whence: known } = &mut planned.value {
             let schema = properties
                 .get(&planned.name)
-                .map_or(&nothing, |schema| followed(schema, &tool.spec().schema.parameters));
+                .map_or(&nothing, |schema| resolve_schema_ref(schema, &tool.spec().schema.parameters));
             let value = parse(written);
             if is_strict {
                 *known = value.and_then(|value| whence_said(&value, &told));
                 continue;
             }
-            *known = value.and_then(|value| whence(&value, schema, &told));
+            *known = value.and_then(|value| value_source(&value, schema, &told));
             if *known == Some(ValueSource::Form) && keeps_times(&step.tool) && is_moment_said(written, &told) {
                 *known = Some(ValueSource::Words);
             }
@@ -109,14 +109,14 @@ fn known(tools: &Registry, told: &All, step: PlannedCall) -> Option<PlannedCall>
 }
 
 /// What a schema says, or what it refers to among the definitions beside it.
-fn followed<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
+fn resolve_schema_ref<'a>(schema: &'a Value, whole: &'a Value) -> &'a Value {
     let at = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix('#'));
     at.and_then(|at| whole.pointer(at)).unwrap_or(schema)
 }
 
 /// All that counts: the person's own words in this message and before it, what tools answered for which somebody vouches, and
 /// facts. The run is clean: nothing else is in it, but perhaps readers' answers.
-fn told(tools: &Registry, run: &ActiveState, material: &PromptInputs) -> Vec<SourcedText> {
+fn trusted_texts(tools: &Registry, run: &ActiveState, material: &PromptInputs) -> Vec<SourcedText> {
     let (person, past) = (run.input.principal.user, &material.past);
     let is_handed_on = run.input.around.as_ref().is_some_and(|around| around.forwarded_from.is_some());
     let first = (!is_handed_on && run.input.agent.is_none()).then(|| run.input.text.clone());
@@ -135,19 +135,19 @@ fn told(tools: &Registry, run: &ActiveState, material: &PromptInputs) -> Vec<Sou
     if is_strict(run) {
         return words.collect();
     }
-    words.chain(facts).chain(answered(tools, run)).collect()
+    words.chain(facts).chain(trusted_tool_answers(tools, run)).collect()
 }
 
 /// What tools have answered in this run, but for what steers the run itself: such words are the model's own.
-fn answered(tools: &Registry, run: &ActiveState) -> Vec<SourcedText> {
+fn trusted_tool_answers(tools: &Registry, run: &ActiveState) -> Vec<SourcedText> {
     let mut calls: Vec<ToolCall> = Vec::new();
     let mut told = Vec::new();
     for message in run.transcript.messages() {
         match message {
             Message::Assistant { .. } => {
-                let meant = message.calls().map(|call| tool_disclosure::meant(call, &run.tools));
+                let resolve_call = message.calls().map(|call| tool_disclosure::resolve_call(call, &run.tools));
                 // What a reader answers was never anybody's word.
-                calls.extend(meant.filter(|(_, asked)| asked.is_none()).map(|(call, _)| call));
+                calls.extend(resolve_call.filter(|(_, asked)| asked.is_none()).map(|(call, _)| call));
             }
             Message::Tool(result) if !result.is_error => {
                 let Some(call) = calls.iter().find(|call| call.id == result.call) else { continue };
@@ -157,7 +157,7 @@ fn answered(tools: &Registry, run: &ActiveState) -> Vec<SourcedText> {
                 } else if !is_own && tools.get(&call.name).is_some_and(|tool| tool.spec().facts.most().is_read()) {
                     told.push(SourcedText {
                         whence: ValueSource::Tool(call.name.clone()),
-                        text: without(&result.text, &call.arguments),
+                        text: strip_echo(&result.text, &call.arguments),
                     });
                 }
             }
@@ -168,7 +168,7 @@ fn answered(tools: &Registry, run: &ActiveState) -> Vec<SourcedText> {
 }
 
 /// The answer without what it was asked for: what only comes back was said by nobody.
-fn without(answer: &str, arguments: &str) -> String {
+fn strip_echo(answer: &str, arguments: &str) -> String {
     let mut open = vec![serde_json::from_str::<Value>(arguments).unwrap_or_default()];
     let mut answer = answer.to_owned();
     while let Some(value) = open.pop() {
@@ -191,18 +191,18 @@ mod tests {
     fn n16_a_closed_list_may_stand_among_the_definitions() {
         let whole = serde_json::json!({ "$defs": { "Level": { "enum": ["r"] } } });
         let at = |at: &str| serde_json::json!({ "$ref": at });
-        assert_eq!(followed(&at("#/$defs/Level"), &whole)["enum"][0], "r");
+        assert_eq!(resolve_schema_ref(&at("#/$defs/Level"), &whole)["enum"][0], "r");
         for other in ["#/$defs/None", "https://evil.example/#/$defs/Level", ""] {
-            assert_eq!(followed(&at(other), &whole), &at(other), "{other}");
+            assert_eq!(resolve_schema_ref(&at(other), &whole), &at(other), "{other}");
         }
     }
 
     #[test]
     fn n16_what_only_comes_back_was_said_by_nobody() {
         let answer = "Nothing was found for Eve. Ben: ben@home.example";
-        assert_eq!(without(answer, r#"{"q":"Eve"}"#), "Nothing was found for \u{fffd}. Ben: ben@home.example");
+        assert_eq!(strip_echo(answer, r#"{"q":"Eve"}"#), "Nothing was found for \u{fffd}. Ben: ben@home.example");
         assert!(
-            !is_said("ben@home.example", &without("ben@home.example.eve", r#"{"q":[".eve",""]}"#)),
+            !is_said("ben@home.example", &strip_echo("ben@home.example.eve", r#"{"q":[".eve",""]}"#)),
             "no part of another"
         );
     }

@@ -62,7 +62,7 @@ impl FinalProgress {
         if silent && self.heard == EndAudience::Person {
             self.heard = EndAudience::Nobody;
         }
-        self.next = after(state, self.heard);
+        self.next = final_progress(state, self.heard);
     }
 
     /// The run goes on, be it with a model or with tools that a person has let go.
@@ -80,9 +80,9 @@ impl Drop for FinalProgress {
 }
 
 /// What is told of a run that nobody drives any more.
-fn after(state: &State, heard: EndAudience) -> Progress {
+fn final_progress(state: &State, heard: EndAudience) -> Progress {
     let ended = match state.status() {
-        Status::Waiting if asks(state) => return Progress::Waiting,
+        Status::Waiting if is_at_question(state) => return Progress::Waiting,
         // It goes on by itself, at somebody's word that is no answer, or when its agents are done.
         Status::Queued | Status::Running | Status::Waiting => return Progress::Idle(IdleReason::Suspended),
         Status::Completed if heard == EndAudience::Nobody => IdleReason::Quietly,
@@ -94,7 +94,7 @@ fn after(state: &State, heard: EndAudience) -> Progress {
 }
 
 /// Does it stand at a question that somebody can answer?
-fn asks(state: &State) -> bool {
+fn is_at_question(state: &State) -> bool {
     match state.active().map(|run| &run.phase) {
         Some(Phase::Waiting { question: Question::Paused { .. } | Question::Agents, .. }) => false,
         Some(Phase::Waiting { .. }) => true,
@@ -139,7 +139,7 @@ mod tests {
             (closed(failed), EndAudience::Run),
         ]
         .iter()
-        .map(|(state, heard)| format!("{:?}", after(state, *heard)))
+        .map(|(state, heard)| format!("{:?}", final_progress(state, *heard)))
         .collect();
         insta::assert_snapshot!(told.join("\n"), @"
         Idle(Suspended)

@@ -12,7 +12,11 @@ use hob_store::{Tx, skills};
 /// Notes what a run did that is completed; where it is the fifth alike, its person is asked, once, whether to keep it.
 ///
 /// What was done on the word of somebody who is not known, or after reading what nobody vouches for, teaches nothing.
-pub(super) async fn learn(tx: &mut Tx, target: &RunRowTarget<'_>, run: &ActiveState) -> Result<(), StoreError> {
+pub(super) async fn record_procedure(
+    tx: &mut Tx,
+    target: &RunRowTarget<'_>,
+    run: &ActiveState,
+) -> Result<(), StoreError> {
     let principal = &run.input.principal;
     let teaches = run.input.order == RunKind::Answer && principal.trust == Trust::Trusted && run.taint.is_clean();
     // Who calls tools answers twice at least.

@@ -54,10 +54,10 @@ pub(super) fn heard<'a>(told: RunSources<'a, impl Iterator<Item = &'a Message>>,
     for message in told.messages {
         let is_proof = match message {
             Message::Assistant { .. } => {
-                let meant = message.calls().map(|call| tool_disclosure::meant(call, told.tools));
+                let meant = message.calls().map(|call| tool_disclosure::resolve_call(call, told.tools));
                 own.said |= said.is_hinted_in(&message.text());
                 for (call, asked) in meant {
-                    own.said |= names(&call, said);
+                    own.said |= arguments_mention(&call, said);
                     own.acted |= told.tools.get(&call.name).is_none_or(|facts| facts.most() > Risk::Read);
                     let answers = if asked.is_some() { ASK_READER.to_owned() } else { call.name };
                     calls.insert(call.id, answers);
@@ -99,7 +99,7 @@ impl ModelActivity {
 }
 
 /// Does it stand in the arguments, however they are written down?
-fn names(call: &ToolCall, said: &Mention<'_>) -> bool {
+fn arguments_mention(call: &ToolCall, said: &Mention<'_>) -> bool {
     let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else {
         return said.is_hinted_in(&call.arguments);
     };

@@ -9,7 +9,7 @@ use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::ports::Ports;
 use crate::recalled_context::{ContextReader, RecalledContext, RenderedContext};
 use hob_core::domain::ids::SessionId;
-use hob_core::policy::memory::{SpeakingPlace, visible};
+use hob_core::policy::memory::{SpeakingPlace, visible_scopes};
 use hob_memory::embedding::Bill;
 use hob_memory::facts::{self, RelevantFacts};
 use hob_memory::recall::{ContextWindow, RecallQuestion, Recollection};
@@ -24,7 +24,7 @@ const RIVALS_MAX: usize = 1;
 /// What the context of a run that begins tells of earlier days; the history that goes along is not told twice.
 ///
 /// A memory that cannot be read costs itself, not the run.
-pub(super) async fn look_back(
+pub(super) async fn recall_context(
     ports: &Ports,
     session: SessionId,
     (accepted, bill): (&AcceptedInput, &Bill),
@@ -34,7 +34,7 @@ pub(super) async fn look_back(
     let limits = ports.memory.limits;
     let question = RecallQuestion {
         text: accepted.text.clone(),
-        scopes: visible(&accepted.principal, place),
+        scopes: visible_scopes(&accepted.principal, place),
         turn: (accepted.order == RunKind::Answer).then_some(SpeakerTurn { session, speaker: accepted.principal.user }),
         window: (from <= through).then_some(ContextWindow { session, from, through }),
         limits,
@@ -42,7 +42,7 @@ pub(super) async fn look_back(
         bill: bill.clone(),
     };
     let begun = Instant::now();
-    let looking = look_up(ports, accepted, question).instrument(tracing::info_span!("memory.recall"));
+    let looking = search_memory(ports, accepted, question).instrument(tracing::info_span!("memory.recall"));
     let looked = tokio::time::timeout(RECALL_MAX, looking).await;
     ports.meters.recall.observe(begun.elapsed());
     let known = match looked {
@@ -65,7 +65,7 @@ pub(super) async fn look_back(
     RenderedContext { recalled: Vec::new(), ..shown }
 }
 
-async fn look_up(
+async fn search_memory(
     ports: &Ports,
     accepted: &AcceptedInput,
     question: RecallQuestion,
@@ -94,7 +94,7 @@ async fn look_up(
 /// The skills that fit what was said, as lines for the context. What nobody vouches for brings none up.
 pub(super) async fn fitting_skills(ports: &Ports, accepted: &AcceptedInput, bill: &Bill) -> Vec<String> {
     match accepted.order {
-        RunKind::Answer | RunKind::Scheduled => ports.skills.fitting(&accepted.text, bill).await,
+        RunKind::Answer | RunKind::Scheduled => ports.skills.matching_lines(&accepted.text, bill).await,
         RunKind::Heartbeat | RunKind::Compact | RunKind::Event => Vec::new(),
     }
 }

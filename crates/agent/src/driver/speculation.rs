@@ -66,7 +66,7 @@ impl SpeculativeRun {
 
     /// Is it this that was foreseen?
     #[must_use]
-    pub fn is(&self, accepted: &AcceptedInput, (session, with): (&Session, &StoredRunContext)) -> bool {
+    pub fn matches(&self, accepted: &AcceptedInput, (session, with): (&Session, &StoredRunContext)) -> bool {
         let inbound = accepted.inbound;
         (session, with) == (&self.session, &self.with)
             && *accepted == AcceptedInput { inbound, ..self.accepted.clone() }
@@ -80,7 +80,7 @@ impl SpeculativeRun {
         (lease, at): (&Lease, Timestamp),
     ) -> Result<OpenedRun, StoreError> {
         let (ports, session) = (&self.ports, &self.session);
-        let (run, state, step) = journal::add(tx, session.id, accepted.clone(), (Some(lease), at)).await?;
+        let (run, state, step) = journal::insert_run(tx, session.id, accepted.clone(), (Some(lease), at)).await?;
         let key = RunKey { run, session: session.id };
         let begun = Event::Begun(Box::new(self.prepared.begun.clone()));
         let advance = AdvanceTransaction {

@@ -77,12 +77,12 @@ impl AgentTask {
     /// For people: who asks them something, before the question itself.
     #[must_use]
     pub fn asks(&self, question: &str) -> String {
-        format!("An agent at work for you ({}) asks:\n{question}", self.shown())
+        format!("An agent at work for you ({}) asks:\n{question}", self.mission_excerpt())
     }
 
     /// The beginning of its mission, on one line.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn mission_excerpt(&self) -> String {
         let line = self.mission.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut shown: String = line.chars().take(SHOWN_CHARS_MAX).collect();
         if shown.len() < line.len() {
@@ -135,9 +135,9 @@ impl ChildEnd {
 
     /// For people: what it found, where no run waits for it any more.
     #[must_use]
-    pub fn late(&self) -> String {
+    pub fn late_report(&self) -> String {
         let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
-        let ledger = self.ledger.told();
+        let ledger = self.ledger.summary_lines();
         format!(
             "An agent was still at work for you; the task that it belonged to is over. It says, and I have not checked it:\n\
              {words}\n\n{ledger}"

@@ -69,7 +69,7 @@ impl PermittedAnswerer {
 
 /// The question that somebody is asked now, if its number is this one.
 #[must_use]
-pub fn open(run: &ActiveState, number: u32) -> Option<&Question> {
+pub fn open_question(run: &ActiveState, number: u32) -> Option<&Question> {
     match &run.phase {
         // Nobody is asked: there is nothing to answer.
         Phase::Waiting { question: Question::Paused { .. } | Question::Agents, .. } => None,
@@ -80,7 +80,7 @@ pub fn open(run: &ActiveState, number: u32) -> Option<&Question> {
 
 /// The question that the run stands at, whoever is asked.
 #[must_use]
-pub fn standing(run: &ActiveState) -> Option<&Question> {
+pub fn pending_question(run: &ActiveState) -> Option<&Question> {
     match &run.phase {
         Phase::Waiting { question, .. } => Some(question),
         Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
@@ -94,20 +94,20 @@ pub fn stays_open_secs(run: &ActiveState) -> Option<u64> {
     if let Phase::Waiting { question: Question::Agents, .. } = &run.phase {
         return detached_agents::waits_secs(run);
     }
-    let is_approval = matches!(open(run, run.questions)?, Question::Approval { .. });
+    let is_approval = matches!(open_question(run, run.questions)?, Question::Approval { .. });
     Some(if is_approval { run.policy.tools.approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
 }
 
 /// Nobody answered in time. A call that nobody approved is not made (lesson 17). Any other question is put again to all who may
 /// answer it: an answer that comes days later is as good, but nobody forgets that somebody waits for it.
 pub(super) fn on_expired(run: &mut ActiveState, number: u32) -> Vec<Effect> {
-    if matches!(standing(run), Some(Question::Agents))
+    if matches!(pending_question(run), Some(Question::Agents))
         && run.questions == number
         && detached_agents::waits_secs(run).is_some()
     {
         return detached_agents::on_late(run);
     }
-    let Some(question) = open(run, number).cloned() else {
+    let Some(question) = open_question(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
     if matches!(question, Question::Approval { .. }) {

@@ -84,7 +84,7 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if call.name == KEEP_CHANGES {
         return draft::concern(run).map_or(Verdict::Free, |concern| Verdict::Asked { grantable: false, concern });
     }
-    let gated = gate::why(&run.policy.tools.gate, call, &known);
+    let gated = gate::approval_reason(&run.policy.tools.gate, call, &known);
     if facts.approval == Approval::Free && gated.is_none() && draft::is_contained(run, &known) {
         return Verdict::Free;
     }
@@ -133,7 +133,7 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
 
 /// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
 pub(super) fn hold(run: &mut ActiveState) {
-    draft::aim(run);
+    draft::bind_keep_calls(run);
     let Some(batch) = batch(run) else { return };
     let waiting = batch.calls.iter().filter(|open| open.progress == CallProgress::Queued && is_known(run, open));
     let verdicts: Vec<(CallId, Verdict)> =
@@ -164,7 +164,9 @@ pub(super) fn on_looked(run: &mut ActiveState, call: &CallId, known: &Assessment
     let is_by_state = |tool: &str| run.tools.get(tool).is_some_and(|facts| facts.by_state);
     let open = match &mut run.phase {
         // What is said of a call before its turn is not how things stand then.
-        Phase::Acting(batch) if batch.unlooked(is_by_state).is_some_and(|due| due.id == *call) => batch.find(call),
+        Phase::Acting(batch) if batch.next_unassessed(is_by_state).is_some_and(|due| due.id == *call) => {
+            batch.find(call)
+        }
         Phase::Acting(_) | Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     };
     let Some(open) = open else {

@@ -141,9 +141,9 @@ impl Batch {
 
     /// From here on its calls are those that the model meant, where it may call these tools; its reply is as it was written.
     #[must_use]
-    pub fn meaning(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
+    pub fn resolve_disclosed(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
         for open in &mut self.calls {
-            let (meant, asked) = tool_disclosure::meant(&open.call, tools);
+            let (meant, asked) = tool_disclosure::resolve_call(&open.call, tools);
             open.call = meant;
             open.reading = asked.map(|(question, form)| Box::new(Reading { question, form, from: None }));
         }
@@ -166,14 +166,14 @@ impl Batch {
 
     /// The call whose turn it is, if its tool has to look at it before it starts.
     #[must_use]
-    pub fn unlooked(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+    pub fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
         let first = self.calls.iter().find(|open| !matches!(open.progress, CallProgress::Finished(_)))?;
         let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
         is_due.then_some(&first.call)
     }
 
     /// What was looked at is to be looked at again: time has passed.
-    pub fn look_again(&mut self) {
+    pub fn reset_assessed(&mut self) {
         self.calls.iter_mut().filter(|open| open.progress == CallProgress::Queued).for_each(|open| open.looked = false);
     }
 

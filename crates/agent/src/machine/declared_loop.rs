@@ -53,13 +53,13 @@ enum MetCondition {
 }
 
 /// The loop that the run goes by, if it is a declared one.
-pub(super) fn of(run: &ActiveState) -> Option<&DeclaredLoop> {
+pub(super) fn declared_loop(run: &ActiveState) -> Option<&DeclaredLoop> {
     run.policy.declared.as_ref()
 }
 
 /// What the open batch brought; none where no loop is declared.
-pub(super) fn seen(run: &ActiveState) -> Option<CycleOutput> {
-    of(run)?;
+pub(super) fn cycle_output(run: &ActiveState) -> Option<CycleOutput> {
+    declared_loop(run)?;
     let Phase::Acting(batch) = &run.phase else { return None };
     let result = |open: &OpenCall| match &open.progress {
         CallProgress::Finished(result) => {
@@ -80,20 +80,20 @@ pub(super) fn seen(run: &ActiveState) -> Option<CycleOutput> {
 
 /// Does what a batch brought end the loop?
 pub(super) fn is_end(run: &ActiveState, seen: &CycleOutput) -> bool {
-    let met = of(run).and_then(|declared| met(run, declared, seen));
+    let met = declared_loop(run).and_then(|declared| met(run, declared, seen));
     met.is_some_and(|met| run.steering.is_empty() || matches!(met, MetCondition::Exhausted(..)))
 }
 
 /// A batch is done and in the transcript: is this the end?
 pub(super) fn after_batch(run: &mut ActiveState, seen: &CycleOutput) -> Option<Vec<Effect>> {
-    let met = met(run, of(run)?, seen)?;
+    let met = met(run, declared_loop(run)?, seen)?;
     let ends = run.steering.is_empty() || matches!(met, MetCondition::Exhausted(..));
     ends.then(|| end(run, &met, &seen.words))
 }
 
 /// The model said something and called no tool: `whole` is all of it.
 pub(super) fn on_reply(run: &mut ActiveState, completion: &Completion, whole: &str) -> Option<Vec<Effect>> {
-    let declared = of(run)?;
+    let declared = declared_loop(run)?;
     let works = matches!(&run.phase, Phase::Calling(call) if call.purpose == ModelCallPurpose::Work);
     // A look whether there is something to do ends by its own silence, in any loop.
     let idle = run.input.order == RunKind::Heartbeat && model::is_silence(whole);
@@ -131,7 +131,7 @@ pub(super) fn ceiling(run: &mut ActiveState) -> Option<Vec<Effect>> {
         return None;
     }
     // A reply that was to be looked at again is the last word; nobody looks any more.
-    let told = model::unlooked(run);
+    let told = model::tell_unchecked_reply(run);
     Some(told.unwrap_or_else(|| end(run, &MetCondition::Exhausted(LoopCeiling::Money, None), "")))
 }
 
@@ -173,7 +173,7 @@ fn end(run: &mut ActiveState, met: &MetCondition, words: &str) -> Vec<Effect> {
         }
         MetCondition::Exhausted(ceiling, index) => {
             let told = match ceiling {
-                LoopCeiling::Cycles => cycles_used_up(of(run).map_or(0, |declared| declared.max_cycles)),
+                LoopCeiling::Cycles => cycles_used_up(declared_loop(run).map_or(0, |declared| declared.max_cycles)),
                 LoopCeiling::Money => money_spent(run.policy.run_usd.unwrap_or_default()),
             };
             let text = run.notebook.below(&with_last_words(told, words));
@@ -213,6 +213,6 @@ fn with_last_words(told: String, words: &str) -> String {
 }
 
 /// For the model: a declared loop has as many cycles as it has.
-pub(super) fn no_more(declared: &DeclaredLoop) -> String {
+pub(super) fn cycles_exhausted_text(declared: &DeclaredLoop) -> String {
     format!("Not granted: this task has {} steps in all. Finish with what you have.", declared.max_cycles)
 }

@@ -93,7 +93,7 @@ pub(super) fn settled(run: &mut ActiveState) {
 }
 
 /// Each call that keeps the draft keeps exactly what there is now.
-pub(super) fn aim(run: &mut ActiveState) {
+pub(super) fn bind_keep_calls(run: &mut ActiveState) {
     let digest = run.draft.as_ref().map(|draft| draft.digest.clone());
     let Some(batch) = run.phase.batch_mut() else { return };
     for open in &mut batch.calls {
@@ -109,7 +109,7 @@ pub(super) fn aim(run: &mut ActiveState) {
 }
 
 /// The call that settles the draft, which no model has written.
-fn added(run: &ActiveState, index: usize) -> OpenCall {
+fn settling_call(run: &ActiveState, index: usize) -> OpenCall {
     let call =
         ToolCall { id: CallId::new(run.cycles, index), name: KEEP_CHANGES.to_owned(), arguments: "{}".to_owned() };
     OpenCall {
@@ -138,7 +138,7 @@ pub(super) fn before_last_word(run: &mut ActiveState, completion: &Completion) -
     }
     // It counts as a turn: no run goes on settling for ever.
     run.iterations += 1;
-    let calls = vec![added(run, 0)];
+    let calls = vec![settling_call(run, 0)];
     run.phase = Phase::Acting(Batch { reply: model::spoken(completion), calls });
     approval::hold(run);
     Some(tools::settle(run))
@@ -150,7 +150,7 @@ pub(super) fn before_end(run: &mut ActiveState) -> bool {
         return false;
     }
     let Phase::Acting(batch) = &run.phase else { return false };
-    let call = added(run, batch.calls.len());
+    let call = settling_call(run, batch.calls.len());
     if let Some(batch) = run.phase.batch_mut() {
         batch.calls.push(call);
     }
@@ -172,14 +172,14 @@ pub(super) fn before_batch(run: &mut ActiveState) {
     if !may_be_open {
         return;
     }
-    let call = added(run, batch.calls.len());
+    let call = settling_call(run, batch.calls.len());
     if let Some(batch) = run.phase.batch_mut() {
         batch.calls.insert(at, call);
     }
 }
 
 /// Whoever is told that the run is over is told as well that a draft was dropped.
-pub(super) fn tell(run: &ActiveState, mut effects: Vec<Effect>) -> Vec<Effect> {
+pub(super) fn add_dropped_notice(run: &ActiveState, mut effects: Vec<Effect>) -> Vec<Effect> {
     if run.draft.is_none() {
         return effects;
     }

@@ -20,7 +20,7 @@ pub(super) fn go_on(run: &mut ActiveState) -> Vec<Effect> {
 /// Asks a model; where a budget or a quota is in the way, the run is handed back with what was done (rows N10, E15).
 pub(super) fn ask(run: &mut ActiveState, call: ModelCall) -> Vec<Effect> {
     if (run.budget.is_some() || run.quota.is_some())
-        && let Some(told) = model::unlooked(run)
+        && let Some(told) = model::tell_unchecked_reply(run)
     {
         return told;
     }
@@ -58,7 +58,7 @@ fn join_steering(run: &mut ActiveState) {
     }
     // A person's word changes what makes sense; and a reply that was still being looked at comes before it.
     if !run.steering.is_empty() {
-        run.guard.calm();
+        run.guard.reset();
     }
     if let Some(first) = run.truth.settle() {
         run.transcript.push(Message::Assistant { parts: first.parts });
@@ -82,7 +82,7 @@ pub(super) fn close(run: &mut ActiveState, unsettled: &str) {
 /// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
 pub(super) fn cancelled(run: &mut ActiveState, reason: CancelReason) -> Vec<Effect> {
     if reason == CancelReason::HardLimit
-        && let Some(told) = model::unlooked(run)
+        && let Some(told) = model::tell_unchecked_reply(run)
     {
         // It had said its last word; there was only no time to look at it again.
         return told;

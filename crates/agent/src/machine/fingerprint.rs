@@ -41,17 +41,17 @@ pub(super) fn policy<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::
     if policy == usual {
         return Map::new().serialize(to);
     }
-    unlike(serde_json::to_value(policy).unwrap_or_default(), value).serialize(to)
+    changed_fields(serde_json::to_value(policy).unwrap_or_default(), value).serialize(to)
 }
 
 /// What of `value` is not as in `usual`.
-fn unlike(value: Value, usual: &Value) -> Value {
+fn changed_fields(value: Value, usual: &Value) -> Value {
     let (Value::Object(fields), Value::Object(usual)) = (&value, usual) else {
         return value;
     };
     let differs = |(name, field): (&String, &Value)| match usual.get(name) {
         Some(same) if same == field => None,
-        Some(other) => Some((name.clone(), unlike(field.clone(), other))),
+        Some(other) => Some((name.clone(), changed_fields(field.clone(), other))),
         None => Some((name.clone(), field.clone())),
     };
     Value::Object(fields.iter().filter_map(differs).collect())
@@ -60,12 +60,12 @@ fn unlike(value: Value, usual: &Value) -> Value {
 /// JSON with its keys in order, without fields that say nothing.
 fn text_of(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
-    tell(value, &mut text);
+    write_canonical(value, &mut text);
     text
 }
 
 /// Adds it to the text; whether it says anything.
-fn tell(value: &Value, text: &mut Vec<u8>) -> bool {
+fn write_canonical(value: &Value, text: &mut Vec<u8>) -> bool {
     match value {
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
@@ -75,9 +75,9 @@ fn tell(value: &Value, text: &mut Vec<u8>) -> bool {
             for (name, field) in fields {
                 let before = text.len();
                 text.extend((before > begun).then_some(b','));
-                plain(name, text);
+                write_scalar(name, text);
                 text.push(b':');
-                if !tell(field, text) {
+                if !write_canonical(field, text) {
                     text.truncate(before);
                 }
             }
@@ -89,26 +89,26 @@ fn tell(value: &Value, text: &mut Vec<u8>) -> bool {
             text.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 text.extend((index > 0).then_some(b','));
-                tell(item, text);
+                write_canonical(item, text);
             }
             text.push(b']');
             !items.is_empty()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            plain(value, text);
-            says(value)
+            write_scalar(value, text);
+            is_nonempty(value)
         }
     }
 }
 
 /// Adds a text, a number or a word of JSON.
 #[expect(clippy::expect_used, reason = "memory takes all that is written to it, and such a value encodes")]
-fn plain<T: Serialize + ?Sized>(value: &T, text: &mut Vec<u8>) {
+fn write_scalar<T: Serialize + ?Sized>(value: &T, text: &mut Vec<u8>) {
     serde_json::to_writer(text, value).expect("a plain value encodes");
 }
 
 /// Whether what holds nothing else says anything.
-fn says(value: &Value) -> bool {
+fn is_nonempty(value: &Value) -> bool {
     match value {
         Value::Bool(is) => *is,
         Value::Number(number) => number.as_f64() != Some(0.0),
@@ -147,7 +147,7 @@ mod tests {
             (json!({"new": 5}), json!({}), json!({"new": 5})),
         ];
         for (value, usual, expected) in table {
-            assert_eq!(unlike(value, &usual), expected);
+            assert_eq!(changed_fields(value, &usual), expected);
         }
     }
 }

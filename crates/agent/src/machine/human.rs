@@ -222,7 +222,7 @@ impl Decision {
 
     /// Would `text` have decided a question that is over, and of which is known what could be chosen?
     #[must_use]
-    pub fn would_be(text: &str, labels: &[&str]) -> bool {
+    pub fn would_have_decided(text: &str, labels: &[&str]) -> bool {
         let in_words = || labels.contains(&Self::Approve.label()) && approval::words::decision(text).is_some();
         let of_several =
             || labels.contains(&Self::All.label()) && approval::words::of_several(text, labels.len()).is_some();
@@ -257,7 +257,7 @@ fn on_direction(run: &mut ActiveState, answer: &Answer, decision: Option<Decisio
     } else {
         run.transcript.push_from(answer.by, answer.text.clone());
     }
-    run.guard.calm();
+    run.guard.reset();
     unpause(run);
     ending::go_on(run)
 }

@@ -28,7 +28,7 @@ struct ActionRecord {
 impl Ledger {
     /// Takes the calls of a batch that is being closed. What a guard kept from running, and what was never started, is
     /// no deed.
-    pub fn enter(&mut self, batch: &Batch, changes: impl Fn(&str) -> bool) {
+    pub fn record_batch(&mut self, batch: &Batch, changes: impl Fn(&str) -> bool) {
         for open in batch.calls.iter().filter(|open| changes(&open.call.name)) {
             let why = match &open.progress {
                 CallProgress::Queued | CallProgress::Held => continue,
@@ -78,7 +78,7 @@ impl Ledger {
 
     /// All of it, a line for each tool.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn summary_lines(&self) -> String {
         match self.listed() {
             Some(lines) => format!("By my record:\n{lines}"),
             None => "Done so far: nothing that changes anything.".to_owned(),

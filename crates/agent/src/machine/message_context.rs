@@ -13,7 +13,7 @@ const NAME_CHARS_MAX: usize = 80;
 const QUOTED_CHARS_MAX: usize = 1_000;
 
 /// The words of a message that was accepted, as the model reads them in a run that began at `began`.
-pub(super) fn told(accepted: &AcceptedInput, began: Timestamp) -> String {
+pub(super) fn render_message(accepted: &AcceptedInput, began: Timestamp) -> String {
     let Some(around) = &accepted.around else { return accepted.text.clone() };
     let MessageContext { overheard, forwarded_from, quoted, unaddressed } = &**around;
     let mut lines = Vec::new();
@@ -67,12 +67,12 @@ fn name(name: &str) -> String {
 /// Words on one line, in quotes that they cannot leave.
 fn quote(text: &str, chars_max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let safe: String = line.chars().filter(|c| !c.is_control()).map(inert).take(chars_max).collect();
+    let safe: String = line.chars().filter(|c| !c.is_control()).map(harmless_char).take(chars_max).collect();
     format!("\"{safe}\"")
 }
 
 /// What could end the quotes, or the block around them, as a character that only looks like it.
-fn inert(c: char) -> char {
+fn harmless_char(c: char) -> char {
     match c {
         '"' => '\'',
         '[' => '(',
@@ -104,12 +104,18 @@ mod tests {
     }
 
     fn shown(around: MessageContext, text: &str) -> String {
-        told(&AcceptedInput { text: text.to_owned(), around: Some(Box::new(around)), ..accepted() }, at(10_000))
+        render_message(
+            &AcceptedInput { text: text.to_owned(), around: Some(Box::new(around)), ..accepted() },
+            at(10_000),
+        )
     }
 
     #[test]
     fn a_message_alone_is_told_as_it_is() {
-        assert_eq!(told(&AcceptedInput { text: "[Hi]\n> you".to_owned(), ..accepted() }, at(0)), "[Hi]\n> you");
+        assert_eq!(
+            render_message(&AcceptedInput { text: "[Hi]\n> you".to_owned(), ..accepted() }, at(0)),
+            "[Hi]\n> you"
+        );
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
         State::Active(active) if active.end().is_some() => vec![Effect::Ignored { why: "the run is over" }],
         State::Active(active) => {
             let effects = on_active(active, event);
-            draft::tell(active, effects)
+            draft::add_dropped_notice(active, effects)
         }
     }
 }

@@ -71,14 +71,14 @@ pub(super) fn on_answered(run: &mut ActiveState, completion: &Completion) -> Vec
             run.truth.aside().into_iter().for_each(|message| run.transcript.push(message));
             run.truth.settle();
         }
-        return act(run, completion);
+        return start_calls(run, completion);
     }
     let choice = call.choice.clone();
     if let Some(effects) = guards::overrule(run, &choice, spoken(completion)) {
         return effects;
     }
     match run.truth.settle() {
-        Some(first) if claims::keeps(&text) => conclude(run, &first, ReplyCheck::Kept),
+        Some(first) if claims::confirms_reply(&text) => conclude(run, &first, ReplyCheck::Kept),
         // What is written anew stands for all that was said before.
         Some(_) => {
             run.unfinished = PartialReply::default();
@@ -142,7 +142,7 @@ fn last_word(
     look: ReplyCheck,
 ) -> Vec<Effect> {
     // What nobody was asked about is told in any case.
-    let reply = match plan::told(run).filter(|_| is_silence(text)) {
+    let reply = match plan::unasked_calls_text(run).filter(|_| is_silence(text)) {
         Some(told) => RunReply::Answer { text: texts::with_record(texts::NOTHING_TO_ADD.to_owned(), Some(told)) },
         None if is_silence(text) => RunReply::Silence,
         None => answer(run, text, cut, look),
@@ -157,7 +157,7 @@ fn answer(run: &ActiveState, text: &str, cut: AnswerEnding, look: ReplyCheck) ->
     let phantom = look == ReplyCheck::Fresh && claims::still_claims(run, text);
     let phantom = phantom.then(|| claims::NOTHING_CHANGED.to_owned());
     let told = texts::with_record(told, claims::shortfall(run, text).or(phantom));
-    RunReply::Answer { text: texts::with_record(told, plan::told(run)) }
+    RunReply::Answer { text: texts::with_record(told, plan::unasked_calls_text(run)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?
@@ -197,7 +197,7 @@ pub(super) fn joined(before: &str, more: &str) -> String {
 }
 
 /// The reply wants tools: its calls get ids that are unique in the run, whatever the provider sent.
-fn act(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
+fn start_calls(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
     run.iterations += 1;
     let mut reply = completion.parts.clone();
     let calls = reply.iter_mut().filter_map(|part| match part {
@@ -208,8 +208,8 @@ fn act(run: &mut ActiveState, completion: &Completion) -> Vec<Effect> {
         call.id = CallId::new(run.cycles, index);
     }
     let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
-    let batch = outbound_allowance::count(run, batch);
-    run.phase = Phase::Acting(batch.meaning(&run.tools));
+    let batch = outbound_allowance::charge_batch(run, batch);
+    run.phase = Phase::Acting(batch.resolve_disclosed(&run.tools));
     plan::assign(run);
     match guards::before(run) {
         guards::GuardOutcome::Stop(effects) => effects,
@@ -259,7 +259,7 @@ pub(super) fn on_failed(
         effects.extend(ending::ask(run, ModelCall { chain: call.chain, ..run.call_for(call.purpose) }));
         return effects;
     }
-    if run.failure.is_none() || says_more(&call, class) {
+    if run.failure.is_none() || is_more_telling(&call, class) {
         run.failure = Some(ModelFailure { class, message: message.to_owned() });
     }
     let next = match remedy(class, call.failures, retry_after_ms) {
@@ -275,13 +275,13 @@ pub(super) fn on_failed(
 
 /// Whether this failure is what a person should hear of, rather than the one before: of the model that was to answer, not
 /// of those that stood in for it, and of why it rests, not that it does. What is refused is told whoever refuses it.
-fn says_more(call: &ModelCall, class: ErrorClass) -> bool {
+fn is_more_telling(call: &ModelCall, class: ErrorClass) -> bool {
     let decides = call.model == 0 || class == ErrorClass::Refused;
     decides && class != ErrorClass::Resting
 }
 
 /// The reply that was to be looked at again, where nobody can look at it any more: it is told, with what the record says.
-pub(super) fn unlooked(run: &mut ActiveState) -> Option<Vec<Effect>> {
+pub(super) fn tell_unchecked_reply(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let first = run.truth.settle()?;
     ending::close(run, texts::INTERRUPTED);
     let whole = joined(&run.unfinished.text, &first.text());
@@ -290,7 +290,7 @@ pub(super) fn unlooked(run: &mut ActiveState) -> Option<Vec<Effect>> {
 
 /// No model answers: the person gets what there is, or what went wrong.
 fn give_up(run: &mut ActiveState) -> Vec<Effect> {
-    if let Some(told) = unlooked(run) {
+    if let Some(told) = tell_unchecked_reply(run) {
         return told;
     }
     ending::close(run, texts::INTERRUPTED);

@@ -45,13 +45,13 @@ impl OutboundAllowance {
     }
 
     /// What is left to a run.
-    fn left(run: &ActiveState) -> Self {
+    fn remaining(run: &ActiveState) -> Self {
         let mut left = run.input.agent.as_ref().map_or_else(Self::default, |agent| agent.looks.clone());
         run.reached.iter().for_each(|(site, times)| left.take(site, *times));
         left
     }
 
-    fn at(&self, site: &str) -> u32 {
+    fn left_at_site(&self, site: &str) -> u32 {
         self.sites.get(site).copied().unwrap_or(self.site).min(self.all)
     }
 
@@ -71,8 +71,8 @@ impl OutboundAllowance {
 
 /// What the agent behind this call may do of it. One that works beside others has its share; a clean run has no count to share.
 #[must_use]
-pub fn handed_down(run: &ActiveState, id: &CallId) -> OutboundAllowance {
-    let left = OutboundAllowance::left(run);
+pub fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
+    let left = OutboundAllowance::remaining(run);
     let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {
         return left;
     };
@@ -95,16 +95,16 @@ pub(super) fn add(run: &mut ActiveState, reached: &BTreeMap<String, u32>) {
 }
 
 /// Counts the looks of a fresh batch; those beyond are told to be more than looks.
-pub(super) fn count(run: &mut ActiveState, mut batch: Batch) -> Batch {
+pub(super) fn charge_batch(run: &mut ActiveState, mut batch: Batch) -> Batch {
     if run.taint.is_clean() {
         return batch;
     }
-    let mut left = OutboundAllowance::left(run);
+    let mut left = OutboundAllowance::remaining(run);
     for open in &mut batch.calls {
         let Some(known) = open.assessed.as_mut().filter(|known| known.risk.is_read()) else { continue };
         let Some(site) = known.site.clone() else { continue };
         let here = run.reached.entry(site.clone()).or_default();
-        if left.at(&site) > 0 {
+        if left.left_at_site(&site) > 0 {
             left.take(&site, 1);
             *here += 1;
             continue;

@@ -19,7 +19,7 @@ use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, Unvouch
 use hob_core::domain::tools::{DangerGrade, PLAN, Risk};
 use hob_core::policy::arguments::{WrittenValue, parse};
 use hob_core::policy::lookup;
-use hob_core::policy::plan::{fit, look_words};
+use hob_core::policy::plan::{look_words, unvouched_values};
 use hob_core::policy::sources::{is_said, leads, own_words};
 use hob_model::message::Message;
 
@@ -76,7 +76,7 @@ impl RunPlan {
         // What is found says nothing of money.
         let spends = open.assessed.as_ref().is_some_and(|known| known.risk == Risk::Spend);
         let found = |argument: &str| self.found(index, argument).filter(|_| !spends).map(str::to_owned);
-        fit(self.steps.get(index)?, (&open.call.name, &open.call.arguments), &found)
+        unvouched_values(self.steps.get(index)?, (&open.call.name, &open.call.arguments), &found)
     }
 
     /// What was found for an argument of a step, each time.
@@ -167,8 +167,9 @@ pub(super) fn assign(run: &mut ActiveState) {
         let (tool, arguments) = (open.call.name.as_str(), open.call.arguments.as_str());
         let fits = intent.steps.iter().enumerate().filter(|(index, _)| !intent.used.contains(index));
         let found = |index: usize, argument: &str| intent.found(index, argument).map(str::to_owned);
-        let doubts =
-            |index: usize, step: &PlannedCall| fit(step, (tool, arguments), &|argument: &str| found(index, argument));
+        let doubts = |index: usize, step: &PlannedCall| {
+            unvouched_values(step, (tool, arguments), &|argument: &str| found(index, argument))
+        };
         let fits = fits.filter_map(|(index, step)| Some((index, doubts(index, step)?.len())));
         open.planned = fits.min_by_key(|(index, doubts)| (*doubts, *index)).map(|(index, _)| index);
         intent.used.extend(open.planned);
@@ -187,7 +188,7 @@ pub(super) fn on_done(run: &mut ActiveState, batch: &Batch) {
     let mut found = Vec::new();
     for (step, wanted, look) in looks {
         let is_it = |open: &&OpenCall| {
-            let doubts = fit(look, (&open.call.name, &open.call.arguments), &|_| None);
+            let doubts = unvouched_values(look, (&open.call.name, &open.call.arguments), &|_| None);
             open.fate == CallFate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
         };
         let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
@@ -307,11 +308,11 @@ pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
     let told = steering.filter_map(|planned| match &planned.value {
         PlannedValue::Is { written, whence: Some(whence) } => {
-            Some(said(&planned.name, written, &format!("from {}", whence.as_words())))
+            Some(unasked_call_line(&planned.name, written, &format!("from {}", whence.as_words())))
         }
         PlannedValue::Found(look) => {
             let whence = format!("the only one that {}", found_by(look));
-            run.intent.found(index, &planned.name).map(|value| said(&planned.name, value, &whence))
+            run.intent.found(index, &planned.name).map(|value| unasked_call_line(&planned.name, value, &whence))
         }
         PlannedValue::Is { .. } | PlannedValue::From(_) => None,
     });
@@ -323,7 +324,7 @@ pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
 pub fn steps(run: &ActiveState) -> Vec<String> {
     let argument = |planned: &PlannedArgument| match &planned.value {
         PlannedValue::Is { written, whence: Some(whence) } => {
-            said(&planned.name, written, &format!("from {}", whence.as_words()))
+            unasked_call_line(&planned.name, written, &format!("from {}", whence.as_words()))
         }
         PlannedValue::Found(look) => format!("{} to be the only one that {}", quotable(&planned.name), found_by(look)),
         PlannedValue::Is { written, whence: None } => {
@@ -340,7 +341,7 @@ pub fn steps(run: &ActiveState) -> Vec<String> {
 
 /// Why a call with an effect was or was not taken for planned, for people; none: nothing is planned, or it only looks.
 #[must_use]
-pub fn why(run: &ActiveState, open: &OpenCall) -> Option<String> {
+pub fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let is_look = open.assessed.as_ref().is_some_and(|known| known.risk.is_read());
     if run.intent.steps.is_empty() || is_look || open.call.name == PLAN {
         return None;
@@ -356,7 +357,7 @@ pub fn why(run: &ActiveState, open: &OpenCall) -> Option<String> {
 
 /// What was planned and done in a run, and what it has read, for people; empty: nothing was planned.
 #[must_use]
-pub fn told_of(run: &ActiveState) -> Vec<String> {
+pub fn plan_report(run: &ActiveState) -> Vec<String> {
     if run.intent.is_none() {
         return Vec::new();
     }
@@ -373,7 +374,7 @@ pub fn told_of(run: &ActiveState) -> Vec<String> {
     told
 }
 
-fn said(name: &str, written: &str, whence: &str) -> String {
+fn unasked_call_line(name: &str, written: &str, whence: &str) -> String {
     let value = serde_json::from_str::<String>(written).unwrap_or_else(|_| written.to_owned());
     format!("{} \"{}\" ({whence})", quotable(name), quotable(&value).replace('"', "'"))
 }
@@ -385,7 +386,7 @@ fn found_by(look: &PlannedCall) -> String {
 }
 
 /// Below the answer: what was done without a question, with whose words, and after whose. None: nothing was.
-pub(super) fn told(run: &ActiveState) -> Option<String> {
+pub(super) fn unasked_calls_text(run: &ActiveState) -> Option<String> {
     let spared = &run.intent.spared;
     let more = spared.len().checked_sub(TOLD_MAX).filter(|more| *more > 0);
     let more = more.map(|more| format!("; and {more} more")).unwrap_or_default();

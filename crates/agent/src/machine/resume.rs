@@ -107,7 +107,7 @@ pub(super) fn reopen(run: &mut ActiveState) -> Vec<Effect> {
         Phase::Replied => return vec![Effect::End(ending::end_of(run))],
         Phase::Waiting { .. } | Phase::Done(_) => return Vec::new(),
     };
-    batch.look_again();
+    batch.reset_assessed();
     let mut effects = Vec::new();
     for open in &mut batch.calls {
         let CallProgress::Started { attempt } = open.progress else {

@@ -266,7 +266,8 @@ impl ActiveState {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
         } else if input.order != RunKind::Compact {
-            let message = Message::user_with(message_context::told(&input, begun.at), input.pictures.as_slice());
+            let message =
+                Message::user_with(message_context::render_message(&input, begun.at), input.pictures.as_slice());
             transcript.push_said(input.principal.user, message);
         }
         let mut active = Self {
@@ -325,7 +326,7 @@ impl ActiveState {
             told: 0,
             phase: Phase::Replied,
         };
-        active.view = compaction::summary::carried(&active);
+        active.view = compaction::summary::initial_view(&active);
         active.phase = Phase::Calling(active.call_model());
         active
     }
@@ -335,7 +336,7 @@ impl ActiveState {
     pub fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
             ModelCallPurpose::WrapUpTime
-        } else if declared_loop::of(self).is_none() && self.iterations >= self.limits.iterations {
+        } else if declared_loop::declared_loop(self).is_none() && self.iterations >= self.limits.iterations {
             ModelCallPurpose::WrapUpIterations
         } else {
             ModelCallPurpose::Work

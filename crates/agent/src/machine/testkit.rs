@@ -249,7 +249,7 @@ pub fn completion(text: &str, names: &[&str]) -> Completion {
         arguments: r#"{"a":1}"#.to_owned(),
     };
     let usage = Usage { input_tokens: 10, output_tokens: 2, cached_tokens: 1, ..Usage::default() };
-    Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) }
+    Completion { usage, ..Completion::from_text_and_calls(text, names.iter().map(call).collect()) }
 }
 
 /// Words that the output limit cut off.

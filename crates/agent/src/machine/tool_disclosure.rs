@@ -37,10 +37,10 @@ struct ForReader {
 /// The call that is meant by one that the model wrote, where it may call these tools; and what a reader is asked about its result,
 /// in which form.
 #[must_use]
-pub fn meant(call: &ToolCall, tools: &BTreeMap<String, ToolFacts>) -> (ToolCall, Option<(String, Form)>) {
+pub fn resolve_call(call: &ToolCall, tools: &BTreeMap<String, ToolFacts>) -> (ToolCall, Option<(String, Form)>) {
     let call = inner(call, tools).unwrap_or_else(|| call.clone());
     match for_reader(&call, tools) {
-        Some((meant, asked)) => (meant, Some(asked)),
+        Some((resolve_call, asked)) => (resolve_call, Some(asked)),
         None => (call, None),
     }
 }
@@ -108,10 +108,10 @@ mod tests {
         for (written, expected) in table {
             let wire = call(USE_TOOL, written);
             let expected = expected.map_or_else(|| wire.clone(), |arguments| call("forget", arguments));
-            assert_eq!(meant(&wire, &tools), (expected, None), "{written}");
+            assert_eq!(resolve_call(&wire, &tools), (expected, None), "{written}");
         }
         let direct = call("forget", r#"{"name":"forget","arguments":{}}"#);
-        assert_eq!(meant(&direct, &tools), (direct, None));
+        assert_eq!(resolve_call(&direct, &tools), (direct, None));
     }
 
     #[test]
@@ -125,8 +125,8 @@ mod tests {
         let asked = r#"{"from":"mail","with":{"id":1.50},"question":"How much?","answer":"number"}"#;
         let hidden = format!(r#"{{"name":"{ASK_READER}","arguments":{asked}}}"#);
         let meant_so = (call("mail", r#"{"id":1.50}"#), Some(("How much?".to_owned(), Form::Number)));
-        assert_eq!(meant(&call(ASK_READER, asked), &tools), meant_so);
-        assert_eq!(meant(&call(USE_TOOL, &hidden), &tools), meant_so);
+        assert_eq!(resolve_call(&call(ASK_READER, asked), &tools), meant_so);
+        assert_eq!(resolve_call(&call(USE_TOOL, &hidden), &tools), meant_so);
         for wrong in [
             r#"{"from":"gone","question":"How much?","answer":"number"}"#,
             r#"{"from":"ask_reader","question":"How much?","answer":"number"}"#,
@@ -137,9 +137,13 @@ mod tests {
             r#"{"from":"mail","question":"How much?","answer":"number","say":"x"}"#,
             "",
         ] {
-            assert_eq!(meant(&call(ASK_READER, wrong), &tools), (call(ASK_READER, wrong), None), "{wrong}");
+            assert_eq!(resolve_call(&call(ASK_READER, wrong), &tools), (call(ASK_READER, wrong), None), "{wrong}");
         }
         let none = ["mail"].map(|name| (name.to_owned(), ToolFacts::default())).into();
-        assert_eq!(meant(&call(ASK_READER, asked), &none), (call(ASK_READER, asked), None), "it is not on offer");
+        assert_eq!(
+            resolve_call(&call(ASK_READER, asked), &none),
+            (call(ASK_READER, asked), None),
+            "it is not on offer"
+        );
     }
 }

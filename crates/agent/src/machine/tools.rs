@@ -21,7 +21,7 @@ pub(super) fn on_finished(
     id: &CallId,
     (outcome, source, seen): (&ToolOutcome, Option<&OriginSource>, Option<&WorkspaceDraft>),
 ) -> Vec<Effect> {
-    let declared = declared_loop::of(run).map(declared_loop::no_more);
+    let declared = declared_loop::declared_loop(run).map(declared_loop::cycles_exhausted_text);
     let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "no tool is running" }];
     };
@@ -156,7 +156,7 @@ pub(super) fn settle(run: &mut ActiveState) -> Vec<Effect> {
         return pause::stand_still(by);
     }
     let known = |tool: &str| run.tools.get(tool).copied().unwrap_or_default();
-    if let Some(call) = batch.unlooked(|tool| known(tool).by_state) {
+    if let Some(call) = batch.next_unassessed(|tool| known(tool).by_state) {
         return vec![Effect::Look(call.clone())];
     }
     let starting = batch.start_next(|tool| known(tool).is_alone());
@@ -179,7 +179,7 @@ pub(super) fn settle(run: &mut ActiveState) -> Vec<Effect> {
     if batch.children() > 0 {
         return agents::wait();
     }
-    let seen = declared_loop::seen(run);
+    let seen = declared_loop::cycle_output(run);
     if seen.as_ref().is_some_and(|seen| declared_loop::is_end(run, seen)) && draft::before_end(run) {
         return settle(run);
     }
@@ -202,7 +202,7 @@ pub(super) fn close_batch(run: &mut ActiveState, unsettled: &str) {
             batch.add_below(&id, &texts::spared(&told));
             run.intent.spared.push(told);
         }
-        run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
+        run.ledger.record_batch(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
         batch.guide();
         let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));
         for message in messages {

@@ -78,7 +78,7 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
             }
             (Event::ToolFinished { call, outcome: ToolOutcome::Tell { text, .. }, .. }, Some(run)) => {
                 let to = run.long_agents.awaited(call).filter(|_| is_open(run, call)).cloned();
-                changes.extend(to.map(|to| AgentChange::Tell { to, words: Box::new(words(key, run, text)) }));
+                changes.extend(to.map(|to| AgentChange::Tell { to, words: Box::new(instruction(key, run, text)) }));
             }
             (Event::ToolFinished { call, outcome, .. }, Some(run)) if is_running(before, call) => {
                 let read = reading::waiting(run, call).zip(reading::found(outcome));
@@ -120,7 +120,7 @@ pub(super) fn accepted<'a>(before: &'a State, after: &'a State) -> Option<&'a Ac
 }
 
 /// What an agent has to say goes to the run that it works for; only what it asks is said to people.
-pub(super) fn said_by(agent: &AgentTask, event: &Event, rows: Vec<ProjectionRow>) -> Vec<ProjectionRow> {
+pub(super) fn agent_rows(agent: &AgentTask, event: &Event, rows: Vec<ProjectionRow>) -> Vec<ProjectionRow> {
     match event {
         Event::Replied(_) => Vec::new(),
         Event::HumanAsked(_) => rows
@@ -148,7 +148,7 @@ fn is_open(run: &ActiveState, id: &CallId) -> bool {
 }
 
 /// What is said to an agent, with the authority of the run that it works for.
-fn words(key: &RunKey, run: &ActiveState, text: &str) -> SteeringMessage {
+fn instruction(key: &RunKey, run: &ActiveState, text: &str) -> SteeringMessage {
     SteeringMessage {
         run: key.run,
         principal: Principal::clone(&run.input.principal),
@@ -172,7 +172,7 @@ fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) 
         persona: run.persona.as_ref().map(|persona| persona.name.clone()),
         tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
         reads: false,
-        looks: outbound_allowance::handed_down(run, call),
+        looks: outbound_allowance::share_for_agent(run, call),
     };
     let accepted = AcceptedInput {
         // The row that is made for it takes its place.
@@ -249,7 +249,8 @@ pub async fn carry_out(
             let lane = hand_over(tx, target, &end).await?;
             let stopped = matches!(end.end, RunEnd::Cancelled | RunEnd::Withdrawn | RunEnd::Joined);
             if let Some(seq) = told.filter(|_| lane.is_none() && !stopped) {
-                say(tx, target, &format!("run:{}:{seq}", target.key.run), OutgoingText::note(&end.late())).await?;
+                say(tx, target, &format!("run:{}:{seq}", target.key.run), OutgoingText::note(&end.late_report()))
+                    .await?;
             }
             Ok(lane.into_iter().collect())
         }
@@ -318,7 +319,7 @@ async fn hand_over(tx: &mut Tx, target: &RunRowTarget<'_>, end: &ChildEnd) -> Re
 }
 
 /// The run's record cannot be read, so nobody knows what it did: whoever waits for it is told so. Gives whether somebody is.
-pub(crate) async fn lost(tx: &mut Tx, target: &RunRowTarget<'_>) -> Result<bool, StoreError> {
+pub(crate) async fn report_lost_run(tx: &mut Tx, target: &RunRowTarget<'_>) -> Result<bool, StoreError> {
     let run = target.key.run;
     let Some(parent) = agents::parent(tx, run).await? else {
         return Ok(false);
@@ -339,7 +340,7 @@ pub(crate) async fn lost(tx: &mut Tx, target: &RunRowTarget<'_>) -> Result<bool,
 /// A run is over and has not heard these: their words go to its person.
 pub(crate) async fn tell_unheard(tx: &mut Tx, target: &RunRowTarget<'_>, ends: &[ChildEnd]) -> Result<(), StoreError> {
     for end in ends {
-        say(tx, target, &format!("agent:{}", end.run), OutgoingText::note(&end.late())).await?;
+        say(tx, target, &format!("agent:{}", end.run), OutgoingText::note(&end.late_report())).await?;
     }
     Ok(())
 }
@@ -414,7 +415,7 @@ mod tests {
         let mission = Mission { mission: "You dig.".to_owned(), task: "Dig.".to_owned(), id: "u".to_owned() };
         let spawned = on(&mut run, &finished("2.0", ToolOutcome::Spawn { mission }));
         let [AgentChange::Spawn(spawn)] = spawned.as_slice() else { panic!("{spawned:?}") };
-        let looks_left = outbound_allowance::handed_down(run.run(), &CallId("2.0".to_owned()));
+        let looks_left = outbound_allowance::share_for_agent(run.run(), &CallId("2.0".to_owned()));
         assert!(spawn.agent.looks == looks_left && !looks_left.is_usual());
         let mut worker = Script::fresh();
         worker.on(Event::Accepted(spawn.accepted.clone()));

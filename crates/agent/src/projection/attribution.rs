@@ -29,7 +29,7 @@ pub struct AttributedWords {
 /// The words of an entry of `run`'s transcript, its `at`th, that `step` has added.
 ///
 /// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
-pub(super) fn said(
+pub(super) fn attributed_words(
     before: &State,
     step: &Step,
     run: &ActiveState,
@@ -40,7 +40,7 @@ pub(super) fn said(
         return None;
     }
     if let Message::Tool(result) = entry.message {
-        return answered(before, step, result);
+        return answer_words(before, step, result);
     }
     let by = entry.author?;
     if at == 0 && run.input.order != RunKind::Answer {
@@ -101,7 +101,7 @@ pub(super) fn is_own(before: &State, step: &Step, run: &ActiveState, at: usize, 
 }
 
 /// The words with which a person answers what the model asked them: they stand in the history as the result of its call.
-fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<AttributedWords> {
+fn answer_words(before: &State, step: &Step, result: &ToolResult) -> Option<AttributedWords> {
     let run = before.active()?;
     let Phase::Waiting { question: Question::Asked { call, text: question }, .. } = &run.phase else {
         return None;

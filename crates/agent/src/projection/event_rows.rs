@@ -92,7 +92,7 @@ fn asked(key: &RunKey, run: &ActiveState, question: &Question, seq: i64) -> Vec<
     let (number, text) = (run.questions, question_text(run, question));
     let choices = choices(key, number, question);
     let user = run.input.principal.user;
-    let whole = approval::words::left_out(question).map(|text| (user, text));
+    let whole = approval::words::omitted_text(question).map(|text| (user, text));
     let owners = (PermittedAnswerer::of(run, question) == PermittedAnswerer::Owner).then(|| ProjectionRow::AskOwners {
         seq,
         who: approval::words::quotable(&run.input.principal.name),

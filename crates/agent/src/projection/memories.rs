@@ -6,7 +6,7 @@ use crate::projection::attribution::AttributedWords;
 use crate::projection::write::RunRowTarget;
 use hob_core::domain::ids::{FactId, MemoryId, MessageId};
 use hob_core::domain::principal::{Principal, Trust};
-use hob_core::policy::memory::{SpeakingPlace, kept_in};
+use hob_core::policy::memory::{SpeakingPlace, scope_for};
 use hob_memory::{importance, keep};
 use hob_store::error::StoreError;
 use hob_store::memories::NewMemory;
@@ -27,7 +27,7 @@ pub(super) async fn remember(
         return Ok(());
     };
     let place = SpeakingPlace::of(target.key.session, &target.destination.conversation);
-    let Some(scope) = kept_in(&principal, place) else {
+    let Some(scope) = scope_for(&principal, place) else {
         return Ok(());
     };
     let new = NewMemory {
@@ -56,7 +56,7 @@ async fn speaker(tx: &mut Tx, said: &AttributedWords) -> Result<Option<Principal
 
 /// The question that the next words in the conversation answer: Hob's last, if nobody said anything since, and not long ago.
 pub(super) async fn open_question(tx: &mut Tx, target: &RunRowTarget<'_>) -> Result<Option<String>, StoreError> {
-    let Some(last) = messages::last_words(tx, target.key.session).await? else {
+    let Some(last) = messages::last_message(tx, target.key.session).await? else {
         return Ok(None);
     };
     // What Hob asks because of untrusted content is not remembered in a person's name.
@@ -66,7 +66,7 @@ pub(super) async fn open_question(tx: &mut Tx, target: &RunRowTarget<'_>) -> Res
     let Some(question) = question_in(&last.text) else {
         return Ok(None);
     };
-    let answers = journal::first(tx, last.run).await?;
+    let answers = journal::load_accepted(tx, last.run).await?;
     let trusted = answers.is_some_and(|accepted| accepted.principal.trust == Trust::Trusted);
     Ok(trusted.then_some(question))
 }
@@ -118,9 +118,9 @@ pub(super) async fn store_recalled(
     let used: Vec<MemoryId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.memory).collect();
     memories::mark_used(tx, &used, at).await?;
     let used: Vec<FactId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.fact).collect();
-    facts::used(tx, &used, at).await?;
+    facts::note_used(tx, &used, at).await?;
     for fact in all.iter().filter(|item| item.ask).filter_map(|item| item.fact) {
-        facts::asked(tx, fact, at).await?;
+        facts::note_asked(tx, fact, at).await?;
     }
     Ok(())
 }

@@ -44,7 +44,7 @@ pub struct OwnerMatter<'a> {
 ///
 /// These are the private chats in which they have talked with Hob before. A terminal is none: nobody may sit there, nor before the
 /// page. Where no owner has a chat on a platform, they get a letter.
-pub async fn desks(
+pub async fn owner_inboxes(
     tx: &mut Tx,
     access: &AccessList,
     matter: OwnerMatter<'_>,
@@ -73,7 +73,7 @@ pub async fn desks(
         let own = here.map(|here| here.account.as_str());
         let others = all.map(|(_, account)| account.as_str()).filter(|account| Some(*account) != own);
         let accounts: Vec<&str> = own.into_iter().chain(others).collect();
-        desks.extend(letters(tx, (access, &accounts), (matter.thread, matter.subject), now).await?);
+        desks.extend(owner_mailboxes(tx, (access, &accounts), (matter.thread, matter.subject), now).await?);
     }
     if desks.is_empty() && !is_reached {
         tracing::warn!(about = matter.subject, "something is for owners to decide, and none can be asked");
@@ -84,7 +84,7 @@ pub async fn desks(
 /// A letter to owners in a thread of its own, which nobody else is to read.
 ///
 /// It goes from each of these accounts to those who have none yet. What is answered to it is believed as any other letter of theirs is.
-pub async fn letters(
+pub async fn owner_mailboxes(
     tx: &mut Tx,
     (access, accounts): (&AccessList, &[&str]),
     (thread, subject): (&str, &str),
@@ -115,7 +115,7 @@ pub async fn letters(
 }
 
 /// Says something at a desk.
-pub async fn put(
+pub async fn say_to_owner(
     tx: &mut Tx,
     desk: &OwnerInbox,
     (key, run): (&str, Option<RunId>),
@@ -133,7 +133,7 @@ pub async fn put(
 /// A letter goes to those whom its desk is for.
 async fn address(tx: &mut Tx, desk: &OwnerInbox, key: &str) -> Result<(), StoreError> {
     if let Some(envelope) = &desk.envelope {
-        quarantined_mail::address(tx, key, envelope).await?;
+        quarantined_mail::set_envelope(tx, key, envelope).await?;
     }
     Ok(())
 }
@@ -168,7 +168,7 @@ impl AskedThread {
     }
 
     /// What could be chosen where it was asked in this session, which has the whole name; none: it was not.
-    pub async fn asked_in(self, tx: &mut Tx, session: SessionId) -> Result<Option<Vec<Choice>>, StoreError> {
+    pub async fn choices_asked_in(self, tx: &mut Tx, session: SessionId) -> Result<Option<Vec<Choice>>, StoreError> {
         let asked = outbox::queries::questions(tx, self.run, Some(self.question)).await?;
         Ok(asked.into_iter().find(|chunk| chunk.session == session).map(|chunk| chunk.choices))
     }
@@ -196,11 +196,11 @@ pub(super) async fn ask(
     let OwnerQuestion { seq, question, who, file } = asking;
     let run = target.key.run;
     let text = format!("{who} asks me for this elsewhere, and only an owner can decide.\n{}", words.text);
-    let thread = AskedThread { run, question }.root(&quarantined_mail::secret(tx).await?);
+    let thread = AskedThread { run, question }.root(&quarantined_mail::thread_secret(tx).await?);
     let subject = format!("May I do what {who} asks for?");
     let matter = OwnerMatter { here: &target.destination.conversation, thread: &thread, subject: &subject };
     let mut told = Vec::new();
-    for desk in desks(tx, access, matter, target.at).await? {
+    for desk in owner_inboxes(tx, access, matter, target.at).await? {
         let key = format!("run:{run}:{seq}:owner:{}", desk.session);
         if let Some(file) = file {
             let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
@@ -214,7 +214,7 @@ pub(super) async fn ask(
             question_attachment::send(tx, &there, &key, file).await?;
             address(tx, &desk, &key).await?;
         }
-        put(tx, &desk, (&key, Some(run)), OutgoingText { text: &text, ..words }, target.at).await?;
+        say_to_owner(tx, &desk, (&key, Some(run)), OutgoingText { text: &text, ..words }, target.at).await?;
         told.push(desk.session);
     }
     Ok(told)

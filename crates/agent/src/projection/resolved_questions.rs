@@ -85,7 +85,7 @@ pub async fn write(
         }
         Resolution::Expired | Resolution::Moot => String::new(),
     };
-    let outcome = told(outcome, &who);
+    let outcome = resolution_line(outcome, &who);
     let mut sessions = Vec::new();
     for asked in outbox::queries::questions(tx, target.key.run, question).await? {
         let capabilities = Capabilities::of(asked.destination.conversation.channel);
@@ -111,9 +111,9 @@ pub async fn write(
 }
 
 /// What became of it, in a line.
-fn told(outcome: Resolution, who: &str) -> String {
+fn resolution_line(outcome: Resolution, who: &str) -> String {
     let said = match outcome {
-        Resolution::Answered { decision, .. } => decision.map(said),
+        Resolution::Answered { decision, .. } => decision.map(decision_text),
         Resolution::Settled { choice, .. } => Some(choice.said()),
         Resolution::Expired => return "— nobody answered in time".to_owned(),
         Resolution::Moot => return "— no longer needed".to_owned(),
@@ -127,7 +127,7 @@ fn told(outcome: Resolution, who: &str) -> String {
     }
 }
 
-fn said(decision: Decision) -> &'static str {
+fn decision_text(decision: Decision) -> &'static str {
     match decision {
         Decision::Approve => "yes",
         Decision::All => "yes, to all",
@@ -176,7 +176,7 @@ mod tests {
             (Resolution::Expired, ""),
             (Resolution::Moot, ""),
         ];
-        let all: Vec<String> = table.iter().map(|(outcome, who)| told(*outcome, who)).collect();
+        let all: Vec<String> = table.iter().map(|(outcome, who)| resolution_line(*outcome, who)).collect();
         insta::assert_snapshot!(all.join("\n"), @"
         — yes, by Ada
         — yes, always, by Ada

@@ -17,7 +17,7 @@ use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, DeliveryRequest, Destination};
 use hob_core::domain::principal::Principal;
 use hob_core::policy::access::AccessList;
-use hob_core::policy::memory::{SpeakingPlace, kept_in};
+use hob_core::policy::memory::{SpeakingPlace, scope_for};
 use hob_core::render::{RenderedPiece, TextFormat, pieces};
 use hob_model::message::Message;
 use hob_store::error::StoreError;
@@ -194,7 +194,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
             }
         }
         ProjectionRow::Summary { user, history_from, through, text, taint } => {
-            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
+            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.to_stored() };
             let made = summaries::SummaryOrigin { session, user: *user, run, history_from: *history_from, at };
             summaries::put(tx, &made, &summary).await
         }
@@ -206,7 +206,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
         ProjectionRow::Classed(classing) => {
-            let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::hinted).collect();
+            let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::by_server_hint).collect();
             mcp_classes::put(tx, &classing.server, &said, at).await
         }
         ProjectionRow::Attached { seq, user, text } => {
@@ -276,7 +276,7 @@ async fn write_message(
         Message::Tool(_) => "tool",
     };
     let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
-    let taint = taint.stored();
+    let taint = taint.to_stored();
     let new = messages::NewMessage {
         session: target.key.session,
         run: target.key.run,
@@ -287,7 +287,7 @@ async fn write_message(
         tokens: count(tokens),
         taint: taint.as_deref(),
         own,
-        scope: answers.and_then(|principal| kept_in(principal, place)),
+        scope: answers.and_then(|principal| scope_for(principal, place)),
         at: millis(target.at),
     };
     messages::append(tx, &new).await

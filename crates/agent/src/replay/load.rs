@@ -29,9 +29,9 @@ pub enum LoadOutcome {
 /// Reads a run.
 pub async fn load(tx: &mut Tx, run: RunId) -> Result<LoadOutcome, StoreError> {
     let Some(shown) = recorded_run::find(tx, run).await? else {
-        return Ok(LoadOutcome::Nothing { near: recorded_run::nearby(tx, run).await? });
+        return Ok(LoadOutcome::Nothing { near: recorded_run::neighbours(tx, run).await? });
     };
-    if journals::is_let_go(tx, run).await? {
+    if journals::is_dropped(tx, run).await? {
         return Ok(LoadOutcome::LetGo);
     }
     let (events, broken) = decoded(run, &hob_store::journal::list(tx, run).await?)?;

@@ -42,12 +42,12 @@ pub struct RunAt {
 }
 
 /// Reads the events of a run up to one of them; none: there is no such run.
-pub async fn unfolded(tx: &mut Tx, run: RunId, at: i64) -> Result<Option<RecordedEvents>, StoreError> {
+pub async fn read_events(tx: &mut Tx, run: RunId, at: i64) -> Result<Option<RecordedEvents>, StoreError> {
     let Some(row) = runs::queries::lookup(tx, run).await? else {
         return Ok(None);
     };
     let upto = journal::last(tx, run).await?;
-    let rows = journal::part(tx, run, 0, at, i64::MAX).await?;
+    let rows = journal::list_part(tx, run, 0, at, i64::MAX).await?;
     Ok(Some(RecordedEvents { run, session: row.session, upto, rows }))
 }
 
@@ -86,7 +86,7 @@ impl LoadRequest {
 impl RunAt {
     /// What is to be read to tell what the model is asked at this point; none: the run has not begun.
     #[must_use]
-    pub fn wants(&self) -> Option<LoadRequest> {
+    pub fn load_request(&self) -> Option<LoadRequest> {
         let run = self.state.active()?;
         let (reader, context) = (run.input.principal.user, run.context.clone());
         Some(LoadRequest(LoadPromptInputs { session: self.session, reader, context }))

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::activity_text::called;
+use crate::activity_text::call_done_text;
 use crate::replay::tree::{Cycle, RecordedCall, RunTree};
 
 /// The tool whose call is a question: that it was asked stands beside it anyway.
@@ -53,7 +53,7 @@ fn steps(cycle: &Cycle) -> Vec<StoryStep> {
 }
 
 fn words(call: &RecordedCall) -> String {
-    let done = called(&call.name, &call.arguments);
+    let done = call_done_text(&call.name, &call.arguments);
     match &call.result {
         None => format!("{done} (not done yet)"),
         Some(_) if call.attempts == 0 => format!("{done} (not let through)"),

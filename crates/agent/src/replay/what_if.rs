@@ -125,7 +125,7 @@ pub fn what_if(recorded: &RecordedRun, change: &WhatIfChange) -> Result<WhatIfRe
 ///
 /// # Errors
 /// When the change does not fit the run.
-pub fn up_to_asking(
+pub fn what_if_until_request(
     recorded: &RecordedRun,
     change: &WhatIfChange,
 ) -> Result<(WhatIfReport, Option<ContinuedRun>), String> {
@@ -244,7 +244,7 @@ impl WhatIfReport {
         pair: &StatePair,
     ) -> Option<String> {
         let not_run = matches!(event, Event::ToolFinished { .. }) && ignored(would_be) && !ignored(was);
-        let lists = [was, would_be].map(|step| step.effects.iter().map(told).collect::<Vec<_>>());
+        let lists = [was, would_be].map(|step| step.effects.iter().map(effect_text).collect::<Vec<_>>());
         let [told_was, told_would_be] = lists;
         if !not_run && told_was != told_would_be {
             self.differences.push(Difference { seq, after: event.kind(), was: told_was, would_be: told_would_be });
@@ -258,7 +258,7 @@ impl WhatIfReport {
         if ignored(would_be) && !ignored(was) && !not_run {
             return Some(format!("the next thing on record, {}, has no place in the other run", event.kind()));
         }
-        parted(pair)
+        divergence(pair)
     }
 }
 
@@ -277,7 +277,7 @@ fn sum(state: &State) -> RunTotals {
 }
 
 /// Why the record has no answer for where the other run stands.
-fn parted(pair: &StatePair) -> Option<String> {
+fn divergence(pair: &StatePair) -> Option<String> {
     let (Some(was), Some(would_be)) = (pair.was.active(), pair.would_be.active()) else {
         return None;
     };
@@ -328,7 +328,7 @@ fn asked(call: &ModelCall) -> RequestEstimate {
 }
 
 /// An effect in words; what is only said or asked otherwise has the same ones.
-fn told(effect: &Effect) -> String {
+fn effect_text(effect: &Effect) -> String {
     let after = |delay_ms: u64| if delay_ms == 0 { String::new() } else { format!(", after {delay_ms} ms") };
     match effect {
         Effect::CallModel(call) => format!("ask the model: {}{}", name_of(&call.purpose), after(call.delay_ms)),
@@ -389,7 +389,7 @@ fn other_begin(begun: &RunStart, recorded: &RecordedRun, change: &WhatIfChange) 
     let WhatIf { policy, limits, models, system } = &change.what;
     if let (Some(patch), Some(known)) = (policy, &begun.policy) {
         let mut value = serde_json::to_value(known).map_err(|error| error.to_string())?;
-        put_over(&mut value, serde_json::to_value(patch).map_err(|error| error.to_string())?);
+        merge_patch(&mut value, serde_json::to_value(patch).map_err(|error| error.to_string())?);
         let policy = serde_json::from_value(value).map_err(|error| format!("[policy] does not fit: {error}"))?;
         begun.policy = Some(Box::new(policy));
     }
@@ -422,11 +422,11 @@ fn other_begin(begun: &RunStart, recorded: &RecordedRun, change: &WhatIfChange) 
 const UNKNOWN: ModelBill = ModelBill { rates: None, per_mille: 1_000, window: None, assumed: None };
 
 /// Puts the fields of `patch` over those of `value`; tables are joined, anything else is replaced.
-fn put_over(value: &mut Value, patch: Value) {
+fn merge_patch(value: &mut Value, patch: Value) {
     match (value, patch) {
         (Value::Object(fields), Value::Object(patch)) => {
             for (name, patch) in patch {
-                put_over(fields.entry(name).or_insert(Value::Null), patch);
+                merge_patch(fields.entry(name).or_insert(Value::Null), patch);
             }
         }
         (value, patch) => *value = patch,

@@ -395,7 +395,7 @@ fn d6_what_a_question_leaves_out_goes_before_it_as_a_file() {
     let begun = RunStart { tools: [("send".to_owned(), facts)].into(), ..crate::machine::tests::begun() };
     let mut run = Script::queued();
     run.on(Event::Begun(Box::new(begun)));
-    let rows = projected(&mut run.state, Event::ModelAnswered(Completion::said("", vec![call])));
+    let rows = projected(&mut run.state, Event::ModelAnswered(Completion::from_text_and_calls("", vec![call])));
     let attached = rows.iter().position(|row| row.starts_with("attaches at ")).unwrap();
     assert!(rows[attached].ends_with(": 5014 characters"), "{rows:?}");
     assert!(

@@ -59,7 +59,7 @@ const SECTIONS: [&str; 20] = [
 
 /// The sections that stay closed, for the places of problems in the file.
 #[must_use]
-pub fn closed<'a>(problems: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+pub fn sections_to_close<'a>(problems: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     problems.into_iter().filter_map(section).collect()
 }
 
@@ -126,7 +126,7 @@ fn steps(place: &str) -> Vec<String> {
 }
 
 /// Closes these sections in a config.
-pub fn close(config: &mut Config, sections: &BTreeSet<String>) {
+pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
     for section in sections {
         let (first, name) =
             section.split_once('.').map_or((section.as_str(), None), |(first, name)| (first, Some(name)));
@@ -263,7 +263,7 @@ mod tests {
         let open: Config = toml::from_str(text).unwrap();
         let after = |sections: &[&str]| {
             let mut config = open.clone();
-            close(&mut config, &sections.iter().map(|section| (*section).to_owned()).collect());
+            close_sections(&mut config, &sections.iter().map(|section| (*section).to_owned()).collect());
             config
         };
         assert_eq!(after(&[]), open);

@@ -27,7 +27,7 @@ pub(super) fn all(file: &Path, env: &Environment) -> Vec<PathBuf> {
     }
     let mut found: Vec<PathBuf> = Vec::new();
     let stated = load::state_dir(Some(file), env).map(|dir| env.seen_from_here(&dir));
-    for dir in [stated, noted(file, env), usual(env)].into_iter().flatten() {
+    for dir in [stated, noted_data_dir(file, env), usual(env)].into_iter().flatten() {
         if !found.contains(&dir) {
             found.push(dir);
         }
@@ -36,7 +36,7 @@ pub(super) fn all(file: &Path, env: &Environment) -> Vec<PathBuf> {
 }
 
 /// The data directory that was noted for this file; none: it is the usual one, or nothing was kept there.
-pub(crate) fn noted(file: &Path, env: &Environment) -> Option<PathBuf> {
+pub(crate) fn noted_data_dir(file: &Path, env: &Environment) -> Option<PathBuf> {
     let dir = read(&notes(env)?).remove(&name(file)?)?;
     dir.as_str().map(PathBuf::from)
 }
@@ -45,7 +45,7 @@ pub(crate) fn noted(file: &Path, env: &Environment) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When the usual data directory takes no note.
-pub(super) fn note(file: &Path, dir: &Path, env: &Environment) -> io::Result<()> {
+pub(super) fn note_data_dir(file: &Path, dir: &Path, env: &Environment) -> io::Result<()> {
     let dir = env.seen_from_here(dir);
     let is_known = env.path("HOB_HOME").is_some() || usual(env).is_none_or(|usual| usual == dir);
     let (false, Some(notes), Some(name), Some(dir)) = (is_known, notes(env), name(file), dir.to_str()) else {

@@ -71,7 +71,7 @@ impl GoodConfig {
 
     /// Whether the text means the same to this Hob, here, as it did then. Secrets do not count.
     #[must_use]
-    pub fn means(&self, config: &Config) -> bool {
+    pub fn means_same(&self, config: &Config) -> bool {
         self.resolved_print == resolved(config)
     }
 

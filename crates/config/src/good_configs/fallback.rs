@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::environment::Environment;
-use crate::good_configs::closed_sections::{close, closed};
+use crate::good_configs::closed_sections::{close_sections, sections_to_close};
 use crate::good_configs::{GoodConfigHistory, KeptConfig};
 use crate::load::{self, LoadError, LoadedConfig};
 use crate::problem::Problems;
@@ -99,7 +99,7 @@ pub fn load_or_good(
     beyond: ExtraCheck,
 ) -> Result<(LoadedConfig, Option<Fallback>), LoadError> {
     let rejected = match looked_at(load::load(named, env), beyond) {
-        Ok(loaded) => match loaded.path.is_none().then(|| gone(env)).flatten() {
+        Ok(loaded) => match loaded.path.is_none().then(|| missing_file(env)).flatten() {
             Some(rejected) => rejected,
             None => return Ok((loaded, None)),
         },
@@ -113,7 +113,7 @@ pub fn load_or_good(
 ///
 /// # Errors
 /// When nothing good is kept of it: with what is wrong with it.
-pub fn instead(
+pub fn use_good_config(
     rejected: &LoadedConfig,
     why: &dyn fmt::Display,
     env: &Environment,
@@ -145,14 +145,16 @@ impl FallbackQueue {
         let file = rejected.path().to_owned();
         let mut rest = rest.into_iter();
         while let Some(KeptConfig { path, good }) = rest.next() {
-            match looked_at(load::of_text(&file, good.text.expose(), env).map_err(LoadError::from), beyond) {
+            match looked_at(load::load_text(&file, good.text.expose(), env).map_err(LoadError::from), beyond) {
                 Ok(mut loaded) => {
-                    let same = good.means(&loaded.config);
+                    let same = good.means_same(&loaded.config);
                     let closed = match &rejected {
-                        LoadError::Invalid(problems) => closed(problems.iter().map(|problem| problem.key.as_str())),
+                        LoadError::Invalid(problems) => {
+                            sections_to_close(problems.iter().map(|problem| problem.key.as_str()))
+                        }
                         _ => BTreeSet::new(),
                     };
-                    close(&mut loaded.config, &closed);
+                    close_sections(&mut loaded.config, &closed);
                     let (when, version, rest) = (good.when, good.version, rest.collect());
                     return Ok((loaded, Fallback { rejected, from: path, when, version, same, skipped, closed, rest }));
                 }
@@ -172,7 +174,7 @@ fn looked_at(loaded: Result<LoadedConfig, LoadError>, beyond: ExtraCheck) -> Res
 }
 
 /// No file is there: was there one?
-fn gone(env: &Environment) -> Option<LoadError> {
+fn missing_file(env: &Environment) -> Option<LoadError> {
     load::usual_places(env).into_iter().find_map(|path| {
         let kept = GoodConfigHistory::found(&path, env).shelf().good.into_iter().next()?.path;
         Some(LoadError::Gone { path, kept })

@@ -79,7 +79,9 @@ impl GoodConfigHistory {
     /// When that cannot be noted.
     pub fn note(&self, env: &Environment) -> io::Result<()> {
         let spare = self.folders.iter().skip(1).find(|folder| self.last_in(folder).exists());
-        spare.and_then(|folder| folder.parent()).map_or(Ok(()), |dir| data_dir_notes::note(&self.file, dir, env))
+        spare
+            .and_then(|folder| folder.parent())
+            .map_or(Ok(()), |dir| data_dir_notes::note_data_dir(&self.file, dir, env))
     }
 
     /// The config file.

@@ -168,7 +168,7 @@ fn n7_what_is_kept_where_the_file_puts_the_data_is_found_whatever_becomes_of_the
         assert_eq!(kept(&home.dir.path().join("other/config.toml")), 0, "{what}: another file's is not taken");
         let (loaded, fallback) = load_or_good(None, &env, |_| Vec::new()).unwrap();
         assert_eq!((loaded.config.state.dir, fallback.is_some()), (Some(state.clone()), true), "{what}");
-        assert_eq!(crate::data_dir::whereabouts(None, &env).unwrap().exists(), what != "elsewhere", "{what}");
+        assert_eq!(crate::data_dir::data_dir_if_known(None, &env).unwrap().exists(), what != "elsewhere", "{what}");
         fs::remove_file(home.dir.path().join(".local/share/hob/config/places.toml")).unwrap();
     }
 }

@@ -20,7 +20,7 @@ fn house(files: &[&str]) -> (tempfile::TempDir, Environment) {
 
 /// What `hob config check` says, with the directory left out.
 fn say(named: Option<&str>, dir: &tempfile::TempDir, env: &Environment) -> String {
-    let told = |loaded: LoadedConfig| command::told(&loaded, &loaded.off, env);
+    let told = |loaded: LoadedConfig| command::report_text(&loaded, &loaded.off, env);
     let text = load(named.map(Path::new), env).map_or_else(|error| error.to_string(), told);
     text.replace(&dir.path().display().to_string(), "")
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use crate::Config;
 use crate::environment::Environment;
 use crate::key_path::PathStep;
-use crate::load::{LoadedConfig, load, of_text};
+use crate::load::{LoadedConfig, load, load_text};
 use crate::shape::{self, KeyShape, ValueShape};
-use crate::switched_off::unit;
+use crate::switched_off::section_that_can_be_off;
 
 /// A folder with a config and other files in it, each with its mode.
 struct Harness {
@@ -114,7 +114,7 @@ fn n6_what_cannot_be_had_is_told_with_what_to_do() {
     insta::assert_snapshot!(told("file:"), @"[telegram] is off: telegram.bot_token refers to a file, which names none; write `file:/path`, `cred:NAME` or `keychain:NAME`");
     insta::assert_snapshot!(told("cred:b"), @"[telegram] is off: telegram.bot_token refers to the credential b, which the unit does not load; put `LoadCredential=b:/path/of/the/secret` into the unit, then `systemctl daemon-reload`");
     insta::assert_snapshot!(told("cred:../keys/open"), @"[telegram] is off: telegram.bot_token refers to a credential, which names none; write `file:/path`, `cred:NAME` or `keychain:NAME`");
-    let bare = of_text(Path::new("/c.toml"), "[telegram]\nbot_token = 'cred:a'", &Environment::default()).unwrap();
+    let bare = load_text(Path::new("/c.toml"), "[telegram]\nbot_token = 'cred:a'", &Environment::default()).unwrap();
     insta::assert_snapshot!(bare.off[0].to_string(), @"[telegram] is off: telegram.bot_token refers to the credential a, but Hob was not started by systemd with credentials; put `LoadCredential=a:/path/of/the/secret` into the unit and start Hob by it");
 }
 
@@ -251,7 +251,7 @@ fn n6_every_secret_lies_in_a_section_that_can_be_off() {
             at.push(PathStep::Key(field.name.clone()));
             if field.secret {
                 *seen += 1;
-                assert!(unit(at).is_some(), "{at:?}");
+                assert!(section_that_can_be_off(at).is_some(), "{at:?}");
             }
             let (step, inner) = match &field.shape {
                 ValueShape::List { item, .. } => (Some(PathStep::Item(0)), &**item),

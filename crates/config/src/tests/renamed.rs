@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::load::{LoadedConfig, understand};
+use crate::load::{LoadedConfig, parse_config};
 use crate::renamed_keys::RenamedKey;
 
 const RENAMED: [RenamedKey; 3] = [
@@ -13,7 +13,7 @@ const RENAMED: [RenamedKey; 3] = [
 ];
 
 fn load(text: &str) -> Result<LoadedConfig, String> {
-    let loaded = understand(Path::new("/w/config.toml"), text, &Environment::of("/w", [("A", "1:a")]), &RENAMED);
+    let loaded = parse_config(Path::new("/w/config.toml"), text, &Environment::of("/w", [("A", "1:a")]), &RENAMED);
     loaded.map(|(loaded, _)| loaded).map_err(|problems| problems.to_string())
 }
 

@@ -78,7 +78,7 @@ pub fn exchange(order: &CommitRequest<'_>, witness: StepObserver<'_>) -> Result<
     let CommitRequest { target, seen, text, keep } = *order;
     let file = written(target, text.as_bytes())?;
     if let Some(old) = fs::metadata(target).ok().filter(Metadata::is_file) {
-        take_after(&file, &old)?;
+        copy_ownership(&file, &old)?;
     }
     witness(CommitStep::Written);
     file.as_file().sync_all()?;
@@ -92,7 +92,7 @@ pub fn exchange(order: &CommitRequest<'_>, witness: StepObserver<'_>) -> Result<
     if *seen == FileSnapshot::Nothing {
         begin(&new, target).inspect_err(|_| discard(&new))?;
         witness(CommitStep::Exchanged);
-        settle(target, witness)?;
+        sync_folder(target, witness)?;
         return Ok(None);
     }
     swap(&new, target).inspect_err(|_| discard(&new))?;
@@ -111,7 +111,7 @@ pub fn exchange(order: &CommitRequest<'_>, witness: StepObserver<'_>) -> Result<
         }
     };
     witness(CommitStep::Kept);
-    settle(target, witness)?;
+    sync_folder(target, witness)?;
     Ok(kept)
 }
 
@@ -126,7 +126,7 @@ pub fn put(target: &Path, bytes: &[u8], witness: StepObserver<'_>) -> io::Result
     witness(CommitStep::Synced);
     file.persist(target).map_err(|error| error.error)?;
     witness(CommitStep::Exchanged);
-    settle(target, witness)
+    sync_folder(target, witness)
 }
 
 /// What a process left behind that ended in the middle: what is a text of its own is kept, for it may be somebody's.
@@ -134,7 +134,7 @@ pub fn put(target: &Path, bytes: &[u8], witness: StepObserver<'_>) -> io::Result
 ///
 /// # Errors
 /// When the folder cannot be read or changed.
-pub fn tidy(target: &Path, now: Timestamp) -> io::Result<()> {
+pub fn remove_leftovers(target: &Path, now: Timestamp) -> io::Result<()> {
     let prefix = prefix(target);
     let current = FileSnapshot::at(target)?;
     for entry in fs::read_dir(folder(target))? {
@@ -211,7 +211,7 @@ fn written(target: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
 }
 
 /// The new file is whose the old one is, and as open.
-fn take_after(new: &NamedTempFile, old: &Metadata) -> Result<(), CommitError> {
+fn copy_ownership(new: &NamedTempFile, old: &Metadata) -> Result<(), CommitError> {
     let own = new.as_file().metadata()?;
     if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
         let owner = |_denied| CommitError::Owner { uid: old.uid(), gid: old.gid() };
@@ -296,7 +296,7 @@ fn discard(new: &Path) {
 }
 
 /// The new names are on the disk.
-fn settle(target: &Path, witness: StepObserver<'_>) -> io::Result<()> {
+fn sync_folder(target: &Path, witness: StepObserver<'_>) -> io::Result<()> {
     File::open(folder(target))?.sync_all()?;
     witness(CommitStep::Settled);
     Ok(())

@@ -134,7 +134,7 @@ impl Writer {
     /// When the system cannot say.
     pub fn look(&self) -> Result<FileSnapshot, WriteError> {
         let at = |source| WriteError::Unreadable { path: self.file.clone(), source };
-        FileSnapshot::at(&snapshot::behind(&self.file).map_err(at)?).map_err(at)
+        FileSnapshot::at(&snapshot::resolve_link(&self.file).map_err(at)?).map_err(at)
     }
 
     /// Its text; none where there is no file.
@@ -156,7 +156,7 @@ impl Writer {
         self.check(&text).map_err(EditError::Refused)?;
         // Who enters keys by hand says where they go.
         if secrets == Secrets::Refused
-            && let Some(key) = key_destinations::strayed(&before, &text, edits, &self.environment)
+            && let Some(key) = key_destinations::find_strayed_key(&before, &text, edits, &self.environment)
         {
             return Err(EditError::Strays { key }.into());
         }
@@ -214,7 +214,7 @@ impl Writer {
     /// # Errors
     /// With every problem there is.
     pub fn check(&self, text: &str) -> Result<(), Problems> {
-        let loaded = load::of_text(&self.file, text, &self.environment)?;
+        let loaded = load::load_text(&self.file, text, &self.environment)?;
         loaded.problems((self.beyond)(&loaded.config)).map_or(Ok(()), Err)
     }
 
@@ -233,13 +233,13 @@ impl Writer {
     /// The file to be written, in a tidy folder, and its lock.
     fn locked(&self, seen: &FileSnapshot, now: Timestamp) -> Result<(PathBuf, File), WriteError> {
         let io = |source: io::Error| WriteError::Unwritable { path: self.file.clone(), source: source.into() };
-        let target = snapshot::behind(&self.file).map_err(io)?;
+        let target = snapshot::resolve_link(&self.file).map_err(io)?;
         if *seen == FileSnapshot::Nothing {
             // A folder that has to be made is for this user only.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(commit::folder(&target)).map_err(io)?;
         }
         let lock = self.lock(&target)?;
-        commit::tidy(&target, now).map_err(io)?;
+        commit::remove_leftovers(&target, now).map_err(io)?;
         Ok((target, lock))
     }
 

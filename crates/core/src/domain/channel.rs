@@ -43,7 +43,7 @@ pub trait Intake: Send + Sync {
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError>;
 
     /// The platform has given a chat another id: what was said there goes on under it. May be told more than once.
-    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+    async fn chat_moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
         let _unused = (place, chat);
         Ok(())
     }

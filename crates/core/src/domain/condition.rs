@@ -84,7 +84,7 @@ impl Default for Conditions {
 
 impl Conditions {
     /// A part is in trouble; gives whether that is news. The same trouble told again keeps its beginning.
-    pub fn tell(&self, part: SystemPart, trouble: Trouble) -> bool {
+    pub fn report(&self, part: SystemPart, trouble: Trouble) -> bool {
         self.0.send_if_modified(|all| match all.get_mut(&part) {
             Some(known) if known.what == trouble.what && known.fix == trouble.fix => false,
             Some(known) => {
@@ -99,7 +99,7 @@ impl Conditions {
     }
 
     /// A part works again; gives what had been wrong.
-    pub fn mend(&self, part: &SystemPart) -> Option<Trouble> {
+    pub fn clear(&self, part: &SystemPart) -> Option<Trouble> {
         let mut gone = None;
         self.0.send_if_modified(|all| {
             gone = all.remove(part);
@@ -140,15 +140,15 @@ mod tests {
     fn n9_a_trouble_is_news_once_keeps_its_beginning_and_ends() {
         let conditions = Conditions::default();
         let mut heard = conditions.subscribe();
-        assert!(conditions.tell(SystemPart::Disk, trouble(1, "9 MB left")));
-        assert!(!conditions.tell(SystemPart::Disk, trouble(5, "9 MB left")));
+        assert!(conditions.report(SystemPart::Disk, trouble(1, "9 MB left")));
+        assert!(!conditions.report(SystemPart::Disk, trouble(5, "9 MB left")));
         assert_eq!((conditions.has(&SystemPart::Disk), conditions.has(&SystemPart::Model)), (true, false));
-        assert!(conditions.tell(SystemPart::Disk, trouble(7, "5 MB left")));
+        assert!(conditions.report(SystemPart::Disk, trouble(7, "5 MB left")));
         assert_eq!(conditions.all()[&SystemPart::Disk], trouble(1, "5 MB left"));
         assert!(heard.has_changed().unwrap());
         heard.mark_unchanged();
-        assert_eq!(conditions.mend(&SystemPart::Disk), Some(trouble(1, "5 MB left")));
-        assert_eq!(conditions.mend(&SystemPart::Disk), None);
+        assert_eq!(conditions.clear(&SystemPart::Disk), Some(trouble(1, "5 MB left")));
+        assert_eq!(conditions.clear(&SystemPart::Disk), None);
         assert!(heard.has_changed().unwrap());
         assert!(conditions.all().is_empty());
     }

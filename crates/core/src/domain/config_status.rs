@@ -40,12 +40,12 @@ struct Inner {
 impl ConfigStatusHandle {
     /// How it stands.
     #[must_use]
-    pub fn now(&self) -> ConfigStatus {
+    pub fn status(&self) -> ConfigStatus {
         self.0.now.borrow().clone()
     }
 
     /// From now on it stands so.
-    pub fn stand(&self, change: impl FnOnce(&mut ConfigStatus)) {
+    pub fn set_status(&self, change: impl FnOnce(&mut ConfigStatus)) {
         self.0.now.send_modify(change);
     }
 
@@ -56,27 +56,27 @@ impl ConfigStatusHandle {
     }
 
     /// Somebody wants it read again, and hears there what came of it.
-    pub fn ask(&self, place: Conversation) {
+    pub fn request_reload(&self, place: Conversation) {
         let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
         if asking.len() < ASKING_MAX && !asking.contains(&place) {
             asking.push(place);
         }
-        self.ring();
+        self.wake_reloader();
     }
 
     /// It is to be read again; whoever wants that sees what came of it in [`Self::now`].
-    pub fn ring(&self) {
+    pub fn wake_reloader(&self) {
         self.0.bell.notify_one();
     }
 
     /// Waits until somebody asks.
-    pub async fn asked(&self) {
+    pub async fn wait_for_request(&self) {
         self.0.bell.notified().await;
     }
 
     /// Who has asked since this was last called.
     #[must_use]
-    pub fn take_asking(&self) -> Vec<Conversation> {
+    pub fn take_requesters(&self) -> Vec<Conversation> {
         std::mem::take(&mut self.0.asking.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

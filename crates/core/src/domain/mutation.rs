@@ -65,7 +65,7 @@ pub fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
 /// # Panics
 /// When the law does not hold.
 #[expect(clippy::disallowed_methods, reason = "a test's own knob, below the crate that reads the environment")]
-pub fn hold(seeds: &[Vec<u8>], each: u64, law: impl Fn(&[u8]) + std::panic::RefUnwindSafe) {
+pub fn hold_for_mutations(seeds: &[Vec<u8>], each: u64, law: impl Fn(&[u8]) + std::panic::RefUnwindSafe) {
     let seconds = std::env::var("HOB_FUZZ_SECS").ok().and_then(|text| text.parse().ok());
     let began = tokio::time::Instant::now();
     let mut number = 0;

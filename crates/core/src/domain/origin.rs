@@ -167,7 +167,7 @@ impl Taint {
 
     /// Is this one of the places? What came after the last that has room is not known.
     #[must_use]
-    pub fn knows(&self, source: &OriginSource) -> bool {
+    pub fn contains(&self, source: &OriginSource) -> bool {
         self.0.contains(source)
     }
 
@@ -180,14 +180,14 @@ impl Taint {
 
     /// As it is stored; none: nothing was read.
     #[must_use]
-    pub fn stored(&self) -> Option<String> {
+    pub fn to_stored(&self) -> Option<String> {
         // A list of names always has a form.
         (!self.is_clean()).then(|| serde_json::to_string(self).unwrap_or_default())
     }
 
     /// As it was stored. What cannot be read any more is taken for something.
     #[must_use]
-    pub fn of_stored(stored: Option<&str>) -> Self {
+    pub fn from_stored(stored: Option<&str>) -> Self {
         let Some(stored) = stored else { return Self::default() };
         serde_json::from_str(stored).unwrap_or_else(|_| Self::from_iter([OriginSource::new(Origin::Memory, "")]))
     }
@@ -250,7 +250,7 @@ mod tests {
         assert!(!taint.is_clean() && !taint.has_words(), "{taint:?}");
         assert!(taint.add(OriginSource::new(Origin::Web, "x")) && taint.has_words());
         assert_eq!(value(7).to_string(), "a reader's answer (a file (7))");
-        assert!(Taint::of_stored(Some("[{")).has_words() && !Taint::default().has_words());
+        assert!(Taint::from_stored(Some("[{")).has_words() && !Taint::default().has_words());
     }
 
     #[test]
@@ -261,9 +261,9 @@ mod tests {
         let many: Taint = (0..100).map(|n| OriginSource::new(Origin::File, &n.to_string())).collect();
         taint.join(&many);
         assert_eq!(taint.sources().count(), SOURCES_MAX);
-        assert_eq!(Taint::of_stored(taint.stored().as_deref()), taint);
-        assert_eq!((Taint::default().stored(), Taint::of_stored(None)), (None, Taint::default()));
-        assert!(!Taint::of_stored(Some("[{\"o\":\"later\"")).is_clean(), "what is damaged is not clean");
+        assert_eq!(Taint::from_stored(taint.to_stored().as_deref()), taint);
+        assert_eq!((Taint::default().to_stored(), Taint::from_stored(None)), (None, Taint::default()));
+        assert!(!Taint::from_stored(Some("[{\"o\":\"later\"")).is_clean(), "what is damaged is not clean");
         assert_eq!(OriginSource::new(Origin::File, &"x".repeat(500)).what.chars().count(), WHAT_CHARS_MAX);
     }
 }

@@ -75,7 +75,7 @@ impl Redactor {
     /// When they are too many or too long to be looked for.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Result<Self, RedactorError> {
         let redactor = Self::default();
-        redactor.learn(secrets)?;
+        redactor.add_secrets(secrets)?;
         Ok(redactor)
     }
 
@@ -84,7 +84,7 @@ impl Redactor {
     ///
     /// # Errors
     /// When they are too many or too long to be looked for; then it finds what it found.
-    pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) -> Result<(), RedactorError> {
+    pub fn add_secrets<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) -> Result<(), RedactorError> {
         let known = self.0.load_full();
         let mut all: BTreeSet<SecretPattern> = known.iter().flat_map(|known| known.patterns.iter().cloned()).collect();
         let before = all.len();
@@ -113,7 +113,7 @@ impl Redactor {
     }
 
     /// Takes the secrets out of it.
-    pub fn clean(&self, text: &mut String) {
+    pub fn redact_in_place(&self, text: &mut String) {
         if let Cow::Owned(clean) = self.redact(text) {
             *text = clean;
         }
@@ -148,7 +148,7 @@ impl SecretMatcher {
     }
 
     /// Where a secret might begin whose rest is still to come.
-    fn opening(&self, text: &str) -> usize {
+    fn partial_secret_start(&self, text: &str) -> usize {
         let may_go_on = |start: usize| {
             text.get(start..).is_some_and(|tail| self.patterns.iter().any(|pattern| pattern.text.starts_with(tail)))
         };
@@ -173,7 +173,7 @@ impl RedactedStream {
         };
         self.held.push_str(more);
         let places = known.places(&self.held, self.before);
-        let mut end = known.opening(&self.held);
+        let mut end = known.partial_secret_start(&self.held);
         // A secret is never cut in two.
         while let Some(place) = places.iter().find(|place| place.start < end && end < place.end) {
             end = place.start;

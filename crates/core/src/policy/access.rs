@@ -105,13 +105,13 @@ impl AccessList {
     }
 
     /// The door of an account.
-    pub fn door(&mut self, channel: ChannelKind, account: &str) -> &mut AccountAccess {
+    pub fn account_access(&mut self, channel: ChannelKind, account: &str) -> &mut AccountAccess {
         self.doors.entry((channel, account.to_owned())).or_default()
     }
 
     /// The other names of the same person.
     #[must_use]
-    pub fn others_of(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
+    pub fn linked_identities(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
         let (own, is_seated) = match conversation.channel {
             ChannelKind::Terminal => (Alias::TERMINAL, false),
             // Whoever opens the page as its owner is whoever runs this machine.
@@ -162,7 +162,7 @@ mod tests {
 
     fn some(guests: bool) -> AccessList {
         let mut list = AccessList::default();
-        let door = list.door(ChannelKind::Telegram, "default");
+        let door = list.account_access(ChannelKind::Telegram, "default");
         door.guests = guests;
         for (id, role) in [("1", Role::User), ("2", Role::Owner), ("3", Role::Admin), ("4", Role::Guest)] {
             door.admit(id, role);
@@ -199,7 +199,7 @@ mod tests {
     fn c1_who_is_named_twice_has_the_higher_role() {
         for (first, second) in [(Role::User, Role::Owner), (Role::Owner, Role::User)] {
             let mut list = AccessList::default();
-            let door = list.door(ChannelKind::Telegram, "default");
+            let door = list.account_access(ChannelKind::Telegram, "default");
             door.admit("1", first);
             door.admit("1", second);
             assert_eq!(list.role_of(&at(ChannelKind::Telegram), "1", None), Some(Role::Owner));
@@ -211,7 +211,7 @@ mod tests {
         use ChannelKind::{Discord, Email, Event, Slack, Telegram};
         let mut list = AccessList::default();
         for channel in [Telegram, Slack, Discord, Email, Event] {
-            list.door(channel, "default").admit("owner", Role::Owner);
+            list.account_access(channel, "default").admit("owner", Role::Owner);
             // The chat and the thread are the owner's own.
             let (chat, thread) = ("owner".to_owned(), Some("owner".to_owned()));
             let place = Conversation { channel, account: "default".to_owned(), chat, thread };
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn a12_whom_nobody_vouches_for_has_no_rights() {
         let mut list = some(true);
-        list.door(ChannelKind::Email, "default").guests = true;
-        list.door(ChannelKind::Email, "default").admit("ada@home.example", Role::Owner);
+        list.account_access(ChannelKind::Email, "default").guests = true;
+        list.account_access(ChannelKind::Email, "default").admit("ada@home.example", Role::Owner);
         let nobody = SenderProof::Nobody { why: "DMARC failed".to_owned() };
         let table = [
             ("ada@home.example", &SenderProof::Platform, Some(Role::Owner), Trust::Trusted),
@@ -275,7 +275,7 @@ mod tests {
             (ChannelKind::Telegram, "3", vec![]),
         ];
         for (channel, sender, expected) in table {
-            assert_eq!(list.others_of(&at(channel), sender), expected, "{channel} {sender}");
+            assert_eq!(list.linked_identities(&at(channel), sender), expected, "{channel} {sender}");
         }
     }
 

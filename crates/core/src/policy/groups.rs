@@ -90,7 +90,7 @@ pub enum MessageDisposition {
 
 /// Decides. The role is always the sender's own, wherever and in whose thread they speak.
 #[must_use]
-pub fn fate(remark: AddressingFacts) -> MessageDisposition {
+pub fn disposition(remark: AddressingFacts) -> MessageDisposition {
     let AddressingFacts { group, audience, role, is_command } = remark;
     match (group, audience, role) {
         (None, Audience::Hob, Some(_)) => MessageDisposition::Heard,
@@ -144,7 +144,7 @@ mod tests {
         ];
         for (group, audience, role, is_command, expected) in table {
             let remark = AddressingFacts { group, audience, role, is_command };
-            assert_eq!(fate(remark), expected, "{remark:?}");
+            assert_eq!(disposition(remark), expected, "{remark:?}");
         }
     }
 

@@ -24,7 +24,7 @@ const LIST_CHARS_MAX: usize = 16_000;
 
 /// The prompt with the list behind it; none: the list has only headings and blank lines, so that there is nothing to ask for.
 #[must_use]
-pub fn told(prompt: &str, list: &str) -> Option<String> {
+pub fn prompt_with_list(prompt: &str, list: &str) -> Option<String> {
     let mut lines = list.lines().map(str::trim);
     lines
         .any(|line| !line.is_empty() && !line.starts_with('#'))
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn e14_an_empty_list_costs_nothing() {
         for list in ["", "\n \n", "# To look at\n\n## Now\n"] {
-            assert_eq!(told("Look.", list), None, "{list:?}");
+            assert_eq!(prompt_with_list("Look.", list), None, "{list:?}");
         }
-        assert_eq!(told("Look.", "# List\n- the oven\n"), Some("Look.\n\n# List\n- the oven".to_owned()));
+        assert_eq!(prompt_with_list("Look.", "# List\n- the oven\n"), Some("Look.\n\n# List\n- the oven".to_owned()));
     }
 
     #[test]

@@ -41,7 +41,7 @@ type NamedFields = [(String, WrittenValue)];
 #[must_use]
 pub fn found(look: &PlannedCall, (tool, argument): (&str, &str), answer: &str) -> Option<String> {
     let answer = parse_once(answer)?;
-    let thing = one(&answer)?;
+    let thing = only_thing(&answer)?;
     if !is_named(thing, look) {
         return None;
     }
@@ -53,11 +53,11 @@ pub fn found(look: &PlannedCall, (tool, argument): (&str, &str), answer: &str) -
 }
 
 /// The only thing of an answer.
-fn one(answer: &WrittenValue) -> Option<&NamedFields> {
+fn only_thing(answer: &WrittenValue) -> Option<&NamedFields> {
     match answer {
-        WrittenValue::List(items) if items.len() == 1 => one(&items[0]),
+        WrittenValue::List(items) if items.len() == 1 => only_thing(&items[0]),
         WrittenValue::Object(members) => match members.as_slice() {
-            [(_, inner @ (WrittenValue::List(_) | WrittenValue::Object(_)))] => one(inner),
+            [(_, inner @ (WrittenValue::List(_) | WrittenValue::Object(_)))] => only_thing(inner),
             members => Some(members),
         },
         WrittenValue::List(_) | WrittenValue::Bare(_) | WrittenValue::Text(_) => None,

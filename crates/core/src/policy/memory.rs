@@ -25,7 +25,7 @@ impl SpeakingPlace {
 /// What `reader` may have recalled at `place`: in private their own, in a group only the group's; what the house shares is
 /// not for guests.
 #[must_use]
-pub fn visible(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
+pub fn visible_scopes(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
     let own = if place.private { Scope::Person(reader.user) } else { Scope::Conversation(place.session) };
     [own].into_iter().chain(shared_by(reader)).collect()
 }
@@ -38,7 +38,7 @@ pub fn shared_by(person: &Principal) -> Option<Scope> {
 
 /// Whose memory it becomes what `speaker` says at `place`; none: nobody's, as untrusted words are not remembered.
 #[must_use]
-pub fn kept_in(speaker: &Principal, place: SpeakingPlace) -> Option<Scope> {
+pub fn scope_for(speaker: &Principal, place: SpeakingPlace) -> Option<Scope> {
     if speaker.trust == Trust::Untrusted {
         return None;
     }
@@ -53,8 +53,8 @@ pub fn may_tell_facts(speaker: Role, trust: Trust, scope: Scope) -> bool {
 
 /// What `reader` is shown of memory by commands at `place`: in a group what belongs to the group, and nothing else.
 #[must_use]
-pub fn shown(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
-    if place.private { visible(reader, place) } else { vec![Scope::Conversation(place.session)] }
+pub fn command_scopes(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
+    if place.private { visible_scopes(reader, place) } else { vec![Scope::Conversation(place.session)] }
 }
 
 /// Whether `caller` may have forgotten, or pinned, what somebody told within `scope`.
@@ -63,7 +63,7 @@ pub fn shown(reader: &Principal, place: SpeakingPlace) -> Vec<Scope> {
 /// shown to them.
 #[must_use]
 pub fn may_change(caller: &Principal, place: SpeakingPlace, scope: Scope, told_by: Option<UserId>) -> bool {
-    if caller.trust == Trust::Untrusted || !shown(caller, place).contains(&scope) {
+    if caller.trust == Trust::Untrusted || !command_scopes(caller, place).contains(&scope) {
         return false;
     }
     match scope {
@@ -94,7 +94,11 @@ mod tests {
         for (role, trust, private, seen, kept) in table {
             let place = SpeakingPlace { session: SessionId(3), private };
             let somebody = person(role, trust);
-            assert_eq!((visible(&somebody, place), kept_in(&somebody, place)), (seen, kept), "{role:?} {private}");
+            assert_eq!(
+                (visible_scopes(&somebody, place), scope_for(&somebody, place)),
+                (seen, kept),
+                "{role:?} {private}"
+            );
         }
     }
 

@@ -134,12 +134,12 @@ fn intended(value: WrittenValue) -> PlannedValue {
         WrittenValue::Object(members) if members.len() == 1 && members[0].0 == FROM => {
             PlannedValue::From(members.into_iter().map(|(_, words)| shown(&words)).collect())
         }
-        value => look(&value).unwrap_or_else(|| PlannedValue::Is { written: value.json(), whence: None }),
+        value => lookup_call(&value).unwrap_or_else(|| PlannedValue::Is { written: value.json(), whence: None }),
     }
 }
 
 /// The call that is to find a value.
-fn look(value: &WrittenValue) -> Option<PlannedValue> {
+fn lookup_call(value: &WrittenValue) -> Option<PlannedValue> {
     let WrittenValue::Object(members) = value else { return None };
     let of = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let (Some(WrittenValue::Text(tool)), Some(WrittenValue::Object(with)), 2) = (of(FROM), of(WITH), members.len())
@@ -169,7 +169,7 @@ pub fn look_words(look: &PlannedCall) -> String {
 /// What of this call nobody who counts has said; none: it is not the one that was planned. `found` says what of an argument
 /// was found, as a text.
 #[must_use]
-pub fn fit(
+pub fn unvouched_values(
     step: &PlannedCall,
     (tool, arguments): (&str, &str),
     found: &dyn Fn(&str) -> Option<String>,
@@ -190,7 +190,7 @@ pub fn fit(
             read_in: None,
         };
         match of(name) {
-            Some(PlannedValue::Is { written, .. }) if !is(written, value) => return None,
+            Some(PlannedValue::Is { written, .. }) if !is_value(written, value) => return None,
             Some(_) | None if says(name, value) => {}
             None if is_nothing(value) => {}
             None => return None,
@@ -213,7 +213,7 @@ pub fn fit(
     (is_whole && (is_steered || !doubts.is_empty())).then_some(doubts)
 }
 
-fn is(written: &str, value: &WrittenValue) -> bool {
+fn is_value(written: &str, value: &WrittenValue) -> bool {
     parse(written).is_some_and(|planned| planned.is_same(value))
 }
 

@@ -49,17 +49,17 @@ pub struct SourcedText {
 
 /// Who has said all of a value; none: for some part of it nobody has. `schema` is what the tool says of the argument.
 #[must_use]
-pub fn whence(value: &WrittenValue, schema: &Value, told: &[SourcedText]) -> Option<ValueSource> {
+pub fn value_source(value: &WrittenValue, schema: &Value, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
         WrittenValue::List(items) => {
-            let of = |item| whence(item, schema.get("items").unwrap_or(&Value::Null), told);
-            all_of(items.iter().map(of))
+            let of = |item| value_source(item, schema.get("items").unwrap_or(&Value::Null), told);
+            combined_source(items.iter().map(of))
         }
         WrittenValue::Object(members) => {
             let of = |(name, value): &(String, WrittenValue)| {
-                whence(value, schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null), told)
+                value_source(value, schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null), told)
             };
-            all_of(members.iter().map(of))
+            combined_source(members.iter().map(of))
         }
         WrittenValue::Bare(bare) if matches!(bare.as_str(), "true" | "false" | "null") => Some(ValueSource::Form),
         WrittenValue::Bare(text) | WrittenValue::Text(text) => {
@@ -80,8 +80,8 @@ pub fn whence(value: &WrittenValue, schema: &Value, told: &[SourcedText]) -> Opt
 #[must_use]
 pub fn whence_said(value: &WrittenValue, told: &[SourcedText]) -> Option<ValueSource> {
     match value {
-        WrittenValue::List(items) => all_of(items.iter().map(|item| whence_said(item, told))),
-        WrittenValue::Object(members) => all_of(members.iter().map(|(_, value)| whence_said(value, told))),
+        WrittenValue::List(items) => combined_source(items.iter().map(|item| whence_said(item, told))),
+        WrittenValue::Object(members) => combined_source(members.iter().map(|(_, value)| whence_said(value, told))),
         WrittenValue::Bare(text) | WrittenValue::Text(text) if is_moment(text) => {
             is_moment_said(&value.json(), told).then_some(ValueSource::Words)
         }
@@ -92,7 +92,7 @@ pub fn whence_said(value: &WrittenValue, told: &[SourcedText]) -> Option<ValueSo
 }
 
 /// What stands for all: what names something goes before what is a mere form. Nothing at all is said by nobody.
-fn all_of(parts: impl Iterator<Item = Option<ValueSource>>) -> Option<ValueSource> {
+fn combined_source(parts: impl Iterator<Item = Option<ValueSource>>) -> Option<ValueSource> {
     let parts: Option<Vec<ValueSource>> = parts.collect();
     let parts = parts?;
     parts.iter().find(|part| **part != ValueSource::Form).or(parts.first()).cloned()

@@ -45,7 +45,7 @@ impl StepSize {
 
     /// A step took too long and has done nothing; none: less cannot be tried.
     #[must_use]
-    pub fn shorter(self) -> Option<Self> {
+    pub fn after_timeout(self) -> Option<Self> {
         let failures = if self.size > 1 { 0 } else { self.failures + 1 };
         (failures < FAILURES_MAX).then_some(Self { size: (self.size / 4).max(1), failures, ..self })
     }
@@ -131,12 +131,12 @@ mod tests {
         assert_eq!(sizes(&[1, 1, 1, 5, 11]), [200, 300, 300, 300, 150]);
         assert_eq!(sizes(&[40; 8]), [50, 25, 12, 6, 3, 1, 1, 1]);
         let stride = StepSize::new(100, 300);
-        assert_eq!(stride.shorter().unwrap().size(), 25);
-        assert_eq!(StepSize::new(3, 300).shorter().unwrap().size(), 1);
-        let tries = |first: StepSize| std::iter::successors(Some(first), |stride| stride.shorter()).count();
+        assert_eq!(stride.after_timeout().unwrap().size(), 25);
+        assert_eq!(StepSize::new(3, 300).after_timeout().unwrap().size(), 1);
+        let tries = |first: StepSize| std::iter::successors(Some(first), |stride| stride.after_timeout()).count();
         assert_eq!(tries(StepSize::new(1, 300)), 8);
         assert_eq!(
-            StepSize::new(1, 300).shorter().unwrap().after(ms(5)),
+            StepSize::new(1, 300).after_timeout().unwrap().after(ms(5)),
             StepSize::new(1, 300),
             "one that fits is a new beginning"
         );

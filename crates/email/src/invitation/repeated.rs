@@ -2,7 +2,7 @@
 
 use calcard::icalendar::{ICalendarDay, ICalendarFrequency, ICalendarRecurrenceRule, ICalendarWeekday};
 
-use crate::invitation::civil;
+use crate::invitation::local_datetime;
 
 /// How an event is repeated.
 pub(super) fn repeated(rule: &ICalendarRecurrenceRule) -> String {
@@ -17,7 +17,7 @@ pub(super) fn repeated(rule: &ICalendarRecurrenceRule) -> String {
     if let Some(count) = rule.count {
         words.extend([", ", &count.to_string(), " times"]);
     }
-    if let Some(until) = rule.until.as_ref().and_then(civil) {
+    if let Some(until) = rule.until.as_ref().and_then(local_datetime) {
         words.extend([", until ", &until.strftime("%A %Y-%m-%d").to_string()]);
     }
     if is_rare(rule) { format!("{words} (RRULE:{rule})") } else { words }

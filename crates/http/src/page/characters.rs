@@ -10,7 +10,7 @@ fn is_joiner(c: char) -> bool {
 /// The text without them, and without controls; how many there were. Soft hyphens and marks at the very beginning are
 /// not counted.
 #[must_use]
-pub fn visible(text: &str) -> (String, usize) {
+pub fn strip_invisible(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut count = 0;
     let mut joined = 0;
@@ -45,7 +45,7 @@ mod tests {
             (&format!("hi{tagged}!"), "hi!", 6),
             ("a\u{0}\u{1b}[31mb\r\n", "a[31mb\n", 0),
         ] {
-            assert_eq!(visible(text), (expected.to_owned(), count), "{text:?}");
+            assert_eq!(strip_invisible(text), (expected.to_owned(), count), "{text:?}");
         }
     }
 }

@@ -9,7 +9,7 @@ const HEAD_BYTES_MAX: usize = 4_096;
 #[must_use]
 pub fn decode(body: &[u8], content_type: &str) -> String {
     let said = parameter(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
-    let encoding = said.or_else(|| own(body)).unwrap_or_else(|| guess(body));
+    let encoding = said.or_else(|| declared_charset(body)).unwrap_or_else(|| guess(body));
     // A mark at the beginning goes before either.
     encoding.decode(body).0.into_owned()
 }
@@ -21,7 +21,7 @@ fn parameter(content_type: &str) -> Option<&str> {
 }
 
 /// What a page's `<meta charset=…>` or an XML declaration says.
-fn own(body: &[u8]) -> Option<&'static Encoding> {
+fn declared_charset(body: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&body[..body.len().min(HEAD_BYTES_MAX)]).to_ascii_lowercase();
     let label = |key: &str| {
         let (_, after) = head.split_once(key)?;

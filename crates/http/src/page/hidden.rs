@@ -20,8 +20,8 @@ struct TreeStep<'a> {
 }
 
 /// Takes it out; how many passages there were.
-pub(super) fn take_out(document: &Document) -> usize {
-    let mut passages = by_sheets(document);
+pub(super) fn remove_hidden(document: &Document) -> usize {
+    let mut passages = hidden_by_style_sheets(document);
     let mut stack = vec![TreeStep { node: document.root(), background: None, classed: false }];
     let mut gone = Vec::new();
     while let Some(step) = stack.pop() {
@@ -50,7 +50,7 @@ pub(super) fn take_out(document: &Document) -> usize {
 }
 
 /// What the page's own style sheets hide by plain rules.
-fn by_sheets(document: &Document) -> usize {
+fn hidden_by_style_sheets(document: &Document) -> usize {
     let mut passages = 0;
     for selector in selectors(document) {
         let Some(found) = document.try_select(&selector) else { continue };
@@ -66,7 +66,7 @@ fn by_sheets(document: &Document) -> usize {
 pub(super) fn selectors(document: &Document) -> Vec<String> {
     let sheets: Vec<String> = document.select("style").iter().map(|sheet| sheet.text().to_string()).collect();
     let most = MATCHES_MAX / document.tree.len().max(1);
-    sheets.iter().flat_map(|sheet| style::hiding(sheet)).take(most).collect()
+    sheets.iter().flat_map(|sheet| style::hiding_selectors(sheet)).take(most).collect()
 }
 
 fn is_hidden(node: &NodeRef<'_>, style: &Style) -> bool {

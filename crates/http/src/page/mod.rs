@@ -51,10 +51,10 @@ pub struct PageText {
 pub fn html(html: &str, url: &Url) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
-    let hidden = hidden::take_out(&document);
+    let hidden = hidden::remove_hidden(&document);
     let (title, date, text) = if parsed.shallow { read(&document, url) } else { (None, None, tree::words(&document)) };
     let title = title.or_else(|| title_of(&document));
-    let (text, invisible) = characters::visible(&text);
+    let (text, invisible) = characters::strip_invisible(&text);
     let note = |words: Option<String>| words.map(|words| one_line(&words)).filter(|words| !words.is_empty());
     PageText { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
@@ -64,10 +64,10 @@ pub fn html(html: &str, url: &Url) -> PageText {
 pub fn letter(html: &str) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
-    let hidden = hidden::take_out(&document);
+    let hidden = hidden::remove_hidden(&document);
     let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
     let text = if parsed.shallow { letter_markdown(&body, &document) } else { tree::words(&document) };
-    let (text, invisible) = characters::visible(&text);
+    let (text, invisible) = characters::strip_invisible(&text);
     PageText { title: None, date: None, text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
@@ -89,7 +89,7 @@ pub fn document(html: &str) -> Document {
 #[must_use]
 pub fn words(html: &str) -> String {
     let document = tree::parse(html).document;
-    hidden::take_out(&document);
+    hidden::remove_hidden(&document);
     one_line(&tree::words(&document))
 }
 
@@ -157,7 +157,7 @@ fn chars_of(text: &str) -> usize {
 
 /// On one line, within a limit.
 fn one_line(text: &str) -> String {
-    let (text, _) = characters::visible(text);
+    let (text, _) = characters::strip_invisible(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NOTE_CHARS_MAX).collect()
 }
 

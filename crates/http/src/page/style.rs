@@ -67,7 +67,7 @@ impl Style {
 }
 
 /// The selectors of a style sheet whose rules hide something: plain names, classes and ids alone.
-pub(super) fn hiding(sheet: &str) -> Vec<String> {
+pub(super) fn hiding_selectors(sheet: &str) -> Vec<String> {
     let sheet = without_comments(sheet);
     let mut found = Vec::new();
     let mut rest = sheet.as_str();
@@ -207,8 +207,8 @@ mod tests {
     fn n6_a_sheet_names_what_it_hides() {
         let sheet = "/* x{} */ .a, p.b , div > .c{display:none} #d{color:red} #e{font-size:0}\
                      @media print { .f{display:none} .g{color:red} } .h{opacity:0} .i{display:none";
-        assert_eq!(hiding(sheet), [".a", "p.b", "#e", ".h"]);
-        assert_eq!(hiding("@media{"), Vec::<String>::new());
+        assert_eq!(hiding_selectors(sheet), [".a", "p.b", "#e", ".h"]);
+        assert_eq!(hiding_selectors("@media{"), Vec::<String>::new());
         assert_eq!((color("#fff"), color("#FFFFFF").to_lowercase()), (color("white"), color("white")));
     }
 }

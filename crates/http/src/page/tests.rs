@@ -181,7 +181,7 @@ fn n6_what_a_page_can_make_of_itself_is_bounded() {
         ("colours", format!("<div style='background:{}'>{}", "x".repeat(500_000), "<p>x".repeat(50_000))),
         ("text", "lorem ipsum ".repeat(150_000)),
     ] {
-        let work = tree::work(&page);
+        let work = tree::parse_cost(&page);
         let expected = format!("{name}: {work:?}");
         // Each look is at a piece: what it brought comes on top.
         assert!(work.nodes <= 60_000 + 2_048 && work.copied <= 2_000_000_000, "{expected}");

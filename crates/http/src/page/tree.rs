@@ -133,7 +133,7 @@ pub(super) struct ParseCost {
 
 /// Of this page.
 #[cfg(test)]
-pub(super) fn work(html: &str) -> ParseCost {
+pub(super) fn parse_cost(html: &str) -> ParseCost {
     use crate::page::hidden;
     use crate::page::style::Style;
     let ParsedPage { document, copied, .. } = parse(html);

@@ -71,7 +71,7 @@ impl Harness {
         database.close().await.unwrap();
         let mut asked = Vec::new();
         for one in household.qa {
-            let meant = conversation.memory.meant(&conversation.question(one.question.clone())).await;
+            let meant = conversation.memory.embed_question(&conversation.question(one.question.clone())).await;
             asked.push((one, meant));
         }
         Self { conversation, asked, _folder: folder }
@@ -87,7 +87,7 @@ impl Harness {
             question.turn = Some(SpeakerTurn { session: SessionId(1), speaker: UserId(1) });
             let meant = meant.as_ref().filter(|_| !by_words);
             let ranked = memory.ranked(&question, meant).await.unwrap();
-            let recalled = memory.recall_meant(&question, meant).await.unwrap();
+            let recalled = memory.recall_embedded(&question, meant).await.unwrap();
             let tokens = recalled.salient.iter().map(|one| tokens::count(&one.text)).sum();
             let (told, raised) = (recalled.fragments.len(), (recalled.salient.len(), tokens));
             all.push(QuestionResult { evidence: one.evidence.clone(), ranked, told, raised });

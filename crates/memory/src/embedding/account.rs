@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::budget_reservation::{expected, lost, set_aside, signed};
+use crate::budget_reservation::{expected_tokens, lost_call_bill, reserve_call, signed};
 use crate::embedding::Bill;
 use crate::embedding::error::EmbedError;
 use hob_core::domain::clock::Clock;
@@ -84,7 +84,7 @@ impl Account {
         if rates == Some(Rates::FREE) {
             return Ok(None);
         }
-        let tokens = expected(tokens);
+        let tokens = expected_tokens(tokens);
         let begin = BeginEmbeddingCall {
             bill: bill.clone(),
             label: label.to_owned(),
@@ -124,7 +124,7 @@ impl Account {
                 }
             }
             CallOutcome::Refused => CallEnd { state: "failed", ..CallEnd::default() },
-            CallOutcome::Unheard => lost(call.rates.as_ref(), call.tokens),
+            CallOutcome::Unheard => lost_call_bill(call.rates.as_ref(), call.tokens),
         };
         let id = call.id;
         let at = self.clock.now();
@@ -177,7 +177,7 @@ impl BeginEmbeddingCall {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        let asked = set_aside(tx, guard, self.at, &call).await?;
+        let asked = reserve_call(tx, guard, self.at, &call).await?;
         Ok(asked.map_or_else(BeginOutcome::Refused, BeginOutcome::Call))
     }
 }

@@ -138,11 +138,11 @@ impl Download<'_> {
         };
         let (mut left, mut before) = (delays(), 0);
         loop {
-            let mut begun = self.begun().await?;
+            let mut begun = self.resume_download().await?;
             if begun.done > before {
                 (left, before) = (delays(), begun.done);
             }
-            let error = match self.go_on(&mut begun).await {
+            let error = match self.fetch_rest(&mut begun).await {
                 Ok(()) => return self.finish(begun, target).await,
                 Err(error) => error,
             };
@@ -153,7 +153,7 @@ impl Download<'_> {
     }
 
     /// Takes up what an earlier attempt left.
-    async fn begun(&self) -> Result<PartialFile, EmbedError> {
+    async fn resume_download(&self) -> Result<PartialFile, EmbedError> {
         let open = OpenOptions::new().read(true).append(true).create(true).open(&self.part).await;
         let mut file = open.map_err(|error| disk(&self.part, error))?;
         let mut begun = (Sha256::new(), 0);
@@ -170,7 +170,7 @@ impl Download<'_> {
     }
 
     /// Fetches what is missing.
-    async fn go_on(&self, begun: &mut PartialFile) -> Result<(), EmbedError> {
+    async fn fetch_rest(&self, begun: &mut PartialFile) -> Result<(), EmbedError> {
         if begun.done >= self.file.bytes {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl Download<'_> {
                 Ok(Ok(Some(chunk))) => chunk,
             };
             if begun.done + chunk.len() as u64 > self.file.bytes {
-                return self.wrong("it is longer than it should be").await;
+                return self.discard_corrupt("it is longer than it should be").await;
             }
             begun.file.write_all(&chunk).await.map_err(|error| disk(&self.part, error))?;
             begun.hash.update(&chunk);
@@ -232,13 +232,13 @@ impl Download<'_> {
         begun.file.sync_all().await.map_err(|error| disk(&self.part, error))?;
         let sum: String = begun.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         if begun.done != self.file.bytes || sum != self.file.sha256 {
-            return self.wrong("its checksum is another").await;
+            return self.discard_corrupt("its checksum is another").await;
         }
         fs::rename(&self.part, target).await.map_err(|error| disk(target, error))
     }
 
     /// Throws away what is not the file.
-    async fn wrong(&self, why: &str) -> Result<(), EmbedError> {
+    async fn discard_corrupt(&self, why: &str) -> Result<(), EmbedError> {
         fs::remove_file(&self.part).await.map_err(|error| disk(&self.part, error))?;
         Err(EmbedError::Setup(format!("What {} gives is not the embedding model's file: {why}.", self.url)))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::budget_reservation::{expected, lost, set_aside, signed};
+use crate::budget_reservation::{expected_tokens, lost_call_bill, reserve_call, signed};
 use hob_core::domain::ids::{EpisodeId, UserId};
 use hob_core::domain::money::Money;
 use hob_core::policy::budget::CapScope;
@@ -125,11 +125,11 @@ impl BeginCall {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        match (set_aside(tx, &self.budget_guard, self.at, &call).await?, self.purpose) {
+        match (reserve_call(tx, &self.budget_guard, self.at, &call).await?, self.purpose) {
             (Ok(id), _) => Ok(BeginOutcome::Call { id, tries }),
             (Err(refusal), Purpose::Review) => Ok(BeginOutcome::Refused(refusal)),
             (Err(refusal), Purpose::Stretch { episode, .. }) => {
-                episodes::untry(tx, episode).await?;
+                episodes::uncount_try(tx, episode).await?;
                 Ok(BeginOutcome::Refused(refusal))
             }
         }
@@ -139,7 +139,7 @@ impl BeginCall {
 /// The tokens that a request is expected to be.
 #[must_use]
 pub fn estimate(request: &Request) -> u64 {
-    expected(tokens::estimate(&request.system, &request.tools, &request.messages))
+    expected_tokens(tokens::estimate(&request.system, &request.tools, &request.messages))
 }
 
 /// What is set aside for it. A model without a known price has none.
@@ -167,7 +167,7 @@ pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Com
 
 /// Whether the same may well be answered another time, without anything having changed in it.
 #[must_use]
-pub fn passes(class: ErrorClass) -> bool {
+pub fn is_transient(class: ErrorClass) -> bool {
     match class {
         ErrorClass::Auth
         | ErrorClass::Billing
@@ -184,7 +184,7 @@ pub fn passes(class: ErrorClass) -> bool {
 
 /// The bill of a call that was answered.
 #[must_use]
-pub fn answered(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
     let told = completion.usage;
     let written = || {
         let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();
@@ -210,10 +210,10 @@ pub fn answered(table: &ModelTable, model: &str, request: &Request, completion: 
 
 /// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
 #[must_use]
-pub fn failed(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
+pub fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
     if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
         let error = Some(error.message.clone());
-        return CallEnd { error, ..lost(table.facts(model).rates.as_ref(), estimate(request)) };
+        return CallEnd { error, ..lost_call_bill(table.facts(model).rates.as_ref(), estimate(request)) };
     }
     let skipped = error.class == ErrorClass::Resting;
     CallEnd { state: "failed", skipped, error: Some(error.message.clone()), ..CallEnd::default() }
@@ -228,7 +228,7 @@ pub async fn close_lost(tx: &mut Tx, table: &ModelTable, at: Timestamp) -> Resul
     let open = memory_calls::open(tx).await?;
     for call in &open {
         let rates = table.facts(&call.model).rates;
-        let end = lost(rates.as_ref(), call.estimate.unsigned_abs());
+        let end = lost_call_bill(rates.as_ref(), call.estimate.unsigned_abs());
         memory_calls::end(tx, call.id, &end, millis(at)).await?;
     }
     Ok(open.len())

@@ -119,11 +119,11 @@ impl Extractor {
     }
 
     /// Goes through conversations that are over, as far as that is allowed now.
-    pub async fn pass(&self) -> Result<PassReport, StoreError> {
+    pub async fn run_pass(&self) -> Result<PassReport, StoreError> {
         let mut pass = PassReport::default();
         let Some(model) = self.model() else { return Ok(pass) };
         let before = millis(self.ports.clock.now() - self.settings.idle);
-        for unread in self.ports.store.read(async |tx| episodes::unread(tx, before, LOOKED_AT).await).await? {
+        for unread in self.ports.store.read(async |tx| episodes::unextracted(tx, before, LOOKED_AT).await).await? {
             if pass.calls >= CALLS_PER_PASS {
                 pass.waits = true;
                 break;
@@ -199,8 +199,8 @@ impl Extractor {
         pass.calls += 1;
         let answer = call::ask(models, model, &request).await;
         let end = match &answer {
-            Ok(completion) => call::answered(table, model, &request, completion),
-            Err(error) => call::failed(table, model, &request, error),
+            Ok(completion) => call::answered_call_bill(table, model, &request, completion),
+            Err(error) => call::failed_call_bill(table, model, &request, error),
         };
         let verdict = self.verdict(&unread, &stretch, answer, tries);
         let waits = matches!(verdict, Verdict::Later);
@@ -227,7 +227,7 @@ impl Extractor {
                 }
                 Err(error) => error.to_string(),
             },
-            Err(error) if call::passes(error.class) => {
+            Err(error) if call::is_transient(error.class) => {
                 tracing::debug!(episode = %unread.id, %error, "memory.extraction_waits");
                 return Verdict::Later;
             }
@@ -272,10 +272,10 @@ async fn load(tx: &mut Tx, unread: &UnextractedEpisode) -> Result<NextExcerpt, S
     let UnextractedEpisode { id, scope, extracted, turns, .. } = unread;
     let next = episodes::turns(tx, *id, *extracted, TURNS_MAX).await?;
     let known = facts::list(tx, *scope, KEYS_MAX).await?;
-    let told = |category: &str, key: &str| restricted::is_category(category) || restricted::speaks_of(key);
+    let told = |category: &str, key: &str| restricted::is_category(category) || restricted::is_restricted(key);
     let keys = known.into_iter().filter(|fact| !told(&fact.category, &fact.key));
     let keys = keys.map(|fact| (fact.category, fact.key)).collect();
-    Ok(NextExcerpt { stretch: excerpt::stretch(*scope, next, *turns), keys })
+    Ok(NextExcerpt { stretch: excerpt::next_excerpt(*scope, next, *turns), keys })
 }
 
 /// What becomes of a stretch.
@@ -313,7 +313,7 @@ impl FinishCall {
         memory_calls::end(tx, self.call, &self.end, millis(self.at)).await?;
         let mut kept = KeptFacts::default();
         match &self.verdict {
-            Verdict::Later => episodes::untry(tx, self.episode).await?,
+            Verdict::Later => episodes::uncount_try(tx, self.episode).await?,
             Verdict::Again => {}
             Verdict::GivenUp => {
                 episodes::advance(tx, self.episode, self.from, self.through).await?;

@@ -15,11 +15,11 @@ use serde::Deserialize;
 
 use crate::extraction::excerpt::{CATEGORIES, FACTS_MAX, ShownTurn, TOOL};
 use crate::extraction::restricted;
-use crate::facts::holds_until;
 use crate::facts::keep::FactDraft;
+use crate::facts::stated_expiry;
 use crate::rank::stem::stem;
-use crate::rank::words::{is_stop_word, words};
-use crate::recall::said_by;
+use crate::rank::words::{folded_words, is_stop_word};
+use crate::recall::speaker_taint;
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::redactor::REDACTED;
@@ -208,7 +208,7 @@ pub fn checked(
 
 fn is_restricted(draft: &Draft, cited: &ShownTurn) -> bool {
     let told = [draft.key.as_str(), &draft.value, &cited.turn.text];
-    restricted::is_category(&draft.category) || told.iter().any(|text| restricted::speaks_of(text))
+    restricted::is_category(&draft.category) || told.iter().any(|text| restricted::is_restricted(text))
 }
 
 fn is_fit(draft: &Draft) -> bool {
@@ -224,16 +224,13 @@ fn is_fit(draft: &Draft) -> bool {
 /// Do the words of the value stand in the turn? A turn that says yes brings along what it says yes to.
 fn is_supported(value: &str, cited: &ShownTurn) -> bool {
     let said: Vec<String> = tokens(&cited.text).collect();
-    let yes = words(&cited.text).next().is_some_and(|word| YES.binary_search(&word.as_str()).is_ok());
+    let yes = folded_words(&cited.text).next().is_some_and(|word| YES.binary_search(&word.as_str()).is_ok());
     let asked: Vec<String> = cited.asked.as_deref().filter(|_| yes).into_iter().flat_map(tokens).collect();
     let is_there = |word: &String| said.contains(word) || asked.contains(word);
     let wanted: Vec<String> = tokens(value).collect();
     let numbers = wanted.iter().filter(|word| word.chars().any(char::is_numeric)).all(is_there);
     let there = wanted.iter().filter(|word| is_there(word)).count();
-    !wanted.is_empty()
-        && numbers
-        && there * 3 >= wanted.len() * 2
-        && denies(value) == denies_there(&cited.text, &wanted)
+    !wanted.is_empty() && numbers && there * 3 >= wanted.len() * 2 && denies(value) == is_negated(&cited.text, &wanted)
 }
 
 /// Whether a text says that something is not so.
@@ -243,11 +240,11 @@ fn denies(text: &str) -> bool {
         "not", "ohne", "without",
     ];
     let word = |word: String| DENIALS.binary_search(&word.as_str()).is_ok();
-    words(text).any(word) || text.contains("n't") || text.contains("n’t")
+    folded_words(text).any(word) || text.contains("n't") || text.contains("n’t")
 }
 
 /// Whether the part of the turn that speaks of these words denies them.
-fn denies_there(text: &str, wanted: &[String]) -> bool {
+fn is_negated(text: &str, wanted: &[String]) -> bool {
     let parts = text.split([',', '.', ';', '!', '?', '\n']);
     let speaks = |part: &&str| tokens(part).any(|word| wanted.contains(&word));
     parts.filter(speaks).any(denies)
@@ -255,7 +252,7 @@ fn denies_there(text: &str, wanted: &[String]) -> bool {
 
 /// The stems of the words that matter; a number as it is, without what makes it a place in an order.
 fn tokens(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| !is_stop_word(word)).map(|word| {
+    folded_words(text).filter(|word| !is_stop_word(word)).map(|word| {
         if word.starts_with(|c: char| c.is_numeric()) {
             let digits = word.trim_end_matches(|c: char| !c.is_numeric()).trim_start_matches('0');
             return if digits.is_empty() { "0".to_owned() } else { digits.to_owned() };
@@ -266,7 +263,7 @@ fn tokens(text: &str) -> impl Iterator<Item = String> {
 
 /// The evidence that something changed: the model's word, and a word of the turn.
 fn has_changed(draft: &Draft, cited: &ShownTurn) -> bool {
-    draft.changed && words(&cited.text).any(|word| CHANGES.binary_search(&word.as_str()).is_ok())
+    draft.changed && folded_words(&cited.text).any(|word| CHANGES.binary_search(&word.as_str()).is_ok())
 }
 
 fn saying(draft: &Draft, scope: Scope, cited: &ShownTurn, zone: &TimeZone) -> FactDraft {
@@ -289,8 +286,8 @@ fn saying(draft: &Draft, scope: Scope, cited: &ShownTurn, zone: &TimeZone) -> Fa
         importance: IMPORTANCE,
         changed: has_changed(draft, cited),
         said_at: cited.turn.at,
-        valid_until: holds_until(value, said_at, zone).map(millis),
-        taint: said_by(&cited.turn.origin, &cited.turn.speaker),
+        valid_until: stated_expiry(value, said_at, zone).map(millis),
+        taint: speaker_taint(&cited.turn.origin, &cited.turn.speaker),
     }
 }
 
@@ -408,9 +405,9 @@ mod tests {
         use hob_model::message::ToolCall;
         let call = |arguments: &str| {
             let call = ToolCall { id: CallId("1".to_owned()), name: TOOL.to_owned(), arguments: arguments.to_owned() };
-            read(&Completion::said("", vec![call])).map(|drafts| drafts.len())
+            read(&Completion::from_text_and_calls("", vec![call])).map(|drafts| drafts.len())
         };
-        let text = |text: &str| read(&Completion::said(text, Vec::new())).map(|drafts| drafts.len());
+        let text = |text: &str| read(&Completion::from_text_and_calls(text, Vec::new())).map(|drafts| drafts.len());
         let fact = r#"{"turn":1,"category":"person","key":"k","value":"v","confidence":0.5,"changed":false}"#;
         assert_eq!(call(&format!("{{\"facts\":[{fact},{fact}]}}")), Ok(2));
         assert_eq!(text(&format!("Here:\n```json\n{{\"facts\":[{fact}]}}\n```")), Ok(1));

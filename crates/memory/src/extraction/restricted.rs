@@ -2,7 +2,7 @@
 //!
 //! A person may still tell Hob to remember such a thing.
 
-use crate::rank::words::words;
+use crate::rank::words::folded_words;
 use hob_core::policy::restricted::restricted;
 
 /// Beginnings of words that speak of these, in lower case and without accents, in English and German.
@@ -261,13 +261,14 @@ const CATEGORIES: &[&str] = &[
 /// Whether a category is restricted: what nobody may tell unasked (`policy::restricted`), and whatever sounds like it.
 #[must_use]
 pub fn is_category(category: &str) -> bool {
-    restricted(category).is_some() || words(category).any(|word| CATEGORIES.iter().any(|known| word.starts_with(known)))
+    restricted(category).is_some()
+        || folded_words(category).any(|word| CATEGORIES.iter().any(|known| word.starts_with(known)))
 }
 
 /// Whether a text speaks of health, money, politics or religion.
 #[must_use]
-pub fn speaks_of(text: &str) -> bool {
-    words(text).any(|word| {
+pub fn is_restricted(text: &str) -> bool {
+    folded_words(text).any(|word| {
         WORDS.contains(&word.as_str())
             || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
             || INSIDE.iter().any(|part| word.contains(part))
@@ -301,7 +302,7 @@ mod tests {
             "er ist Moslem geworden",
         ];
         for text in restricted {
-            assert!(speaks_of(text), "{text}");
+            assert!(is_restricted(text), "{text}");
         }
     }
 
@@ -322,7 +323,7 @@ mod tests {
             "the electrician is patient",
         ];
         for text in everyday {
-            assert!(!speaks_of(text), "{text}");
+            assert!(!is_restricted(text), "{text}");
         }
     }
 

@@ -69,7 +69,7 @@ fn noted(facts: &str) -> Completion {
 fn called(arguments: &str) -> Completion {
     let call = ToolCall { id: CallId("1".to_owned()), name: excerpt::TOOL.to_owned(), arguments: arguments.to_owned() };
     let usage = Usage { input_tokens: 1_000, output_tokens: 100, ..Usage::default() };
-    Completion { usage, ..Completion::said("", vec![call]) }
+    Completion { usage, ..Completion::from_text_and_calls("", vec![call]) }
 }
 
 struct ManualClock(Mutex<Timestamp>);
@@ -166,7 +166,7 @@ impl Harness {
     }
 
     async fn pass(&self) -> PassReport {
-        self.extractor.pass().await.unwrap()
+        self.extractor.run_pass().await.unwrap()
     }
 
     fn asked(&self) -> Vec<String> {
@@ -443,7 +443,7 @@ async fn n8_what_is_forgotten_while_the_model_thinks_becomes_no_fact() {
     house.say(anna(2, "my brother is called Carl")).await;
     house.later(2 * HOUR);
     let store = house.extractor.ports.store.clone();
-    let unread = async |tx: &mut Tx| episodes::unread(tx, DAY + HOUR, LOOKED_AT).await;
+    let unread = async |tx: &mut Tx| episodes::unextracted(tx, DAY + HOUR, LOOKED_AT).await;
     let unread = store.read(unread).await.unwrap().remove(0);
     let next = store.read(async |tx| load(tx, &unread).await).await.unwrap();
     sqlx::query("DELETE FROM memories WHERE place = 1").execute(&mut house.raw).await.unwrap();

@@ -2,7 +2,7 @@
 //! same is lost, what is wrongly held apart is asked about.
 
 use crate::rank::stem::stem;
-use crate::rank::words::words;
+use crate::rank::words::folded_words;
 
 /// Words that say nothing by themselves; sorted. "her", "not" or "before" do.
 const FILLERS: &[&str] = &[
@@ -33,8 +33,8 @@ pub fn same_key(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }
-    let (first, second) = (telling(a), telling(b));
-    let joined = |text: &str| words(text).any(|word| JOINTS.contains(&word.as_str()));
+    let (first, second) = (significant_stems(a), significant_stems(b));
+    let joined = |text: &str| folded_words(text).any(|word| JOINTS.contains(&word.as_str()));
     let (first_of, second_of) = (joined(a), joined(b));
     let without = |stems: &[String]| -> Vec<String> {
         stems.iter().filter(|stem| !JOINTS.contains(&stem.as_str())).cloned().collect()
@@ -52,18 +52,18 @@ pub fn same_value(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }
-    let (first, second) = (telling(a), telling(b));
-    !first.is_empty() && first == second && marks(a) == marks(b)
+    let (first, second) = (significant_stems(a), significant_stems(b));
+    !first.is_empty() && first == second && significant_symbols(a) == significant_symbols(b)
 }
 
 /// The stems of the words that say something, in order.
-fn telling(text: &str) -> Vec<String> {
-    let said = words(text).filter(|word| FILLERS.binary_search(&word.as_str()).is_err());
+fn significant_stems(text: &str) -> Vec<String> {
+    let said = folded_words(text).filter(|word| FILLERS.binary_search(&word.as_str()).is_err());
     said.map(|word| if word.chars().any(char::is_numeric) { word } else { stem(&word) }).collect()
 }
 
 /// What is no word and yet changes a value: "-5", "+49", "50 %", "3.5" and "10 €".
-fn marks(text: &str) -> Vec<char> {
+fn significant_symbols(text: &str) -> Vec<char> {
     let letters: Vec<char> = text.trim_end_matches(['.', ',', ';', ':', '!', ' ']).chars().collect();
     let near_number = |at: usize| {
         let number = |at: Option<usize>| at.and_then(|at| letters.get(at)).is_some_and(|c| c.is_numeric());

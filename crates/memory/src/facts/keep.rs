@@ -101,7 +101,7 @@ impl RememberOutcome {
 
     /// The value whose place was taken.
     #[must_use]
-    pub fn before(&self) -> Option<&str> {
+    pub fn superseded_value(&self) -> Option<&str> {
         match self {
             Self::Superseded { before, .. } => Some(before),
             Self::Known { settled, .. } => settled.as_deref(),
@@ -113,7 +113,7 @@ impl RememberOutcome {
 /// Keeps it.
 pub async fn keep(tx: &mut Tx, saying: &FactDraft, now: i64) -> Result<RememberOutcome, StoreError> {
     let saying = &FactDraft { category: fold(&saying.category), key: one_line(&saying.key), ..saying.clone() };
-    let known = known(tx, saying).await?;
+    let known = facts_under_key(tx, saying).await?;
     let FactDraft { value, source, user, said_at, changed, .. } = saying;
     let claim = Claim { value, source: *source, user: *user, said_at: *said_at, changed: *changed, now };
     match (decide(&claim, &known), known.first()) {
@@ -122,7 +122,7 @@ pub async fn keep(tx: &mut Tx, saying: &FactDraft, now: i64) -> Result<RememberO
         }
         (Decision::Same(same), Some(current)) => {
             let same = known.iter().find(|fact| fact.id == same).unwrap_or(current);
-            again(tx, saying, same, &known, now).await
+            confirm_same(tx, saying, same, &known, now).await
         }
         (Decision::Supersede, Some(current)) => {
             // Corrected without a word of whom it is about, it is still about them.
@@ -152,7 +152,7 @@ pub async fn keep(tx: &mut Tx, saying: &FactDraft, now: i64) -> Result<RememberO
 }
 
 /// The same is said again; a person who was asked has answered by it.
-async fn again(
+async fn confirm_same(
     tx: &mut Tx,
     saying: &FactDraft,
     same: &Fact,
@@ -169,14 +169,19 @@ async fn again(
     if same.taint.is_some() && saying.source == Source::Told && saying.taint.is_clean() {
         facts::vouch(tx, same.id).await?;
     }
-    facts::strengthen(tx, same.id, same.source.max(saying.source), saying.confidence, until).await?;
-    let settled = if saying.source == Source::Told { settle(tx, same, known, now).await? } else { None };
+    facts::confirm(tx, same.id, same.source.max(saying.source), saying.confidence, until).await?;
+    let settled = if saying.source == Source::Told { resolve_rivals(tx, same, known, now).await? } else { None };
     Ok(RememberOutcome::Known { fact: same.id, settled })
 }
 
 /// One of those that contradict each other is true: the others are history. Gives the value that was current before, or else one
 /// of those that stood against it.
-pub(super) async fn settle(tx: &mut Tx, truth: &Fact, known: &[Fact], now: i64) -> Result<Option<String>, StoreError> {
+pub(super) async fn resolve_rivals(
+    tx: &mut Tx,
+    truth: &Fact,
+    known: &[Fact],
+    now: i64,
+) -> Result<Option<String>, StoreError> {
     let others: Vec<&Fact> = known.iter().filter(|fact| fact.id != truth.id).collect();
     for other in &others {
         facts::supersede(tx, other.id, Some(truth.id), now).await?;
@@ -188,7 +193,7 @@ pub(super) async fn settle(tx: &mut Tx, truth: &Fact, known: &[Fact], now: i64) 
 }
 
 /// What is known under the key, however it is put: the current fact, then its rivals.
-async fn known(tx: &mut Tx, saying: &FactDraft) -> Result<Vec<Fact>, StoreError> {
+async fn facts_under_key(tx: &mut Tx, saying: &FactDraft) -> Result<Vec<Fact>, StoreError> {
     let mut current = facts::current(tx, saying.scope, &saying.category, &saying.key).await?;
     if current.is_none()
         && let Some(query) = match_expression(&saying.key, &[saying.scope], "{key}")
@@ -211,7 +216,7 @@ async fn add(
     rival_of: Option<FactId>,
     now: i64,
 ) -> Result<FactId, StoreError> {
-    let taint = saying.taint.stored();
+    let taint = saying.taint.to_stored();
     let new = NewFact {
         scope: saying.scope,
         category: &saying.category,

@@ -16,7 +16,7 @@ const HALF_LIFE_DAYS: f64 = 90.0;
 /// | it matters (its importance) | 0.1 |
 /// | it was used often, all of it from seven times on | 0.05 |
 #[must_use]
-pub fn weigh(fact: &Fact, place: Option<usize>, now: i64) -> f64 {
+pub fn fact_score(fact: &Fact, place: Option<usize>, now: i64) -> f64 {
     let fresh = fact.used_at.unwrap_or(0).max(fact.since);
     let age_days = (now - fresh).max(0) as f64 / DAY_MS;
     let matches = place.map_or(0.0, |place| 1.0 / (1.0 + place as f64 / 10.0));
@@ -41,7 +41,7 @@ mod tests {
         let new = Fact { since: now, ..fact(2, "x") };
         let used = Fact { used_at: Some(now), uses: 7, ..old.clone() };
         let pinned = Fact { pinned: true, ..old.clone() };
-        let of = |fact: &Fact, place| weigh(fact, place, now);
+        let of = |fact: &Fact, place| fact_score(fact, place, now);
         assert!(of(&old, Some(0)) > of(&new, None), "the best match");
         assert!(of(&old, Some(0)) > of(&old, Some(5)));
         assert!(of(&used, None) > of(&old, None), "what is used stays fresh");

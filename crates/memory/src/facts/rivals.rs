@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::facts::keep::settle;
+use crate::facts::keep::resolve_rivals;
 use hob_core::domain::ids::FactId;
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
@@ -24,14 +24,14 @@ impl Rivalry {
     /// What the two rest on that nobody vouches for (row N6).
     #[must_use]
     pub fn taint(&self) -> Taint {
-        let mut taint = Taint::of_stored(self.current.taint.as_deref());
-        taint.join(&Taint::of_stored(self.rival.taint.as_deref()));
+        let mut taint = Taint::from_stored(self.current.taint.as_deref());
+        taint.join(&Taint::from_stored(self.rival.taint.as_deref()));
         taint
     }
 
     /// A line for the model: what is known twice, and that it is to ask.
     #[must_use]
-    pub fn words(&self, zone: &TimeZone) -> String {
+    pub fn question_line(&self, zone: &TimeZone) -> String {
         let side = |fact: &Fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
             let day = at.to_zoned(zone.clone()).strftime("%-d %B %Y").to_string();
@@ -64,5 +64,5 @@ pub async fn settle_rival(tx: &mut Tx, scopes: &[Scope], keep: FactId, at: Times
     let Some(current) = current else { return Ok(false) };
     let rivals = facts::rivals(tx, current.id).await?;
     let known: Vec<Fact> = std::iter::once(current).chain(rivals).collect();
-    Ok(settle(tx, &truth, &known, millis(at)).await?.is_some())
+    Ok(resolve_rivals(tx, &truth, &known, millis(at)).await?.is_some())
 }

@@ -89,7 +89,7 @@ async fn n6_what_is_told_supersedes_and_the_past_stays() {
     assert!(matches!(house.keep(told(" berta. "), 11).await, RememberOutcome::Known { settled: None, .. }));
     let other = FactDraft { key: "Name of my sister".to_owned(), ..told("Clara") };
     let superseded = house.keep(other, 12).await;
-    assert_eq!(superseded.before(), Some("Berta"));
+    assert_eq!(superseded.superseded_value(), Some("Berta"));
     assert_eq!(house.shown().await, "[sister's name: Berta], sister's name: Clara");
     let history = async |tx: &mut Tx| fact_history(tx, &[Scope::House], "Person", "sister's name").await;
     let values: Vec<String> = house.store.read(history).await.unwrap().into_iter().map(|fact| fact.value).collect();
@@ -109,13 +109,13 @@ async fn n6_contradictions_are_kept_apart_asked_about_once_and_settled() {
     let known: Vec<String> = facts.into_iter().map(|fact| fact.value).collect();
     assert_eq!(known, ["12"], "a rival is not put before the model as known");
     assert_eq!(rivalries.len(), 1);
-    insta::assert_snapshot!(rivalries[0].words(&TimeZone::UTC), @r#"Two things are known about door code: "12" (Anna, 1 January 1970) and "13" (Ben, 1 January 1970). Ask once which of them is true, and remember the answer under the category "person" and the key "door code"."#);
+    insta::assert_snapshot!(rivalries[0].question_line(&TimeZone::UTC), @r#"Two things are known about door code: "12" (Anna, 1 January 1970) and "13" (Ben, 1 January 1970). Ask once which of them is true, and remember the answer under the category "person" and the key "door code"."#);
     let elsewhere = house.relevant(Scope::Person(UserId(1)), "door code", 9, at(40)).await;
     assert!(elsewhere.rivals.is_empty(), "nobody else is asked");
     sqlx::query("UPDATE facts SET asked_at = 50 WHERE rival_of IS NOT NULL").execute(&mut house.raw).await.unwrap();
     assert!(house.relevant(Scope::House, "door code", 9, at(40)).await.rivals.is_empty(), "they are asked once");
     let told = house.keep(saying(Source::Told, 1, "door code", "13"), 60).await;
-    assert_eq!(told.before(), Some("12"));
+    assert_eq!(told.superseded_value(), Some("12"));
     assert_eq!(house.shown().await, "[door code: 12], door code: 13");
 }
 
@@ -152,7 +152,7 @@ async fn n6_a_choice_settles_what_was_open() {
 async fn n6_what_is_over_is_no_longer_known() {
     let mut house = Harness::open().await;
     let zone = TimeZone::UTC;
-    let until = holds_until("on holiday until Friday", "2026-07-15T12:00:00Z".parse().unwrap(), &zone).unwrap();
+    let until = stated_expiry("on holiday until Friday", "2026-07-15T12:00:00Z".parse().unwrap(), &zone).unwrap();
     assert_eq!(until.to_string(), "2026-07-18T00:00:00Z");
     let now = millis(until) - 1;
     let away =

@@ -33,7 +33,7 @@ impl Cascade {
         let Some(row) = memory_views::memory(tx, memory).await? else {
             return Ok(());
         };
-        let said = forgetting::said(tx, memory).await?;
+        let said = forgetting::location_of_memory(tx, memory).await?;
         self.tails.extend(forgetting::recalled_memory(tx, memory).await?);
         if let Some(said) = &said {
             // While they are found yet.
@@ -43,7 +43,7 @@ impl Cascade {
         memory_views::delete_memory(tx, memory).await?;
         retention::drop_empty(tx, row.episode).await?;
         if let Some(next) = next {
-            vectors::make_anew(tx, next).await?;
+            vectors::invalidate(tx, next).await?;
         }
         self.forgotten.memories.push((row.scope, memory));
         let Some(said) = said else {
@@ -52,7 +52,7 @@ impl Cascade {
         for fact in memory_views::resting_on(tx, said.message).await? {
             self.fact(tx, fact).await?;
         }
-        self.words(tx, &said).await
+        self.forget_words(tx, &said).await
     }
 
     /// Something said in a conversation that goes as a whole, whether it was remembered or not.
@@ -64,7 +64,7 @@ impl Cascade {
         for fact in memory_views::resting_on(tx, said.message).await? {
             self.fact(tx, fact).await?;
         }
-        self.words(tx, said).await
+        self.forget_words(tx, said).await
     }
 
     /// Something known, and the values before it.
@@ -95,7 +95,7 @@ impl Cascade {
     }
 
     /// The words of a message, wherever they are kept.
-    async fn words(&mut self, tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
+    async fn forget_words(&mut self, tx: &mut Tx, said: &MessageLocation) -> Result<(), StoreError> {
         // Its place and its role stay, so that whoever counts messages counts the same: also a run that goes on.
         if let Some(message) = rewriting::message(tx, said.message).await? {
             blank(tx, message).await?;
@@ -106,7 +106,7 @@ impl Cascade {
         if said.ordinal < earliest.ordinal {
             *earliest = *said;
         }
-        if !take_out_words(tx, said).await? {
+        if !redact_message(tx, said).await? {
             deferred::add(tx, said.run, Part::Words, Some(said.message)).await?;
             self.forgotten.put_off = true;
         }
@@ -117,7 +117,7 @@ impl Cascade {
     pub(super) async fn finish(mut self, tx: &mut Tx) -> Result<ForgetOutcome, StoreError> {
         for said in self.earliest.values() {
             forgetting::drop_summaries(tx, said).await?;
-            for run in forgetting::told_of(tx, said.session, said.ordinal).await? {
+            for run in forgetting::runs_with_earlier_context(tx, said.session, said.ordinal).await? {
                 self.forgotten.put_off |= !or_later(tx, run, Part::Journal).await?;
             }
         }
@@ -136,7 +136,7 @@ impl Cascade {
 
 /// Does it now, or when the run is over: gives whether it is done.
 async fn or_later(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
-    let is_done = take_out(tx, run, part).await?;
+    let is_done = redact_run_part(tx, run, part).await?;
     if !is_done {
         deferred::add(tx, run, part, None).await?;
     }
@@ -147,13 +147,13 @@ async fn or_later(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreErro
 pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), StoreError> {
     for DeferredForget { id, run, part, message } in deferred::list(tx, run).await? {
         let said = match message {
-            Some(message) => forgetting::place(tx, message).await?,
+            Some(message) => forgetting::location_of_message(tx, message).await?,
             None => None,
         };
         let is_done = match (part, said) {
-            (Part::Words, Some(said)) => take_out_words(tx, &said).await?,
+            (Part::Words, Some(said)) => redact_message(tx, &said).await?,
             (Part::Words, None) => true,
-            (Part::Journal | Part::Tail, _) => take_out(tx, run, part).await?,
+            (Part::Journal | Part::Tail, _) => redact_run_part(tx, run, part).await?,
         };
         if is_done {
             deferred::done(tx, id).await?;
@@ -163,7 +163,7 @@ pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), Stor
 }
 
 /// Takes this part out of the record of a run, unless that is still in use: gives whether it is gone.
-async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
+async fn redact_run_part(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
     if !forgetting::is_over(tx, run).await? || !forgetting::drop_opening(tx, run, OpeningText::Tail).await? {
         return Ok(false);
     }
@@ -175,10 +175,10 @@ async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreErro
 
 /// Takes out what came of a message: what Hob and its tools said in its run, that run's journal, and those of the
 /// messages that joined it.
-async fn take_out_words(tx: &mut Tx, said: &MessageLocation) -> Result<bool, StoreError> {
+async fn redact_message(tx: &mut Tx, said: &MessageLocation) -> Result<bool, StoreError> {
     for answer in forgetting::drop_questions(tx, said).await? {
         // The question was in its vector.
-        vectors::make_anew(tx, answer).await?;
+        vectors::invalidate(tx, answer).await?;
     }
     if !forgetting::is_over(tx, said.run).await? {
         return Ok(false);
@@ -188,23 +188,25 @@ async fn take_out_words(tx: &mut Tx, said: &MessageLocation) -> Result<bool, Sto
     }
     // While the journal is there, which names them.
     for run in forgetting::joined(tx, said.run).await? {
-        forgetting::blank(tx, run).await?;
+        forgetting::blank_run(tx, run).await?;
         forgetting::drop_journal(tx, run).await?;
     }
     let later_gone = take_out_agents(tx, said.run).await? && take_out_scheduled(tx, said.run).await?;
-    forgetting::blank(tx, said.run).await?;
-    Ok(later_gone && take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
+    forgetting::blank_run(tx, said.run).await?;
+    Ok(later_gone
+        && redact_run_part(tx, said.run, Part::Journal).await?
+        && forgetting::is_delivered(tx, said.run).await?)
 }
 
 /// What a run handed on to agents was in its words: all that those said and did goes along. Gives whether it is gone.
 async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
-    for agent in agents::below(tx, run).await? {
+    for agent in agents::descendants(tx, run).await? {
         if !forgetting::is_over(tx, agent).await? || !forgetting::drop_opening(tx, agent, OpeningText::Prompt).await? {
             gone = false;
             continue;
         }
-        gone &= take_out_scheduled(tx, agent).await? && take_out_whole(tx, agent).await?;
+        gone &= take_out_scheduled(tx, agent).await? && redact_run(tx, agent).await?;
     }
     Ok(gone)
 }
@@ -214,19 +216,19 @@ async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
     for later in occurrences::runs_of_done(tx, run).await? {
-        gone &= forgetting::is_over(tx, later).await? && take_out_whole(tx, later).await?;
+        gone &= forgetting::is_over(tx, later).await? && redact_run(tx, later).await?;
     }
     schedules::blank_done(tx, run, FORGOTTEN).await?;
     Ok(gone)
 }
 
 /// All that was said and done in a run that is over.
-async fn take_out_whole(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+async fn redact_run(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     for message in rewriting::history_of(tx, run).await? {
         blank(tx, message).await?;
     }
-    forgetting::blank(tx, run).await?;
-    Ok(take_out(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
+    forgetting::blank_run(tx, run).await?;
+    Ok(redact_run_part(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
 }
 
 async fn blank(tx: &mut Tx, mut stored: RewritableMessage) -> Result<(), StoreError> {

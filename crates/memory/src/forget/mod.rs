@@ -74,7 +74,7 @@ impl ForgetItem {
 /// Begins to forget everything that a scope holds at this moment, and gives how much that is; [`slice()`] does it.
 pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, StoreError> {
     let counts = memory_views::counts(tx, scope).await?;
-    memory_views::condemn(tx, scope).await?;
+    memory_views::begin_forgetting_scope(tx, scope).await?;
     files::drop_scope(tx, scope).await?;
     Ok(counts)
 }
@@ -83,7 +83,7 @@ pub async fn everything(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, Store
 pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<ForgetOutcome>, StoreError> {
     let slice = memory_views::slice(tx, scope, SLICE).await?;
     if slice == memory_views::ForgetSlice::default() {
-        memory_views::absolve(tx, scope).await?;
+        memory_views::finish_forgetting_scope(tx, scope).await?;
         return Ok(None);
     }
     let mut cascade = Cascade::default();
@@ -101,8 +101,12 @@ pub async fn slice(tx: &mut Tx, scope: Scope) -> Result<Option<ForgetOutcome>, S
 
 /// Forgets the next of what was said in a conversation that goes as a whole. Gives what is gone, and from where it goes on; none:
 /// that was all.
-pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(ForgetOutcome, Option<i64>), StoreError> {
-    let said = forgetting::said_in(tx, session, after, SLICE).await?;
+pub async fn forget_conversation_slice(
+    tx: &mut Tx,
+    session: SessionId,
+    after: i64,
+) -> Result<(ForgetOutcome, Option<i64>), StoreError> {
+    let said = forgetting::messages_of_people(tx, session, after, SLICE).await?;
     let mut cascade = Cascade::default();
     for one in &said {
         cascade.message(tx, one).await?;
@@ -111,7 +115,7 @@ pub async fn talk(tx: &mut Tx, session: SessionId, after: i64) -> Result<(Forget
 }
 
 /// Forgets at most so many slices of a scope of which everything is to go; gives whether all of it is gone.
-pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
+pub async fn forget_slice(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
     for _ in 0..slices {
         let Some(forgotten) = memory.store.write(async move |tx| slice(tx, scope).await).await? else {
             return Ok(true);
@@ -146,11 +150,11 @@ pub async fn without_record(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, S
 /// What was begun and is not done: scopes of which everything is to go, and whether something waits for the end of a run.
 pub async fn unfinished(tx: &mut Tx) -> Result<(Vec<Scope>, bool), StoreError> {
     let waiting = forgetting::deferred::list(tx, None).await?;
-    Ok((memory_views::condemned(tx).await?, !waiting.is_empty()))
+    Ok((memory_views::scopes_being_forgotten(tx).await?, !waiting.is_empty()))
 }
 
 /// Takes out what was put off until a run is over, as far as that is so now.
-pub async fn sweep(tx: &mut Tx) -> Result<(), StoreError> {
+pub async fn finish_deferred(tx: &mut Tx) -> Result<(), StoreError> {
     cascade::catch_up(tx, None).await?;
     forgetting::blank_listings(tx).await
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::cascade::without_words;
 use super::harness::Harness;
-use super::{ForgetItem, ForgetOutcome, everything, slice, sweep};
+use super::{ForgetItem, ForgetOutcome, everything, finish_deferred, slice};
 use crate::facts::ToldFact;
 use crate::item::MemoryItem;
 use hob_core::domain::ids::{FactId, MemoryId, PersonId, RunId, UserId};
@@ -111,7 +111,7 @@ async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
     let texts = "SELECT text FROM outbox WHERE key NOT LIKE 'run:%' ORDER BY key";
     assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
     house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
-    house.store.write(sweep).await.unwrap();
+    house.store.write(finish_deferred).await.unwrap();
     assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "[forgotten]"], "another run's is its own");
 }
 
@@ -331,7 +331,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
         "nobody reads it from now on"
     );
     house.sql(&["UPDATE runs SET state = 'completed', ended_at = 1".to_owned()]).await;
-    house.store.write(sweep).await.unwrap();
+    house.store.write(finish_deferred).await.unwrap();
     assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2"]);
     assert_eq!(
         house.texts("SELECT run_id || part FROM forgettings").await,
@@ -339,7 +339,7 @@ async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
         "its answer is not delivered yet"
     );
     house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 1".to_owned()]).await;
-    house.store.write(sweep).await.unwrap();
+    house.store.write(finish_deferred).await.unwrap();
     assert_eq!(house.texts("SELECT run_id || part FROM forgettings").await, Vec::<String>::new());
     assert!(!house.keeps_the_word().await);
 }

@@ -59,7 +59,7 @@ impl Birthday {
         let text = text.trim();
         let parts = match numbers(text) {
             Some(parts) => parts?,
-            None => words(text)?,
+            None => parse_written_date(text)?,
         };
         let year = parts.year.map(|year| year_of(year, today)).transpose()?;
         let day = i8::try_from(parts.day).ok().zip(i8::try_from(parts.month).ok());
@@ -162,7 +162,7 @@ fn numbers(text: &str) -> Option<Result<DateParts, BirthdayError>> {
 }
 
 /// A date with its month as a word: `3 May 1990`, `May 3rd, 1990`, `3. Mai`.
-fn words(text: &str) -> Result<DateParts, BirthdayError> {
+fn parse_written_date(text: &str) -> Result<DateParts, BirthdayError> {
     let unreadable = || BirthdayError::Unreadable(text.to_owned());
     let lower = text.to_lowercase();
     let (mut day, mut month, mut year) = (None, None, None);

@@ -8,11 +8,13 @@ use crate::facts::keep::RememberOutcome;
 use crate::forget::ForgetItem;
 use crate::people::birthday::Birthday;
 use crate::people::names::{fold, relation_of};
-use crate::people::{IDENTITIES_MAX, Identity, PEOPLE_MAX, PeopleError, Person, keys, load, one, settled, tidy};
+use crate::people::{
+    IDENTITIES_MAX, Identity, PEOPLE_MAX, PeopleError, Person, find_one, keys, load, normalized_name, split_store_error,
+};
 use hob_core::domain::ids::{PersonId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::Principal;
-use hob_core::policy::memory::{SpeakingPlace, may_change, visible};
+use hob_core::policy::memory::{SpeakingPlace, may_change, visible_scopes};
 use hob_store::error::StoreError;
 use hob_store::people::{KeyedFact, PersonFields};
 use hob_store::{Tx, millis, people};
@@ -30,11 +32,12 @@ pub struct ChangeContext {
 
 impl ChangeContext {
     /// Whether its maker may have taken away what was told of somebody.
-    async fn may_take_away(&self, tx: &mut Tx, person: &Person, key: Option<&str>) -> Result<(), PeopleError> {
-        let wanted = key.map(|key| fold(keys::within(person, key)));
+    async fn may_delete(&self, tx: &mut Tx, person: &Person, key: Option<&str>) -> Result<(), PeopleError> {
+        let wanted = key.map(|key| fold(keys::key_without_owner(person, key)));
         let facts = people::all_facts(tx, person.id).await?;
-        let meant =
-            |fact: &&KeyedFact| wanted.as_ref().is_none_or(|wanted| fold(keys::within(person, &fact.key)) == *wanted);
+        let meant = |fact: &&KeyedFact| {
+            wanted.as_ref().is_none_or(|wanted| fold(keys::key_without_owner(person, &fact.key)) == *wanted)
+        };
         // Who told of the person is not on record: where others see it, the whole of them goes only by an admin or an owner.
         let of_person = key.map(|_| self.caller.user);
         let told_by = facts.iter().filter(meant).map(|fact| fact.user).chain([of_person]);
@@ -45,13 +48,13 @@ impl ChangeContext {
     /// The person of the scope whom these words name.
     pub(super) async fn person(&self, tx: &mut Tx, name: &str) -> Result<Person, PeopleError> {
         let here = load(tx, &[self.scope]).await?;
-        let error = match one(&here, name) {
+        let error = match find_one(&here, name) {
             Ok(person) => return Ok(person.clone()),
             Err(error) => error,
         };
         if let PeopleError::Unknown { .. } = error {
-            let elsewhere = load(tx, &visible(&self.caller, self.place)).await?;
-            if let Ok(Person { name, scope, .. }) = one(&elsewhere, name) {
+            let elsewhere = load(tx, &visible_scopes(&self.caller, self.place)).await?;
+            if let Ok(Person { name, scope, .. }) = find_one(&elsewhere, name) {
                 return Err(PeopleError::Elsewhere { name: name.clone(), scope: *scope });
             }
         }
@@ -133,12 +136,12 @@ pub struct SavedPerson {
 
 impl SavePerson {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<SavedPerson, PeopleError>, StoreError> {
-        settled(self.save(tx).await)
+        split_store_error(self.save(tx).await)
     }
 
     async fn save(&self, tx: &mut Tx) -> Result<SavedPerson, PeopleError> {
         let here = load(tx, &[self.whose.scope]).await?;
-        let known = match one(&here, &self.name) {
+        let known = match find_one(&here, &self.name) {
             Ok(person) => Some(person.clone()),
             Err(PeopleError::Unknown { .. }) if self.adds => None,
             Err(PeopleError::Unknown { .. }) => Some(self.whose.person(tx, &self.name).await?),
@@ -201,7 +204,7 @@ fn blank(scope: Scope, name: &str, here: &[Person]) -> Result<Person, PeopleErro
     if here.len() >= PEOPLE_MAX {
         return Err(PeopleError::TooMany);
     }
-    let name = tidy(name, "a name")?;
+    let name = normalized_name(name, "a name")?;
     let relation = relation_of(&name).map(str::to_owned);
     let name = relation.clone().unwrap_or(name);
     let (birthday, user, identities) = (None, None, Vec::new());
@@ -242,15 +245,15 @@ pub(super) async fn store(tx: &mut Tx, before: &Person, after: &Person, at: Time
         people::identify(tx, after.id, &new.kind, &new.value).await?;
     }
     if before.name != after.name {
-        rekey(tx, before, after, at).await?;
+        move_facts(tx, before, after, at).await?;
     }
     Ok(())
 }
 
 /// The facts about one person become those of another, or the same under another name.
-pub(super) async fn rekey(tx: &mut Tx, before: &Person, after: &Person, at: i64) -> Result<(), StoreError> {
+pub(super) async fn move_facts(tx: &mut Tx, before: &Person, after: &Person, at: i64) -> Result<(), StoreError> {
     for fact in people::all_facts(tx, before.id).await? {
-        let key = keys::in_scope(after, keys::within(before, &fact.key));
+        let key = keys::in_scope(after, keys::key_without_owner(before, &fact.key));
         people::move_fact(tx, &fact, after.id, &key, at).await?;
     }
     Ok(())
@@ -295,10 +298,10 @@ pub struct TellOutcome {
 
 impl TellFact {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<TellOutcome, PeopleError>, StoreError> {
-        settled(self.tell(tx).await)
+        split_store_error(self.remember_about(tx).await)
     }
 
-    async fn tell(&self, tx: &mut Tx) -> Result<TellOutcome, PeopleError> {
+    async fn remember_about(&self, tx: &mut Tx) -> Result<TellOutcome, PeopleError> {
         let about = match &self.about {
             Some(about) => Some(about.clone()),
             None => {
@@ -336,7 +339,7 @@ impl TellFact {
         };
         let person = save(told(&self.fact.key)).save(tx).await?.person;
         // "Anna's birthday", where the key names her.
-        match told(keys::within(&person, &self.fact.key)) {
+        match told(keys::key_without_owner(&person, &self.fact.key)) {
             Some(birthday) if person.birthday != Some(birthday) => Ok(save(Some(birthday)).save(tx).await?.person),
             _ => Ok(person),
         }
@@ -357,15 +360,15 @@ pub struct ForgetPersonFact {
 impl ForgetPersonFact {
     /// Of whom something was forgotten.
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Option<Person>, PeopleError>, StoreError> {
-        settled(self.forget(tx).await)
+        split_store_error(self.forget(tx).await)
     }
 
     async fn forget(&self, tx: &mut Tx) -> Result<Option<Person>, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
-        let wanted = fold(keys::within(&person, &self.key));
-        self.whose.may_take_away(tx, &person, Some(&self.key)).await?;
+        let wanted = fold(keys::key_without_owner(&person, &self.key));
+        self.whose.may_delete(tx, &person, Some(&self.key)).await?;
         let facts = people::all_facts(tx, person.id).await?;
-        let is_meant = |fact: &KeyedFact| fold(keys::within(&person, &fact.key)) == wanted;
+        let is_meant = |fact: &KeyedFact| fold(keys::key_without_owner(&person, &fact.key)) == wanted;
         let meant: Vec<KeyedFact> = facts.into_iter().filter(is_meant).collect();
         for fact in &meant {
             ForgetItem::Fact(fact.id).run(tx).await?;
@@ -385,12 +388,12 @@ pub struct RemovePerson {
 
 impl RemovePerson {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
-        settled(self.remove(tx).await)
+        split_store_error(self.remove(tx).await)
     }
 
     async fn remove(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
-        self.whose.may_take_away(tx, &person, None).await?;
+        self.whose.may_delete(tx, &person, None).await?;
         ForgetItem::Person(person.id).run(tx).await?;
         Ok(person)
     }

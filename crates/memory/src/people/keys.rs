@@ -13,28 +13,29 @@ const OWNER_CHARS_MIN: usize = 3;
 /// The key in the scope, of a key within the person; their name or relation before it is not said twice.
 #[must_use]
 pub fn in_scope(person: &Person, key: &str) -> String {
-    format!("{}'s {}", person.name, within(person, key))
+    format!("{}'s {}", person.name, key_without_owner(person, key))
 }
 
 /// The key within the person, of one that may name them.
 #[must_use]
-pub fn within<'a>(person: &Person, key: &'a str) -> &'a str {
+pub fn key_without_owner<'a>(person: &Person, key: &'a str) -> &'a str {
     let relation =
         person.relation.as_deref().into_iter().flat_map(|relation| [format!("my {relation}"), relation.to_owned()]);
     let owners = [person.name.clone()].into_iter().chain(relation);
-    owners.into_iter().find_map(|owner| behind(key, &owner)).unwrap_or(key)
+    owners.into_iter().find_map(|owner| strip_genitive(key, &owner)).unwrap_or(key)
 }
 
 /// Whose a key is that names its person by their own name.
 #[must_use]
 pub fn owner<'a>(people: &'a [Person], key: &str) -> Option<&'a Person> {
-    let named =
-        |person: &&Person| person.name.chars().count() >= OWNER_CHARS_MIN && behind(key, &person.name).is_some();
+    let named = |person: &&Person| {
+        person.name.chars().count() >= OWNER_CHARS_MIN && strip_genitive(key, &person.name).is_some()
+    };
     people.iter().find(named)
 }
 
 /// What stands behind "Anna's " or "Annas ".
-fn behind<'a>(key: &'a str, owner: &str) -> Option<&'a str> {
+fn strip_genitive<'a>(key: &'a str, owner: &str) -> Option<&'a str> {
     let mut rest = key.chars();
     let same = owner.chars().all(|c| rest.next().is_some_and(|other| other.to_lowercase().eq(c.to_lowercase())));
     let rest = rest.as_str();
@@ -89,7 +90,7 @@ mod tests {
             ("mother's job", "mother's job", "Anna's mother's job"),
         ];
         for (key, own, full) in table {
-            assert_eq!((within(&anna(), key), in_scope(&anna(), key).as_str()), (own, full), "{key}");
+            assert_eq!((key_without_owner(&anna(), key), in_scope(&anna(), key).as_str()), (own, full), "{key}");
         }
     }
 

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use crate::people::birthday::Birthday;
-use crate::people::change::{ChangeContext, rekey, store};
+use crate::people::change::{ChangeContext, move_facts, store};
 use crate::people::names::fold;
-use crate::people::{IDENTITIES_MAX, Identity, PeopleError, Person, settled};
+use crate::people::{IDENTITIES_MAX, Identity, PeopleError, Person, split_store_error};
 use hob_core::domain::ids::UserId;
 use hob_store::error::StoreError;
 use hob_store::{Tx, memory_views, millis, people};
@@ -25,7 +25,7 @@ pub struct MergePeople {
 
 impl MergePeople {
     pub async fn run(&self, tx: &mut Tx) -> Result<Result<Person, PeopleError>, StoreError> {
-        settled(self.merge(tx).await)
+        split_store_error(self.merge(tx).await)
     }
 
     async fn merge(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
@@ -36,7 +36,7 @@ impl MergePeople {
         }
         let both = join(&from, &into)?;
         people::move_identities(tx, from.id, into.id).await?;
-        rekey(tx, &from, &into, millis(self.at)).await?;
+        move_facts(tx, &from, &into, millis(self.at)).await?;
         memory_views::delete_person(tx, from.id).await?;
         store(tx, &into, &both, self.at).await?;
         Ok(both)

@@ -47,13 +47,13 @@ pub fn find<'a>(people: &'a [Person], text: &str) -> NameMatch<'a> {
             _ => return NameMatch::Several(found),
         }
     }
-    NameMatch::Nobody(near(people, &wanted))
+    NameMatch::Nobody(similar_names(people, &wanted))
 }
 
 /// Those of `people` whom `text` speaks of, in their order.
 #[must_use]
 pub fn mentioned<'a>(people: &'a [Person], text: &str) -> Vec<&'a Person> {
-    let (words, exact) = (words(&fold(text)), words(text));
+    let (words, exact) = (name_words(&fold(text)), name_words(text));
     let named = |name: &str| {
         let (name, short) = (fold(name), name.chars().count() < SHORT_CHARS);
         !name.is_empty()
@@ -73,7 +73,7 @@ pub fn mentioned<'a>(people: &'a [Person], text: &str) -> Vec<&'a Person> {
 
 /// Whether the words of `name` stand in a text next to each other; a genitive's s may follow.
 fn stands_in(name: &str, text: &[String]) -> bool {
-    let name = words(name);
+    let name = name_words(name);
     let same = |word: &String, wanted: &String| {
         let rest = word.strip_prefix(wanted.as_str());
         rest.is_some_and(|rest| matches!(rest, "" | "s" | "'s" | "’s" | "'" | "’"))
@@ -82,14 +82,14 @@ fn stands_in(name: &str, text: &[String]) -> bool {
         && text.windows(name.len()).any(|part| part.iter().zip(&name).all(|(word, wanted)| same(word, wanted)))
 }
 
-fn words(text: &str) -> Vec<String> {
+fn name_words(text: &str) -> Vec<String> {
     let part = |c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’' | '@' | '.' | '-' | '+' | '_');
     let words = text.split(part).map(|word| word.trim_matches(['.', '-', '\'', '’'])).filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
 }
 
 /// Names like this one: alike as a whole or in their first word, or with a word in common.
-fn near<'a>(people: &'a [Person], wanted: &str) -> Vec<&'a str> {
+fn similar_names<'a>(people: &'a [Person], wanted: &str) -> Vec<&'a str> {
     let alike = |name: &str| {
         let name = fold(name);
         let first = name.split(' ').next().unwrap_or_default().to_owned();

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 
-use crate::rank::words::words;
+use crate::rank::words::folded_words;
 use hob_core::domain::lexicon::{self, month, weekday};
 
 mod named;
@@ -47,14 +47,15 @@ fn days_between(from: Date, to: Date) -> f64 {
 
 /// The days that `text` speaks of, on the day `today`.
 #[must_use]
-pub fn spoken(text: &str, today: Date) -> Vec<DateRange> {
-    let words: Vec<String> = words(text).collect();
+pub fn mentioned_dates(text: &str, today: Date) -> Vec<DateRange> {
+    let words: Vec<String> = folded_words(text).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < words.len() {
         let here = Cursor { words: &words, at, today };
-        let read = here.written().or_else(|| here.month()).or_else(|| here.relative()).or_else(|| here.within());
-        let read = read.or_else(|| here.named()).or_else(|| here.day_alone()).or_else(|| here.year());
+        let read =
+            here.numeric_date().or_else(|| here.month()).or_else(|| here.relative()).or_else(|| here.relative_period());
+        let read = read.or_else(|| here.named_period()).or_else(|| here.day_alone()).or_else(|| here.year());
         if let Some((days, taken)) = read {
             found.push(days);
             at += taken;
@@ -82,7 +83,7 @@ impl Cursor<'_> {
     }
 
     /// 2024-05-08; 8.5.2024 and 8.5. as they are written in German; 5/28/2024 where no month is meant otherwise.
-    fn written(&self) -> ParsedDates {
+    fn numeric_date(&self) -> ParsedDates {
         let number = |ahead| self.word(ahead).parse::<i16>().ok();
         let (first, second) = (number(0)?, number(1)?);
         let of =
@@ -163,13 +164,13 @@ impl Cursor<'_> {
     }
 
     /// "last week", "this weekend", "the last three days", "vorletzte Woche", "the week before last".
-    fn within(&self) -> ParsedDates {
+    fn relative_period(&self) -> ParsedDates {
         if self.word(1) == "before" && self.word(2) == "last" {
             return Some((self.unit(self.word(0), 2)?, 3));
         }
-        let before = before(self.word(0))?;
+        let before = units_back(self.word(0))?;
         if before == 1
-            && let Some(days) = self.counted()
+            && let Some(days) = self.last_n_days()
         {
             return Some((days, 3));
         }
@@ -180,19 +181,19 @@ impl Cursor<'_> {
     }
 
     /// The last three days, today among them.
-    fn counted(&self) -> Option<DateRange> {
+    fn last_n_days(&self) -> Option<DateRange> {
         let from = self.ago(self.word(1), self.word(2))?.from;
         Some(DateRange { from, to: self.today })
     }
 
     /// A season or a feast of a year, or the last that began.
-    fn named(&self) -> ParsedDates {
+    fn named_period(&self) -> ParsedDates {
         let word = self.word(0);
         let new_years_eve = word == "new" && self.word(1) == "year" && self.word(2) == "s" && self.word(3) == "eve";
         let (word, taken) = if new_years_eve { ("silvester", 4) } else { (word, 1) };
         let told = year(self.word(taken as isize));
         // "What do we do at Christmas?" asks for a habit, and not for a day.
-        if told.is_none() && before(self.word(-1)).is_none() {
+        if told.is_none() && units_back(self.word(-1)).is_none() {
             return None;
         }
         let of = |year| named::season(word, year).or_else(|| named::feast(word, year));
@@ -275,7 +276,7 @@ impl Cursor<'_> {
 }
 
 /// How many units back a word points.
-fn before(word: &str) -> Option<i64> {
+fn units_back(word: &str) -> Option<i64> {
     match word {
         "last" | "past" | "letzte" | "letzten" | "letzter" | "letztes" | "letztem" | "vorige" | "vorigen"
         | "voriges" | "vergangene" | "vergangenen" => Some(1),

@@ -7,7 +7,7 @@ use crate::rank::gist::TextDigest;
 use crate::rank::late::{TokenBinaryCodes, max_sim};
 use crate::rank::lexical::{Counts, Term};
 use crate::rank::stem::stem;
-use crate::rank::words::{is_stop_word, words};
+use crate::rank::words::{folded_words, is_stop_word};
 
 #[cfg(test)]
 mod tests;
@@ -70,8 +70,8 @@ pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, us
 
 /// Whether a token tells something, so that it takes part in late interaction.
 #[must_use]
-pub fn tells(token: &str) -> bool {
-    words(token).next().is_some_and(|word| !is_stop_word(&word))
+pub fn is_informative(token: &str) -> bool {
+    folded_words(token).next().is_some_and(|word| !is_stop_word(&word))
 }
 
 /// How many features there are.
@@ -107,16 +107,16 @@ pub struct SearchWord {
 /// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
 /// nearly all of it. The names alone, if there is nothing else.
 #[must_use]
-pub fn wanted(question: &str, names: &[&str]) -> Vec<SearchWord> {
-    let names: Vec<String> = names.iter().flat_map(|name| words(name)).collect();
-    let telling = distinct(words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
-    if telling.is_empty() { distinct(words(question).filter(|word| names.contains(word))) } else { telling }
+pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
+    let names: Vec<String> = names.iter().flat_map(|name| folded_words(name)).collect();
+    let telling = distinct(folded_words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
+    if telling.is_empty() { distinct(folded_words(question).filter(|word| names.contains(word))) } else { telling }
 }
 
 /// The stems of what is [`wanted`].
 #[must_use]
-pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
-    wanted(question, names).into_iter().map(|wanted| wanted.stem).collect()
+pub fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
+    search_words(question, names).into_iter().map(|wanted| wanted.stem).collect()
 }
 
 fn distinct(words: impl Iterator<Item = String>) -> Vec<SearchWord> {
@@ -207,7 +207,7 @@ struct QuestionTraits {
 
 impl QuestionTraits {
     fn of(question: &RankQuestion) -> Self {
-        let words: Vec<String> = words(&question.text).collect();
+        let words: Vec<String> = folded_words(&question.text).collect();
         let follows =
             |one: &str, next: &[&str]| words.windows(2).any(|pair| pair[0] == one && next.contains(&pair[1].as_str()));
         let when = words.iter().any(|word| word == "when" || word == "wann")
@@ -220,6 +220,6 @@ impl QuestionTraits {
     }
 
     fn names(&self, speaker: &str) -> bool {
-        words(speaker).any(|name| self.words.contains(&name))
+        folded_words(speaker).any(|name| self.words.contains(&name))
     }
 }

@@ -1,6 +1,6 @@
 //! What is kept of a text for ranking, so that no text is read again: the stems of its words, and how it is said.
 
-use crate::rank::words::{stems, words};
+use crate::rank::words::{folded_words, stems};
 use hob_core::domain::lexicon;
 
 /// A text in short.
@@ -53,7 +53,7 @@ impl SpeechTraits {
     /// Of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let words: Vec<String> = words(text).collect();
+        let words: Vec<String> = folded_words(text).collect();
         let has = |what: fn(&str) -> bool| words.iter().any(|word| what(word));
         Self {
             asks: text.contains('?'),

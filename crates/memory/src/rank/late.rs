@@ -14,7 +14,7 @@ impl TokenBinaryCodes {
     pub fn new<'a>(tokens: impl IntoIterator<Item = &'a [f32]>) -> Self {
         let mut all = Self::default();
         for token in tokens {
-            let signs = binary_codes::of(token);
+            let signs = binary_codes::sign_bits(token);
             all.words = signs.len();
             all.signs.extend(signs);
         }
@@ -31,7 +31,7 @@ impl TokenBinaryCodes {
     #[must_use]
     pub fn read(bytes: &[u8], dimensions: usize) -> Option<Self> {
         let (signs, rest) = bytes.as_chunks::<8>();
-        let words = binary_codes::words(dimensions);
+        let words = binary_codes::word_count(dimensions);
         let fits = rest.is_empty() && (signs.is_empty() || words > 0 && signs.len().is_multiple_of(words));
         fits.then(|| Self { words, signs: signs.iter().map(|&word| u64::from_le_bytes(word)).collect() })
     }

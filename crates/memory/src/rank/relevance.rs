@@ -5,7 +5,7 @@
 //! small talk, are what should bring nothing (`docs/decisions/0005-ranking.md`).
 
 use crate::rank::features::{CandidateFeatures, RankQuestion};
-use crate::rank::words::{is_stop_word, words};
+use crate::rank::words::{folded_words, is_stop_word};
 use hob_core::domain::lexicon::is_courtesy;
 
 /// From where on a candidate is relevant, where there is an embedding.
@@ -61,13 +61,13 @@ pub fn relevance(described: &CandidateFeatures, question: &RankQuestion) -> f64 
 
 /// From which [`relevance`] on this candidate is worth telling.
 #[must_use]
-pub fn cut(described: &CandidateFeatures) -> f64 {
+pub fn relevance_threshold(described: &CandidateFeatures) -> f64 {
     if described.has_meaning { CUT } else { CUT_BY_TEXT }
 }
 
 /// Whether a word tells something, or a day is spoken of: "ok thanks" asks for nothing.
 fn asks_for_something(question: &RankQuestion) -> bool {
-    !question.days.is_empty() || words(&question.text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
+    !question.days.is_empty() || folded_words(&question.text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     fn question(text: &str) -> RankQuestion {
         let mut term = Term::new(Default::default(), 1, 100);
         term.worth = 5.0;
-        let days = dates::spoken(text, date(2024, 5, 15));
+        let days = dates::mentioned_dates(text, date(2024, 5, 15));
         RankQuestion { text: text.to_owned(), terms: vec![term.clone(), term], days, ..RankQuestion::default() }
     }
 
@@ -112,7 +112,7 @@ mod tests {
         ];
         for (text, one, expected) in table {
             let found = relevance(&one, &question(text));
-            assert_eq!(found >= cut(&one), expected, "{text}: {found}");
+            assert_eq!(found >= relevance_threshold(&one), expected, "{text}: {found}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use crate::rank::words::{is_stop_word, words};
+use crate::rank::words::{folded_words, is_stop_word};
 
 /// How much of the longer text has to be in the shorter one, for both to say the same.
 const SAME: f64 = 0.8;
@@ -81,9 +81,9 @@ pub fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
 /// points back ("he said no", "that one is broken").
 #[must_use]
 pub fn needs_before(text: &str, before: &str) -> bool {
-    let telling = words(text).filter(|word| !is_stop_word(word)).count();
-    let points_back = words(text).take(OPENING_WORDS).any(|word| POINTING_BACK.contains(&word.as_str()));
-    let names_nothing = !words(text).take(OPENING_WORDS).any(|word| word.len() > 3 && !is_stop_word(&word));
+    let telling = folded_words(text).filter(|word| !is_stop_word(word)).count();
+    let points_back = folded_words(text).take(OPENING_WORDS).any(|word| POINTING_BACK.contains(&word.as_str()));
+    let names_nothing = !folded_words(text).take(OPENING_WORDS).any(|word| word.len() > 3 && !is_stop_word(&word));
     before.trim_end().ends_with('?') || telling < TELLING_WORDS_MIN || points_back && names_nothing
 }
 

@@ -4,11 +4,11 @@ use crate::rank::stem::stem;
 
 /// The stems of a text, in order.
 pub fn stems(text: &str) -> impl Iterator<Item = String> {
-    words(text).map(|word| stem(&word))
+    folded_words(text).map(|word| stem(&word))
 }
 
 /// The words of a text in lower case, without accents.
-pub fn words(text: &str) -> impl Iterator<Item = String> {
+pub fn folded_words(text: &str) -> impl Iterator<Item = String> {
     let cut = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     cut.map(|word| word.chars().flat_map(char::to_lowercase).map(fold).collect())
 }
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn e5_stop_words_are_sorted_and_folded() {
         assert!(STOP_WORDS.is_sorted_by(|one, next| one < next));
-        assert!(STOP_WORDS.iter().all(|word| words(word).eq([word.to_string()])));
+        assert!(STOP_WORDS.iter().all(|word| folded_words(word).eq([word.to_string()])));
         for (word, expected) in [("the", true), ("wann", true), ("fur", true), ("horse", false), ("", false)] {
             assert_eq!(is_stop_word(word), expected, "{word}");
         }

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::rank::dates::{self, DateRange, closeness};
-use crate::rank::features::{SearchWord, wanted};
+use crate::rank::features::{SearchWord, search_words};
 use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::{Counts, Term};
 use crate::rank::select::says_the_same;
-use crate::rank::words::{stems, words};
-use crate::recall::words::{in_text, said_on, strings};
+use crate::rank::words::{folded_words, stems};
+use crate::recall::words::{full_text_query, memories_of_days, strings};
 use crate::recall::{ContextWindow, RecallQuestion, ids, list};
 use hob_core::domain::ids::MessageId;
 use hob_core::domain::lexicon::earlier_answers;
@@ -59,8 +59,8 @@ pub struct PastAnswer {
 
 /// Whether a question asks for what Hob said.
 #[must_use]
-pub fn is_asked_for(text: &str) -> bool {
-    earlier_answers::asks(&words(text).collect::<Vec<_>>())
+pub fn asks_for_past_answer(text: &str) -> bool {
+    earlier_answers::asks_about_earlier_answer(&folded_words(text).collect::<Vec<_>>())
 }
 
 /// Looks for them.
@@ -73,15 +73,15 @@ pub(super) struct FindAnswers {
 impl FindAnswers {
     pub(super) async fn find(&self, tx: &mut Tx) -> Result<Vec<PastAnswer>, StoreError> {
         let RecallQuestion { text, scopes, window, now, .. } = &self.question;
-        let days = dates::spoken(text, now.to_zoned(self.zone.clone()).date());
+        let days = dates::mentioned_dates(text, now.to_zoned(self.zone.clone()).date());
         let topic = topic(text, !days.is_empty());
         let (terms, found, asked) = self.matches(tx, &topic).await?;
         let mut memories = asked;
         if !days.is_empty() {
-            memories.extend(said_on(tx, &self.question, &days, &self.zone).await?);
+            memories.extend(memories_of_days(tx, &self.question, &days, &self.zone).await?);
         }
         let stretch = window.map(|ContextWindow { session, from, through }| OrdinalRange { session, from, through });
-        let told = answers::told(tx, &ids(found), &ids(memories), &list(scopes), stretch).await?;
+        let told = answers::by_id_or_memory(tx, &ids(found), &ids(memories), &list(scopes), stretch).await?;
         Ok(best(told, &terms, &days, &self.zone))
     }
 
@@ -95,7 +95,8 @@ impl FindAnswers {
             return Ok(Default::default());
         }
         let scopes: Vec<String> = self.question.scopes.iter().map(|scope| format!("\"{scope}\"")).collect();
-        let within = |wanted: &SearchWord| format!("scope : ({}) AND {}", scopes.join(" OR "), in_text(&wanted.word));
+        let within =
+            |wanted: &SearchWord| format!("scope : ({}) AND {}", scopes.join(" OR "), full_text_query(&wanted.word));
         let queries = strings(&topic.iter().map(within).collect::<Vec<_>>());
         let of_answers = answers::matching(tx, &queries, ROWS_OF_WORD).await?;
         let of_asked = rows::matching(tx, &queries, ROWS_OF_WORD).await?;
@@ -111,7 +112,7 @@ impl FindAnswers {
 
 /// What a question about Hob's words is about; if about nothing but that, how it speaks of them, unless it says when.
 fn topic(text: &str, says_when: bool) -> Vec<SearchWord> {
-    let mut all = wanted(text, &[]);
+    let mut all = search_words(text, &[]);
     all.retain(|wanted| wanted.word != "hob" && !(says_when && is_of_time(&wanted.word)));
     all.truncate(WORDS_MAX);
     let (sayings, topic): (Vec<_>, Vec<_>) =
@@ -143,7 +144,7 @@ fn best(told: Vec<Row>, terms: &[Term], days: &[DateRange], zone: &TimeZone) -> 
     };
     let on_them = !days.is_empty() && told.iter().any(|row| is_of_days(row.at));
     // What answers a question of this kind tells of others, or that there is none.
-    let tells = |row: &Row| !row.asked.as_deref().is_some_and(is_asked_for) && (!on_them || is_of_days(row.at));
+    let tells = |row: &Row| !row.asked.as_deref().is_some_and(asks_for_past_answer) && (!on_them || is_of_days(row.at));
     // In the order in which they were said.
     for row in told.into_iter().filter(tells) {
         let own: Vec<u32> = stems(&row.text).map(|stem| hash(&stem)).collect();
@@ -155,7 +156,7 @@ fn best(told: Vec<Row>, terms: &[Term], days: &[DateRange], zone: &TimeZone) -> 
         if (on_them || score >= SHARE_MIN) && is_new() {
             let Row { id: message, text, asked, taint, at, .. } = row;
             let at = Timestamp::from_millisecond(at).unwrap_or(Timestamp::UNIX_EPOCH);
-            let taint = Taint::of_stored(taint.as_deref());
+            let taint = Taint::from_stored(taint.as_deref());
             kept.push((own, PastAnswer { message, text, asked, at, score, taint }));
         }
     }
@@ -183,7 +184,7 @@ mod tests {
     }
 
     fn told(rows: Vec<Row>, question: &str) -> Vec<i64> {
-        let days = dates::spoken(question, date(2026, 5, 20));
+        let days = dates::mentioned_dates(question, date(2026, 5, 20));
         let topic = topic(question, !days.is_empty());
         let terms: Vec<Term> = topic.iter().map(|wanted| Term::new(hash(&wanted.stem), 1, 9)).collect();
         best(rows, &terms, &days, &TimeZone::UTC).iter().map(|one| one.message.0).collect()

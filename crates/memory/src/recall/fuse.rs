@@ -14,9 +14,9 @@
 
 use crate::rank::features::{CandidateFeatures, FEATURES, RankQuestion};
 use crate::rank::gist::{hash, is_of_time};
-use crate::rank::relevance::{cut, relevance};
+use crate::rank::relevance::{relevance, relevance_threshold};
 use crate::rank::stem::stem;
-use crate::rank::words::words;
+use crate::rank::words::folded_words;
 use hob_core::domain::memory::Leg;
 use hob_store::recall::SalientMemory;
 
@@ -96,7 +96,7 @@ const NEARLY: f64 = 0.4;
 /// How well it fits.
 #[must_use]
 pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
-    let (relevance, cut) = (relevance(described, question), cut(described));
+    let (relevance, cut) = (relevance(described, question), relevance_threshold(described));
     if relevance >= cut || is_of_the_day(described, question) {
         FitGrade::Well
     } else if relevance >= NEARLY * cut {
@@ -109,7 +109,7 @@ pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
 /// Whether nothing is asked but what was on a day, and it was said on that day.
 fn is_of_the_day(described: &CandidateFeatures, question: &RankQuestion) -> bool {
     let of_time: Vec<u32> =
-        words(&question.text).filter(|word| is_of_time(word)).map(|word| hash(&stem(&word))).collect();
+        folded_words(&question.text).filter(|word| is_of_time(word)).map(|word| hash(&stem(&word))).collect();
     let closeness = described.features[DAY];
     !question.days.is_empty() && closeness >= 1.0 && question.terms.iter().all(|term| of_time.contains(&term.stem))
 }
@@ -123,7 +123,7 @@ pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
 
 /// What of the `pool` is raised whether it fits or not, what comes first first.
 #[must_use]
-pub fn raised(pool: &[Candidate]) -> Vec<RecalledCandidate> {
+pub fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
         pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));
@@ -181,16 +181,17 @@ mod tests {
             let ids =
                 |chosen: Vec<RecalledCandidate>| chosen.iter().map(|one| one.candidate.memory).collect::<Vec<_>>();
             assert_eq!(ids(fused(&pool(letters), 5)), fits, "{letters}");
-            assert_eq!(ids(raised(&pool(letters))), salient, "{letters}");
+            assert_eq!(ids(salient_candidates(&pool(letters))), salient, "{letters}");
         }
         assert_eq!(fused(&pool(&"w".repeat(30)), 5).len(), 5 * SPARE);
-        let legs: Vec<Leg> = fused(&pool("wr0"), 5).iter().chain(&raised(&pool("wr0"))).map(|one| one.leg).collect();
+        let legs: Vec<Leg> =
+            fused(&pool("wr0"), 5).iter().chain(&salient_candidates(&pool("wr0"))).map(|one| one.leg).collect();
         assert_eq!(legs, [Leg::Relevance, Leg::Recency, Leg::Salience]);
     }
 
     #[test]
     fn e5_fit_goes_by_relevance_or_by_the_day_alone() {
-        let day = crate::rank::dates::spoken("on 8 May 2024", jiff::civil::date(2024, 6, 1));
+        let day = crate::rank::dates::mentioned_dates("on 8 May 2024", jiff::civil::date(2024, 6, 1));
         let asked = |text: &str, looked_for: &[&str]| RankQuestion {
             text: text.to_owned(),
             terms: looked_for.iter().map(|word| Term { stem: hash(word), worth: 4.0 }).collect(),

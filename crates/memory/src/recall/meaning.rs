@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::active_embedder::ActiveEmbedder;
 use crate::embedding::TokenVector;
-use crate::rank::features::tells;
+use crate::rank::features::is_informative;
 use crate::rank::late::TokenBinaryCodes;
 use crate::recall::{Memory, RecallQuestion, ids};
 use crate::vectors::binary_codes;
@@ -35,11 +35,11 @@ pub struct EmbeddedQuestion {
 
 impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
-    pub async fn meant(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
+    pub async fn embed_question(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
         let serving = self.nearby.serving()?;
-        match tokio::time::timeout(DEADLINE, serving.asked(&question.text, &question.bill)).await {
+        match tokio::time::timeout(DEADLINE, serving.embed_cached(&question.text, &question.bill)).await {
             Ok(Ok(asked)) => {
-                let tokens = telling(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);
+                let tokens = informative_codes(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);
                 Some(EmbeddedQuestion { serving, vector: asked.vector.clone(), tokens })
             }
             Ok(Err(error)) => {
@@ -64,7 +64,7 @@ impl Memory {
         let near = {
             let index = serving.index.read().unwrap_or_else(PoisonError::into_inner);
             let all = question.scopes.iter().map(|scope| index.len(*scope)).sum();
-            index.nearest(&binary_codes::of(vector), &question.scopes, candidates(all))
+            index.nearest(&binary_codes::sign_bits(vector), &question.scopes, candidates(all))
         };
         let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
         // In the order in which they lie in the file.
@@ -81,8 +81,8 @@ fn candidates(all: usize) -> usize {
 
 /// The signs of the tokens of `text` from `own` on that tell something.
 #[must_use]
-pub fn telling(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
-    let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
+pub fn informative_codes(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
+    let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(is_informative);
     let kept = tokens.iter().filter(|token| tells(token.range.clone()));
     TokenBinaryCodes::new(kept.map(|token| token.vector.as_slice()))
 }

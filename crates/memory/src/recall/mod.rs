@@ -13,15 +13,15 @@ use jiff::tz::TimeZone;
 
 use crate::embedding::Bill;
 use crate::embedding_service::EmbeddingService;
-use crate::rank::features::looked_for;
+use crate::rank::features::search_stems;
 use crate::rank::gist::hash;
-use crate::rank::words::{is_stop_word, words as words_of};
+use crate::rank::words::{folded_words as words_of, is_stop_word};
 use crate::recall::answers::{FindAnswers, PastAnswer};
 use crate::recall::fuse::{Candidate, FitGrade, RecalledCandidate};
 use crate::recall::legs::LegRanking;
 use crate::recall::meaning::EmbeddedQuestion;
 use crate::recall::pool::CandidatePool;
-use crate::recall::render::tell;
+use crate::recall::render::render_chosen;
 use crate::recall::words::WordSearch;
 use hob_core::domain::ids::{FactId, MemoryId, SessionId};
 use hob_core::domain::memory::{Leg, Scope};
@@ -185,9 +185,9 @@ impl Memory {
 
     /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &RecallQuestion) -> Result<Recollection, StoreError> {
-        let meant = self.meant(question).await;
-        let mut recalled = self.recall_meant(question, meant.as_ref()).await?;
-        if question.turn.is_some() && answers::is_asked_for(&question.text) {
+        let meant = self.embed_question(question).await;
+        let mut recalled = self.recall_embedded(question, meant.as_ref()).await?;
+        if question.turn.is_some() && answers::asks_for_past_answer(&question.text) {
             recalled.answers = self.answers(question).await?;
         }
         Ok(recalled)
@@ -200,14 +200,14 @@ impl Memory {
     }
 
     /// What bears on the question, whose meaning is known, or is left out.
-    pub async fn recall_meant(
+    pub async fn recall_embedded(
         &self,
         question: &RecallQuestion,
         meant: Option<&EmbeddedQuestion>,
     ) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
         let chosen = fuse::fused(&pool, question.limits.fragments);
-        self.told(question, chosen, fuse::raised(&pool), meant.is_some()).await
+        self.render_recollection(question, chosen, fuse::salient_candidates(&pool), meant.is_some()).await
     }
 
     /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
@@ -218,10 +218,10 @@ impl Memory {
 
     /// The same, and how each way of looking ranks what is found.
     pub async fn search_by_legs(&self, question: &RecallQuestion) -> Result<(Recollection, LegRanking), StoreError> {
-        let meant = self.meant(question).await;
+        let meant = self.embed_question(question).await;
         let near = self.nearest(question, meant.as_ref()).await?;
         let near: HashSet<i64> = near.into_iter().filter(|(_, like)| *like >= SAME_MEANING).map(|(id, _)| id).collect();
-        let wanted: Vec<u32> = looked_for(&question.text, &[]).iter().map(|stem| hash(stem)).collect();
+        let wanted: Vec<u32> = search_stems(&question.text, &[]).iter().map(|stem| hash(stem)).collect();
         let is_of_day = |one: &Candidate| one.fit == FitGrade::Well && one.parts[DAY] > 0.0;
         let has_word = |one: &Candidate| wanted.iter().any(|stem| one.stems.contains(stem));
         let is_found = |one: &Candidate| near.contains(&one.memory) || has_word(one) || is_of_day(one);
@@ -232,10 +232,10 @@ impl Memory {
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
         let chosen = found.map(|candidate| RecalledCandidate { candidate, leg: Leg::Relevance }).collect();
-        Ok((self.told(question, chosen, Vec::new(), meant.is_some()).await?, legs))
+        Ok((self.render_recollection(question, chosen, Vec::new(), meant.is_some()).await?, legs))
     }
 
-    async fn told(
+    async fn render_recollection(
         &self,
         question: &RecallQuestion,
         chosen: Vec<RecalledCandidate>,
@@ -245,7 +245,7 @@ impl Memory {
         let means = if meant { SearchMode::WordsAndMeaning } else { SearchMode::Words };
         let (fragments, salient) = self
             .store
-            .read(async |tx| tell(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
+            .read(async |tx| render_chosen(tx, &chosen, &raised, &list(&question.scopes), question.limits).await)
             .await?;
         Ok(Recollection { fragments, salient, answers: Vec::new(), means })
     }
@@ -278,7 +278,7 @@ impl Memory {
 
 /// What is remembered of this speaker taints whoever reads it, if they may not instruct (row N6). `origin` is as stored.
 #[must_use]
-pub fn said_by(origin: &str, speaker: &str) -> Taint {
+pub fn speaker_taint(origin: &str, speaker: &str) -> Taint {
     let guests = (origin == Role::Guest.as_str()).then(|| OriginSource::new(Origin::Guest, speaker));
     guests.into_iter().collect()
 }

@@ -54,7 +54,7 @@ async fn episodes(tx: &mut Tx, pool: &CandidatePool) -> Result<Vec<RankSession>,
         return Ok(Vec::new());
     }
     let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
-    let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
+    let turns = rows::turns(tx, &id_list(episodes.keys().copied()), &pool.scopes).await?;
     let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
     let sessions = turns
         .chunk_by(|one, next| one.episode == next.episode)
@@ -76,7 +76,7 @@ impl CandidatePool {
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        let placed = rows::places(tx, &in_order(all), &self.scopes).await?;
+        let placed = rows::places(tx, &id_list(all), &self.scopes).await?;
         let hits: HashSet<i64> = found.hits.iter().copied().collect();
         let (texts, places): (Vec<_>, Vec<_>) =
             placed.into_iter().map(|(place, words)| ((place.id, stems_of(&words)), (place.id, place))).unzip();
@@ -88,7 +88,7 @@ impl CandidatePool {
             order.extend([&hits, &near, &days].into_iter().filter_map(|leg| leg.get(at)));
         }
         let room = if found.all < LARGE { OF_SMALL } else { OF_LARGE };
-        Ok(room_for(room, order.iter().filter_map(|id| places.get(id)).copied()))
+        Ok(fit_into_limits(room, order.iter().filter_map(|id| places.get(id)).copied()))
     }
 
     fn session(&self, turns: &[EpisodeTurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> RankSession {
@@ -124,10 +124,10 @@ impl CandidatePool {
     async fn give_meaning(&self, store: &Store, sessions: &mut [RankSession]) -> Result<(), StoreError> {
         let Some(EmbeddedQuestion { serving, vector, tokens }) = &self.meant else { return Ok(()) };
         let known: HashMap<i64, f32> = self.near.iter().copied().collect();
-        let (unknown, around) = wanted(sessions, &known);
-        let around = if *tokens == TokenBinaryCodes::default() { "[]".to_owned() } else { in_order(around) };
+        let (unknown, around) = candidates_to_compare(sessions, &known);
+        let around = if *tokens == TokenBinaryCodes::default() { "[]".to_owned() } else { id_list(around) };
         let (vectors, signs) = futures::join!(
-            store.read(async |tx| rows::vectors(tx, serving.model, &in_order(unknown)).await),
+            store.read(async |tx| rows::vectors(tx, serving.model, &id_list(unknown)).await),
             store.read(async |tx| rows::token_signs(tx, serving.model, &around).await)
         );
         let cosine = |bytes: &[u8]| Some(StoredVector::read(bytes, vector.len())?.dot(vector));
@@ -173,7 +173,7 @@ impl CandidatePool {
 }
 
 /// The candidates whose likeness is not known, and all that takes part in late interaction.
-fn wanted(sessions: &[RankSession], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
+fn candidates_to_compare(sessions: &[RankSession], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
     let (mut unknown, mut around) = (Vec::new(), Vec::new());
     for session in sessions {
         let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
@@ -191,7 +191,7 @@ fn wanted(sessions: &[RankSession], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec
 }
 
 /// Ids as the queries take them, each once and in the order in which they lie in the file: it is read in half the time.
-fn in_order(wanted: impl IntoIterator<Item = i64>) -> String {
+fn id_list(wanted: impl IntoIterator<Item = i64>) -> String {
     let wanted: BTreeSet<i64> = wanted.into_iter().collect();
     ids(wanted)
 }
@@ -223,7 +223,7 @@ fn best_by_words(terms: &[Term], texts: Vec<(i64, Vec<u32>)>) -> Vec<i64> {
 }
 
 /// As many, with what stands around them, as may be ranked.
-fn room_for(room: PoolLimits, order: impl Iterator<Item = MemoryPosition>) -> Vec<MemoryPosition> {
+fn fit_into_limits(room: PoolLimits, order: impl Iterator<Item = MemoryPosition>) -> Vec<MemoryPosition> {
     let mut around: HashSet<(i64, i64)> = HashSet::new();
     let mut turns: HashMap<i64, i64> = HashMap::new();
     let mut sum = 0;
@@ -253,12 +253,12 @@ mod tests {
             |id: i64, episode: i64, place: i64, turns: i64| MemoryPosition { id, episode, place, turns, began_at: 0 };
         let together: Vec<MemoryPosition> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
         for room in [OF_SMALL, OF_LARGE] {
-            assert_eq!(room_for(room, together.iter().copied()).len(), 200);
+            assert_eq!(fit_into_limits(room, together.iter().copied()).len(), 200);
             let scattered = (1..=400).map(|id| place(id, id, 5, 9));
-            assert_eq!(room_for(room, scattered).len(), room.candidates / 5);
+            assert_eq!(fit_into_limits(room, scattered).len(), room.candidates / 5);
             let long = (1..=400).map(|id| place(id, id, 50, 100));
-            assert_eq!(room_for(room, long).len() as i64, room.turns / 100);
-            assert_eq!(room_for(room, [place(1, 1, 1, 9_999)].into_iter()).len(), 1);
+            assert_eq!(fit_into_limits(room, long).len() as i64, room.turns / 100);
+            assert_eq!(fit_into_limits(room, [place(1, 1, 1, 9_999)].into_iter()).len(), 1);
         }
     }
 }

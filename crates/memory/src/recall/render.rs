@@ -8,7 +8,7 @@ use crate::passage::HOB;
 use crate::rank::mix::WEIGHTS;
 use crate::rank::select::{SelectableTurn, TurnGroup, needs_before, select};
 use crate::recall::fuse::{RecalledCandidate, Salience};
-use crate::recall::{Fragment, RecallLimits, SALIENT_MAX, SALIENT_TOKENS_MAX, ids, said_by};
+use crate::recall::{Fragment, RecallLimits, SALIENT_MAX, SALIENT_TOKENS_MAX, ids, speaker_taint};
 use crate::why::{IMPORTANCE, PINNED};
 use hob_model::tokens;
 use hob_store::Tx;
@@ -23,7 +23,7 @@ const BEFORE_LETTERS_MAX: usize = 300;
 const SALIENT_LETTERS_MAX: usize = 300;
 
 /// Reads what was chosen: what fits, and what is raised whether it fits or not.
-pub(super) async fn tell(
+pub(super) async fn render_chosen(
     tx: &mut Tx,
     chosen: &[RecalledCandidate],
     raised: &[RecalledCandidate],
@@ -35,7 +35,7 @@ pub(super) async fn tell(
     if wanted.is_empty() {
         return Ok(Default::default());
     }
-    let told = rows::told(tx, &ids(wanted), scopes).await?;
+    let told = rows::recalled_memories(tx, &ids(wanted), scopes).await?;
     let told: HashMap<i64, RecalledMemory> = told.into_iter().map(|told| (told.id.0, told)).collect();
     let fragments = fragments(chosen, &told, limits);
     let salient = salient(raised, &told, &fragments, limits);
@@ -76,21 +76,21 @@ fn salient(
     let fragment = |piece: TurnGroup| {
         let (one, told) = there.get(&piece.id)?;
         let mut fragment = fragment(one, told.clone(), false);
-        fragment.parts = one.candidate.standing.salience.map(why_raised).into_iter().collect();
+        fragment.parts = one.candidate.standing.salience.map(salience_reason).into_iter().collect();
         Some(fragment)
     };
     pieces.into_iter().filter_map(fragment).collect()
 }
 
 /// What raised it, as it is recorded.
-fn why_raised(salience: Salience) -> (&'static str, f64) {
+fn salience_reason(salience: Salience) -> (&'static str, f64) {
     if salience.pinned { (PINNED, 1.0) } else { (IMPORTANCE, salience.importance) }
 }
 
 /// Hob's question that it answers is a part of it; what another has said is told once.
 fn choice(chosen: &RecalledCandidate, told: &RecalledMemory) -> SelectableTurn<u32> {
-    let of_asked = asked(told).as_deref().map_or(0, tokens::count);
-    let before = before(told);
+    let of_asked = answered_question(told).as_deref().map_or(0, tokens::count);
+    let before = preceding_text(told);
     SelectableTurn {
         id: told.id.0,
         before: told.before_id.map(|id| id.0),
@@ -104,15 +104,15 @@ fn choice(chosen: &RecalledCandidate, told: &RecalledMemory) -> SelectableTurn<u
 fn fragment(chosen: &RecalledCandidate, told: RecalledMemory, with_before: bool) -> Fragment {
     let candidate = &chosen.candidate;
     let parts = WEIGHTS.iter().zip(candidate.parts).filter(|(_, part)| *part != 0.0);
-    let mut taint = said_by(&told.origin, &told.speaker);
+    let mut taint = speaker_taint(&told.origin, &told.speaker);
     if let Some((origin, speaker)) = told.before_origin.as_deref().zip(told.before_speaker.as_deref()) {
-        taint.join(&said_by(origin, speaker));
+        taint.join(&speaker_taint(origin, speaker));
     }
     Fragment {
         memory: told.id,
         taint,
         text: shortened(&told.text, LETTERS_MAX),
-        before: asked(&told).or_else(|| before(&told).filter(|_| with_before)),
+        before: answered_question(&told).or_else(|| preceding_text(&told).filter(|_| with_before)),
         speaker: told.speaker,
         at: Timestamp::from_millisecond(told.at).unwrap_or(Timestamp::UNIX_EPOCH),
         leg: chosen.leg,
@@ -122,12 +122,12 @@ fn fragment(chosen: &RecalledCandidate, told: RecalledMemory, with_before: bool)
 }
 
 /// Hob's question that it answers.
-fn asked(told: &RecalledMemory) -> Option<String> {
+fn answered_question(told: &RecalledMemory) -> Option<String> {
     told.asked.as_deref().map(|asked| format!("{HOB}: {}", shortened(asked, BEFORE_LETTERS_MAX)))
 }
 
 /// What stands before it.
-fn before(told: &RecalledMemory) -> Option<String> {
+fn preceding_text(told: &RecalledMemory) -> Option<String> {
     let (speaker, said) = told.before_speaker.as_deref().zip(told.before.as_deref())?;
     Some(format!("{speaker}: {}", shortened(said, BEFORE_LETTERS_MAX)))
 }

@@ -111,8 +111,8 @@ async fn embed(tx: &mut Tx) -> Result<(i64, Index), StoreError> {
     let mut index = Index::new(64);
     for passage in passages(tx, MemoryId(0), 1_000).await? {
         let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
-        index.insert(passage.scope, passage.memory.0, &binary_codes::of(&embedded[0].vector));
-        let signs = meaning::telling(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
+        index.insert(passage.scope, passage.memory.0, &binary_codes::sign_bits(&embedded[0].vector));
+        let signs = meaning::informative_codes(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
         let vector = encode(&embedded[0].vector);
         vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
     }
@@ -181,7 +181,7 @@ async fn e5_words_and_meaning_bring_what_fits_and_nothing_else() {
 async fn e5_a_day_brings_what_was_said_on_it() {
     let (_home, memory, _) = memory_of(own(&["we painted the fence", "blue it is"]), false).await;
     for text in ["what did we do on 8 May?", "what happened on 8 May", "what was on the 8th of May 2024", "last week"] {
-        let days = crate::rank::dates::spoken(text, date(2024, 5, 20));
+        let days = crate::rank::dates::mentioned_dates(text, date(2024, 5, 20));
         let expected = usize::from(days.iter().any(|days| days.from <= date(2024, 5, 8))) * 2;
         let found = memory.recall(&asked(text, &[OWN])).await.unwrap().fragments;
         let told: usize = found.iter().map(|one| 1 + usize::from(one.before.is_some())).sum();
@@ -325,7 +325,7 @@ proptest! {
                     scopes.contains(&lines[at].0) && !forgotten.contains(&at)
                 };
                 let question = asked(&text, &scopes);
-                let meant = memory.meant(&question).await;
+                let meant = memory.embed_question(&question).await;
                 let ranked = memory.ranked(&question, meant.as_ref()).await.unwrap();
                 for one in &ranked {
                     assert!(may_see(one.memory), "{} is ranked", one.memory);

@@ -6,7 +6,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 
 use crate::rank::dates::{self, DateRange};
-use crate::rank::features::{SearchWord, wanted};
+use crate::rank::features::{SearchWord, search_words};
 use crate::rank::gist::{hash, is_of_time};
 use crate::rank::lexical::Term;
 use crate::recall::{ContextWindow, RecallQuestion, ids, list};
@@ -66,11 +66,11 @@ impl WordSearch {
         let stretch =
             window.map(|ContextWindow { session, from, through }| rows::OrdinalRange { session, from, through });
         let moment = rows::QueryMoment { turn: *turn, stretch };
-        let standing = rows::standing(tx, &list(scopes), moment, SALIENT, RECENT).await?;
+        let standing = rows::recall_candidates(tx, &list(scopes), moment, SALIENT, RECENT).await?;
         let mut found = WordSearchResult {
             text: text.clone(),
             all: standing.all,
-            days: dates::spoken(text, now.to_zoned(self.zone.clone()).date()),
+            days: dates::mentioned_dates(text, now.to_zoned(self.zone.clone()).date()),
             salient: standing.salient,
             recent: standing.recent.into_iter().collect(),
             window: standing.window.into_iter().collect(),
@@ -78,10 +78,10 @@ impl WordSearch {
         };
         let speakers = standing.speakers;
         let names: Vec<&str> = speakers.iter().map(String::as_str).collect();
-        let mut wanted = wanted(text, &names);
+        let mut wanted = search_words(text, &names);
         wanted.truncate(WORDS_MAX);
         if !found.days.is_empty() && wanted.iter().all(|wanted| is_of_time(&wanted.word)) {
-            found.of_days = said_on(tx, &self.question, &found.days, &self.zone).await?;
+            found.of_days = memories_of_days(tx, &self.question, &found.days, &self.zone).await?;
         }
         self.matches(tx, wanted, &mut found).await?;
         Ok(found)
@@ -98,11 +98,11 @@ impl WordSearch {
             return Ok(());
         }
         let all = found.all.cast_unsigned();
-        let texts: Vec<String> = wanted.iter().map(|wanted| in_text(&wanted.word)).collect();
+        let texts: Vec<String> = wanted.iter().map(|wanted| full_text_query(&wanted.word)).collect();
         let newest = rows::matching(tx, &strings(&texts), COUNTED).await?;
         let mut words = Vec::new();
         for (wanted, rows) in wanted.into_iter().zip(newest) {
-            let having = about(&rows, found.all);
+            let having = estimated_count(&rows, found.all);
             let term = Term::new(hash(&wanted.stem), having.cast_unsigned(), all);
             words.push(QueryWord { having, text: wanted.word, worth: term.worth, rows });
             found.terms.push(term);
@@ -110,7 +110,7 @@ impl WordSearch {
         let mut words = rare_enough(words);
         let is_cut = |word: &&mut QueryWord| word.rows.len() as i64 >= COUNTED;
         for word in words.iter_mut().filter(is_cut) {
-            let whole = rows::matching(tx, &strings(&[in_text(&word.text)]), MATCHED_MAX).await?;
+            let whole = rows::matching(tx, &strings(&[full_text_query(&word.text)]), MATCHED_MAX).await?;
             word.rows = whole.into_iter().flatten().collect();
         }
         let sums = summed(&words);
@@ -152,7 +152,7 @@ impl WordSearch {
 }
 
 /// What was said on these days, scope by scope.
-pub(super) async fn said_on(
+pub(super) async fn memories_of_days(
     tx: &mut Tx,
     question: &RecallQuestion,
     days: &[DateRange],
@@ -183,7 +183,7 @@ struct QueryWord {
 }
 
 /// FTS5's query for a word.
-pub(super) fn in_text(word: &str) -> String {
+pub(super) fn full_text_query(word: &str) -> String {
     format!("text : \"{word}\"")
 }
 
@@ -193,7 +193,7 @@ pub(super) fn strings(texts: &[String]) -> String {
 }
 
 /// How many of `all` rows have a word that the newest `rows` have.
-fn about(rows: &[i64], all: i64) -> i64 {
+fn estimated_count(rows: &[i64], all: i64) -> i64 {
     let count = rows.len() as i64;
     match rows.last() {
         Some(oldest) if count >= COUNTED => (count * all / (all - oldest + 1).max(1)).clamp(count, all.max(count)),
@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn e5_a_frequent_word_is_counted_by_its_newest_rows() {
         let every = |step: i64| (1..=COUNTED).map(|at| 1_000_000 - at * step).collect::<Vec<i64>>();
-        assert_eq!(about(&[], 9), 0);
-        assert_eq!(about(&[8, 3], 9), 2);
-        assert_eq!(about(&every(10)[1..], 1_000_000), COUNTED - 1);
-        assert!((99_900..=100_100).contains(&about(&every(10), 1_000_000)));
-        assert_eq!(about(&every(1), 1_000_000 - 1), 1_000_000 - 1);
+        assert_eq!(estimated_count(&[], 9), 0);
+        assert_eq!(estimated_count(&[8, 3], 9), 2);
+        assert_eq!(estimated_count(&every(10)[1..], 1_000_000), COUNTED - 1);
+        assert!((99_900..=100_100).contains(&estimated_count(&every(10), 1_000_000)));
+        assert_eq!(estimated_count(&every(1), 1_000_000 - 1), 1_000_000 - 1);
         // A number that is older than the rows.
-        assert_eq!(about(&every(1), 5), COUNTED);
+        assert_eq!(estimated_count(&every(1), 5), COUNTED);
     }
 
     #[test]

@@ -53,7 +53,7 @@ struct ExportNames {
 }
 
 impl ExportNames {
-    async fn who(&mut self, tx: &mut Tx, user: UserId) -> Result<UserRef, StoreError> {
+    async fn user_ref(&mut self, tx: &mut Tx, user: UserId) -> Result<UserRef, StoreError> {
         if let Some(who) = self.who.get(&user) {
             return Ok(who.clone());
         }
@@ -67,18 +67,18 @@ impl ExportNames {
 
     async fn maybe(&mut self, tx: &mut Tx, user: Option<UserId>) -> Result<Option<UserRef>, StoreError> {
         match user {
-            Some(user) => self.who(tx, user).await.map(Some),
+            Some(user) => self.user_ref(tx, user).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn whose(&mut self, tx: &mut Tx, scope: Scope) -> Result<ScopeRef, StoreError> {
+    async fn scope_ref(&mut self, tx: &mut Tx, scope: Scope) -> Result<ScopeRef, StoreError> {
         if let Some(whose) = self.whose.get(&scope) {
             return Ok(whose.clone());
         }
         let whose = match scope {
             Scope::House => ScopeRef::House,
-            Scope::Person(user) => ScopeRef::Person(self.who(tx, user).await?),
+            Scope::Person(user) => ScopeRef::Person(self.user_ref(tx, user).await?),
             Scope::Conversation(session) => {
                 let session = sessions::key(tx, session).await?;
                 ScopeRef::Conversation(session.unwrap_or_default())
@@ -91,21 +91,21 @@ impl ExportNames {
     async fn person(&mut self, tx: &mut Tx, person: WholePerson) -> Result<PersonLine, StoreError> {
         let names = transfer::names(tx, person.id).await?;
         Ok(PersonLine {
-            scope: self.whose(tx, person.scope).await?,
+            scope: self.scope_ref(tx, person.scope).await?,
             name: person.name,
             user: self.maybe(tx, person.user).await?,
             relation: person.relation,
             birthday: person.birthday,
             identities: names.into_iter().map(|(kind, value)| Identity { kind, value }).collect(),
-            known_since: at(person.created_at),
-            changed_at: at(person.updated_at),
+            known_since: timestamp_from_millis(person.created_at),
+            changed_at: timestamp_from_millis(person.updated_at),
         })
     }
 
     async fn memory(&mut self, tx: &mut Tx, memory: WholeMemory) -> Result<MemoryLine, StoreError> {
         let next = self.episodes.len() as u64 + 1;
         Ok(MemoryLine {
-            scope: self.whose(tx, memory.scope).await?,
+            scope: self.scope_ref(tx, memory.scope).await?,
             episode: *self.episodes.entry(memory.episode).or_insert(next),
             speaker: memory.speaker,
             said_by: self.maybe(tx, memory.user).await?,
@@ -115,14 +115,14 @@ impl ExportNames {
             importance: memory.importance,
             pinned: memory.pinned,
             uses: memory.uses,
-            used_at: memory.used_at.map(at),
-            at: at(memory.at),
+            used_at: memory.used_at.map(timestamp_from_millis),
+            at: timestamp_from_millis(memory.at),
         })
     }
 
     async fn fact(&mut self, tx: &mut Tx, fact: WholeFact) -> Result<FactLine, StoreError> {
         Ok(FactLine {
-            scope: self.whose(tx, fact.scope).await?,
+            scope: self.scope_ref(tx, fact.scope).await?,
             category: fact.category,
             key: fact.key,
             value: fact.value,
@@ -134,17 +134,17 @@ impl ExportNames {
             importance: fact.importance,
             pinned: fact.pinned,
             uses: fact.uses,
-            used_at: fact.used_at.map(at),
-            valid_from: fact.valid_from.map(at),
-            valid_until: fact.valid_until.map(at),
+            used_at: fact.used_at.map(timestamp_from_millis),
+            valid_from: fact.valid_from.map(timestamp_from_millis),
+            valid_until: fact.valid_until.map(timestamp_from_millis),
             disputed: fact.disputed,
-            known_since: at(fact.created_at),
-            superseded_at: fact.superseded_at.map(at),
-            taint: Taint::of_stored(fact.taint.as_deref()),
+            known_since: timestamp_from_millis(fact.created_at),
+            superseded_at: fact.superseded_at.map(timestamp_from_millis),
+            taint: Taint::from_stored(fact.taint.as_deref()),
         })
     }
 }
 
-fn at(millis: i64) -> Timestamp {
+fn timestamp_from_millis(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(millis).unwrap_or_default()
 }

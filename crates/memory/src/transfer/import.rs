@@ -230,7 +230,7 @@ impl ImportState {
             disputed: line.disputed,
             created_at: millis(line.known_since),
             superseded_at: line.superseded_at.map(millis),
-            taint: line.taint.stored(),
+            taint: line.taint.to_stored(),
         };
         if transfer::is_known(tx, &whole).await? {
             return Ok(false);

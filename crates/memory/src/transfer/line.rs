@@ -201,7 +201,7 @@ pub fn read(text: &str) -> Result<Vec<(usize, TransferLine)>, Vec<LineError>> {
     for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
         match serde_json::from_str::<TransferLine>(text) {
             Ok(read) => {
-                problems.extend(wrong(&read).map(|what| LineError { line, what }));
+                problems.extend(line_problem(&read).map(|what| LineError { line, what }));
                 lines.push((line, read));
             }
             Err(error) => problems.push(LineError { line, what: error.to_string() }),
@@ -211,7 +211,7 @@ pub fn read(text: &str) -> Result<Vec<(usize, TransferLine)>, Vec<LineError>> {
 }
 
 /// The first thing that is wrong with a line, beyond its form.
-fn wrong(line: &TransferLine) -> Option<String> {
+fn line_problem(line: &TransferLine) -> Option<String> {
     match line {
         TransferLine::Memory(said) => text("text", &said.text, TEXT_CHARS_MAX)
             .or_else(|| text("speaker", &said.speaker, FIELD_CHARS_MAX))

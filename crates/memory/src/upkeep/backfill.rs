@@ -7,10 +7,10 @@ use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedded, Embedder};
 use crate::embedding_service::{EmbeddingService, EmbeddingStatus};
 use crate::passage::Passage;
-use crate::recall::meaning::telling;
+use crate::recall::meaning::informative_codes;
 use crate::upkeep::UpkeepError;
 use crate::upkeep::failure_tracker::FailureTracker;
-use crate::upkeep::statements::{NextBatch, StoreVectors, backlog, look_on};
+use crate::upkeep::statements::{NextBatch, StoreVectors, backlog, next_batch};
 use crate::vectors::bytes::{StoredVector, encode};
 use hob_store::Store;
 use hob_store::vectors::NewVector;
@@ -40,10 +40,10 @@ struct EmbeddedBatch {
 
 impl Backfill<'_> {
     /// Tells that it serves, and how much waits.
-    pub(super) async fn tell_ready(&self) -> Result<(), UpkeepError> {
+    pub(super) async fn report_ready(&self) -> Result<(), UpkeepError> {
         let backlog = self.count_backlog().await?;
         tracing::info!(model = self.served(), backlog, "memory.embedding.ready");
-        self.stand(backlog);
+        self.report_backlog(backlog);
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl Backfill<'_> {
         let mut backlog = None;
         let mut done = 0;
         loop {
-            let some = match self.some(&mut backlog).await {
+            let some = match self.embed_next_batch(&mut backlog).await {
                 Ok(Some(some)) => some,
                 Ok(None) => break,
                 Err(halt @ UpkeepError::Embed(EmbedError::Setup(_))) => return Err(halt),
@@ -63,21 +63,21 @@ impl Backfill<'_> {
             };
             let left = backlog.map_or(0, |all: u64| all.saturating_sub(some));
             backlog = Some(left);
-            if trouble.over() {
+            if trouble.clear_failure() {
                 tracing::info!(model = self.served(), backlog = left, "memory.embedding.ready");
             }
             if (done + some) / TOLD_EVERY > done / TOLD_EVERY {
                 tracing::info!(done = done + some, backlog = left, "memory.embedding.progress");
             }
             done += some;
-            self.stand(left);
+            self.report_backlog(left);
             // Whoever else has work on this thread goes first.
             tokio::task::yield_now().await;
         }
-        if trouble.over() {
+        if trouble.clear_failure() {
             tracing::info!(model = self.served(), backlog = 0, "memory.embedding.ready");
         }
-        self.stand(0);
+        self.report_backlog(0);
         Ok(())
     }
 
@@ -86,9 +86,9 @@ impl Backfill<'_> {
     }
 
     /// Embeds the next few. How many do not wait any more; none if nothing waits.
-    async fn some(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, UpkeepError> {
+    async fn embed_next_batch(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, UpkeepError> {
         let (through, EmbeddedBatch { made, refused }) =
-            match self.store.read(async |tx| look_on(tx, self.model).await).await? {
+            match self.store.read(async |tx| next_batch(tx, self.model).await).await? {
                 NextBatch::Nothing => return Ok(None),
                 NextBatch::Through(through) => (through, EmbeddedBatch::default()),
                 NextBatch::Embed(passages, through) => {
@@ -115,7 +115,7 @@ impl Backfill<'_> {
             }
         }
         drop(index);
-        self.nearby.settle();
+        self.nearby.drop_forgotten();
         Ok(Some(settled))
     }
 
@@ -173,7 +173,7 @@ impl Backfill<'_> {
 
     /// As many vectors as passages.
     async fn vectors(&self, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
-        if let Some(vectors) = self.asked(passages) {
+        if let Some(vectors) = self.cached_vectors(passages) {
             return Ok(vectors);
         }
         let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
@@ -182,7 +182,7 @@ impl Backfill<'_> {
                 let stored = |(passage, one): (&Passage, Embedded)| NewVector {
                     memory: passage.memory,
                     vector: encode(&one.vector),
-                    signs: Some(telling(&one.tokens, &passage.text, passage.own_from).to_bytes()),
+                    signs: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
                 };
                 passages.iter().zip(embedded).map(stored).collect()
             }
@@ -204,17 +204,20 @@ impl Backfill<'_> {
     }
 
     /// What was just said is known already, as its run began with it.
-    fn asked(&self, passages: &[Passage]) -> Option<Vec<NewVector>> {
+    fn cached_vectors(&self, passages: &[Passage]) -> Option<Vec<NewVector>> {
         let of_asked = |passage: &Passage| {
             let asked = self.serving.recent(&passage.text).filter(|_| self.serving.model == self.model)?;
-            let signs = asked.tokens.as_ref().map(|tokens| telling(tokens, &passage.text, passage.own_from).to_bytes());
+            let signs = asked
+                .tokens
+                .as_ref()
+                .map(|tokens| informative_codes(tokens, &passage.text, passage.own_from).to_bytes());
             Some(NewVector { memory: passage.memory, vector: encode(&asked.vector), signs })
         };
         passages.iter().map(of_asked).collect()
     }
 
-    fn stand(&self, backlog: u64) {
-        self.nearby.stand(EmbeddingStatus::Ready { model: self.served().to_owned(), backlog });
+    fn report_backlog(&self, backlog: u64) {
+        self.nearby.set_status(EmbeddingStatus::Ready { model: self.served().to_owned(), backlog });
     }
 
     fn served(&self) -> &str {

@@ -51,12 +51,12 @@ impl<'a> FailureTracker<'a> {
             tracing::debug!(why = %halt, again_in = ?wait, failures = self.failures, "memory.embedding.degraded");
         }
         self.failures += 1;
-        self.nearby.stand(EmbeddingStatus::Degraded { why: halt.to_string() });
+        self.nearby.set_status(EmbeddingStatus::Degraded { why: halt.to_string() });
         tokio::time::sleep(wait).await;
     }
 
     /// It works. Whether it did not before.
-    pub(super) fn over(&mut self) -> bool {
+    pub(super) fn clear_failure(&mut self) -> bool {
         std::mem::take(&mut self.failures) > 0
     }
 

@@ -136,13 +136,13 @@ impl Upkeep {
     }
 
     async fn work(&self) {
-        self.nearby.stand(EmbeddingStatus::Starting { what: "the embedding model is being loaded".to_owned() });
+        self.nearby.set_status(EmbeddingStatus::Starting { what: "the embedding model is being loaded".to_owned() });
         let mut trouble = FailureTracker::new(&self.nearby, self.pace);
         loop {
             let Err(halt) = self.keep(&mut trouble).await;
             if let UpkeepError::Unprepared(PrepareError::Forbidden(why)) = halt {
                 tracing::info!(why, "memory.embedding.absent");
-                self.nearby.stand(EmbeddingStatus::Degraded { why });
+                self.nearby.set_status(EmbeddingStatus::Degraded { why });
                 return;
             }
             self.nearby.serve(None);
@@ -152,7 +152,7 @@ impl Upkeep {
 
     /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
     async fn keep(&self, trouble: &mut FailureTracker<'_>) -> Result<Infallible, UpkeepError> {
-        let tell = |what: String| self.nearby.stand(EmbeddingStatus::Starting { what });
+        let tell = |what: String| self.nearby.set_status(EmbeddingStatus::Starting { what });
         self.until_room().await;
         self.opener.prepare(&tell).await.map_err(UpkeepError::Unprepared)?;
         let embedder = self.opener.open().await?;
@@ -166,8 +166,8 @@ impl Upkeep {
             _ => self.serve(Arc::clone(&embedder), &wanted).await?,
         };
         let mut fill = Backfill { store: &self.store, nearby: &self.nearby, embedder, model: wanted.id, serving };
-        trouble.over();
-        fill.tell_ready().await?;
+        trouble.clear_failure();
+        fill.report_ready().await?;
         self.drop_all(&outdated).await?;
         loop {
             self.until_room().await;
@@ -175,7 +175,7 @@ impl Upkeep {
             if let Some(former) = former.take() {
                 if fill.serving.model != wanted.id {
                     fill.serving = self.serve(Arc::clone(&fill.embedder), &wanted).await?;
-                    fill.tell_ready().await?;
+                    fill.report_ready().await?;
                 }
                 self.drop_all(&[former]).await?;
             }
@@ -232,7 +232,7 @@ impl Upkeep {
         }
         let serving = Arc::new(ActiveEmbedder::of(embedder, model.id, index));
         self.nearby.serve(Some(Arc::clone(&serving)));
-        self.nearby.settle();
+        self.nearby.drop_forgotten();
         Ok(serving)
     }
 

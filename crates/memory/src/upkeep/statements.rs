@@ -48,7 +48,7 @@ pub(super) enum NextBatch {
 }
 
 /// Looks for the next memories without a vector.
-pub(super) async fn look_on(tx: &mut Tx, model: i64) -> Result<NextBatch, StoreError> {
+pub(super) async fn next_batch(tx: &mut Tx, model: i64) -> Result<NextBatch, StoreError> {
     let through = row(tx, model).await?.through;
     let last = vectors::last_memory(tx).await?;
     if through >= last {

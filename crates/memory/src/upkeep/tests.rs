@@ -216,12 +216,12 @@ impl Harness {
 
     async fn until(&self, what: &str, holds: impl Fn(&EmbeddingStatus) -> bool) {
         let look = async {
-            while !holds(&self.nearby.standing()) {
+            while !holds(&self.nearby.status()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         let come = tokio::time::timeout(Duration::from_secs(120), look).await;
-        assert!(come.is_ok(), "not {what}: {:?}", self.nearby.standing());
+        assert!(come.is_ok(), "not {what}: {:?}", self.nearby.status());
     }
 
     async fn until_done(&self) {
@@ -261,7 +261,7 @@ impl Harness {
     fn indexed(&self) -> BTreeSet<i64> {
         let Some(serving) = self.nearby.serving() else { return BTreeSet::new() };
         let index = serving.index.read().unwrap();
-        let all = index.nearest(&crate::vectors::binary_codes::of(&[0.0; DIMENSIONS]), &[SCOPE], 10_000);
+        let all = index.nearest(&crate::vectors::binary_codes::sign_bits(&[0.0; DIMENSIONS]), &[SCOPE], 10_000);
         all.iter().map(|candidate| candidate.id).collect()
     }
 }
@@ -303,7 +303,7 @@ async fn forget(tx: &mut Tx, memory: MemoryId) -> Result<(), StoreError> {
     let next = memories::said_after(tx, memory, 1).await?;
     sqlx::query("DELETE FROM memories WHERE id = ?").bind(memory).execute(&mut *tx).await?;
     for next in next {
-        vectors::make_anew(tx, next.id).await?;
+        vectors::invalidate(tx, next.id).await?;
     }
     Ok(())
 }

@@ -5,19 +5,19 @@ pub(super) const WORD_BITS: usize = u64::BITS as usize;
 
 /// The words that the signs of so many numbers take.
 #[must_use]
-pub fn words(dimensions: usize) -> usize {
+pub fn word_count(dimensions: usize) -> usize {
     dimensions.div_ceil(WORD_BITS)
 }
 
 /// The signs: a bit is set where the number is above zero.
 #[must_use]
-pub fn of(vector: &[f32]) -> Vec<u64> {
+pub fn sign_bits(vector: &[f32]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0.0), vector.len())
 }
 
 /// The signs of a vector that is stored as bytes.
 #[must_use]
-pub fn of_bytes(vector: &[i8]) -> Vec<u64> {
+pub fn sign_bits_of_bytes(vector: &[i8]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0), vector.len())
 }
 
@@ -28,7 +28,7 @@ pub fn distance(a: &[u64], b: &[u64]) -> u32 {
 }
 
 fn pack(signs: impl Iterator<Item = bool>, dimensions: usize) -> Vec<u64> {
-    let mut packed = vec![0; words(dimensions)];
+    let mut packed = vec![0; word_count(dimensions)];
     for (at, is_set) in signs.enumerate() {
         packed[at / WORD_BITS] |= u64::from(is_set) << (at % WORD_BITS);
     }
@@ -48,9 +48,9 @@ mod tests {
             (&[1.0; 65], &[u64::MAX, 1]),
         ];
         for (vector, bits) in table {
-            assert_eq!(of(vector), bits);
+            assert_eq!(sign_bits(vector), bits);
             let bytes: Vec<i8> = vector.iter().map(|&value| (value * 40.0) as i8).collect();
-            assert_eq!(of_bytes(&bytes), bits);
+            assert_eq!(sign_bits_of_bytes(&bytes), bits);
         }
     }
 

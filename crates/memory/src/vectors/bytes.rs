@@ -34,7 +34,7 @@ impl<'a> StoredVector<'a> {
     #[must_use]
     pub fn bits(&self) -> Vec<u64> {
         let numbers: Vec<i8> = self.numbers.iter().map(|number| number.cast_signed()).collect();
-        super::binary_codes::of_bytes(&numbers)
+        super::binary_codes::sign_bits_of_bytes(&numbers)
     }
 
     /// The product with `query`: their cosine where both are of length one.

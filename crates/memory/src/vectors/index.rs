@@ -37,7 +37,7 @@ impl Index {
     /// An empty index for vectors of so many numbers.
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
-        Self { words: binary_codes::words(dimensions), scopes: BTreeMap::new() }
+        Self { words: binary_codes::word_count(dimensions), scopes: BTreeMap::new() }
     }
 
     /// Adds a memory's signs to a scope, or replaces them. Whether they fit: signs of another length are not taken.
@@ -154,14 +154,14 @@ impl TopCandidates {
             if distance <= self.bound {
                 self.found.push(Candidate { distance, id });
                 if self.found.len() >= self.limit.saturating_mul(2) {
-                    self.sort_out();
+                    self.keep_best();
                 }
             }
         }
     }
 
     /// Keeps the best, and takes no worse ones from now on.
-    fn sort_out(&mut self) {
+    fn keep_best(&mut self) {
         if self.found.len() > self.limit {
             let (_, worst, _) = self.found.select_nth_unstable_by_key(self.limit - 1, nearness);
             self.bound = worst.distance;

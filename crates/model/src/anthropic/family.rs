@@ -64,13 +64,13 @@ impl Family {
     /// What `model` takes. Gateways write `anthropic/claude-opus-4.6`, clouds `claude-opus-4-6@20260205`.
     pub(super) fn of(model: &str) -> Self {
         let Some(start) = model.find("claude-") else { return FOREIGN };
-        let name = plain(&model[start..]);
+        let name = normalized_name(&model[start..]);
         FAMILIES.iter().find(|(known, _)| *known == name).map_or(NEWEST, |(_, family)| *family)
     }
 }
 
 /// The name without date or version, and with hyphens for dots.
-fn plain(name: &str) -> Cow<'_, str> {
+fn normalized_name(name: &str) -> Cow<'_, str> {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let name = name.strip_suffix("-latest").unwrap_or(name);
     let name = match name.rsplit_once('-') {

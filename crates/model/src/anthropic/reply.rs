@@ -87,7 +87,7 @@ impl Reply {
             "thinking" | "redacted_thinking" => Content::Sealed(block),
             _ => Content::Ignored,
         };
-        self.grow(size(&content))?;
+        self.count_bytes(size(&content))?;
         self.blocks.push(Block { index, content, done: false });
         if words.is_empty() { Ok(words) } else { self.add(index, Delta::Text { text: words }) }
     }
@@ -100,14 +100,14 @@ impl Reply {
             | Delta::Signature { signature: more } => more.len(),
             Delta::Other => 0,
         };
-        self.grow(bytes)?;
+        self.count_bytes(bytes)?;
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             return Err(malformed("The model's reply goes on where it did not begin."));
         };
         match (&mut block.content, delta) {
             (Content::Text(_), Delta::Text { text: more }) => {
                 let shown = self.think.push(&more);
-                self.say(&shown);
+                self.append_text(&shown);
                 return Ok(shown);
             }
             (Content::Call { json, .. }, Delta::Json { partial_json }) => json.push_str(&partial_json),
@@ -126,13 +126,13 @@ impl Reply {
             return String::new();
         }
         let shown = self.think.finish();
-        self.say(&shown);
+        self.append_text(&shown);
         shown
     }
 
     /// Words stand where they came: in the newest block of words, whichever they are said to belong to. Else what was
     /// shown would not be what was said.
-    fn say(&mut self, words: &str) {
+    fn append_text(&mut self, words: &str) {
         let texts = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
             Content::Text(text) => Some(text),
             Content::Call { .. } | Content::Sealed(_) | Content::Ignored => None,
@@ -142,7 +142,7 @@ impl Reply {
         }
     }
 
-    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
     }
@@ -193,9 +193,9 @@ impl ReplyFold for Reply {
             })
             .collect();
         if !parts.iter().any(says_something) {
-            return Err(nothing(stop));
+            return Err(empty_reply_error(stop));
         }
-        Ok(Completion { parts, usage: counted(self.usage), stop, latency_ms: 0 })
+        Ok(Completion { parts, usage: usage_from_wire(self.usage), stop, latency_ms: 0 })
     }
 }
 
@@ -232,7 +232,7 @@ fn says_something(part: &ReplyPart) -> bool {
     }
 }
 
-fn nothing(stop: StopReason) -> ModelError {
+fn empty_reply_error(stop: StopReason) -> ModelError {
     match stop {
         StopReason::End => malformed("The model's reply is empty."),
         StopReason::MaxTokens => malformed(
@@ -273,7 +273,7 @@ fn count(usage: &mut WireUsage, told: Option<WireUsage>) {
 }
 
 /// Anthropic counts what was read from the cache, and what was written to it, beside the input.
-fn counted(usage: WireUsage) -> Usage {
+fn usage_from_wire(usage: WireUsage) -> Usage {
     let cached_tokens = usage.cache_read_input_tokens.unwrap_or(0);
     let cache_write_tokens = usage.cache_creation_input_tokens.unwrap_or(0);
     let input = usage.input_tokens.unwrap_or(0);

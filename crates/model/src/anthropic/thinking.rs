@@ -63,11 +63,11 @@ impl ThinkingPlan {
         let forced = case == ThinkingConstraint::ToolForced;
         let effort = speaker.tuning.effort;
         match speaker.family.mode {
-            Mode::Never => Self::silent(asked, None),
-            Mode::Budget | Mode::Adaptive if effort.is_none() || forced => Self::silent(asked, None),
-            Mode::Budget if case == ThinkingConstraint::BegunWithout => Self::silent(asked, None),
-            Mode::Budget => Self::budgeted(asked, tokens(effort)),
-            Mode::AdaptiveUnlessDisabled if forced => Self::silent(asked, Some(Thinking::Disabled)),
+            Mode::Never => Self::without_thinking(asked, None),
+            Mode::Budget | Mode::Adaptive if effort.is_none() || forced => Self::without_thinking(asked, None),
+            Mode::Budget if case == ThinkingConstraint::BegunWithout => Self::without_thinking(asked, None),
+            Mode::Budget => Self::with_budget(asked, tokens(effort)),
+            Mode::AdaptiveUnlessDisabled if forced => Self::without_thinking(asked, Some(Thinking::Disabled)),
             Mode::Adaptive | Mode::AdaptiveUnlessDisabled | Mode::AlwaysAdaptive => Self {
                 thinking: effort.map(|_| Thinking::Adaptive),
                 output: effort.map(|effort| OutputConfig { effort: word(effort) }),
@@ -77,16 +77,16 @@ impl ThinkingPlan {
         }
     }
 
-    fn silent(asked: Option<u64>, thinking: Option<Thinking>) -> Self {
+    fn without_thinking(asked: Option<u64>, thinking: Option<Thinking>) -> Self {
         Self { thinking, output: None, max_tokens: asked.unwrap_or(REPLY_TOKENS), thinks: false }
     }
 
     /// Thinking counts as output: it is added to our own limit, and takes from the owner's.
-    fn budgeted(asked: Option<u64>, wanted: u64) -> Self {
+    fn with_budget(asked: Option<u64>, wanted: u64) -> Self {
         let max_tokens = asked.unwrap_or(REPLY_TOKENS + wanted);
         let budget_tokens = wanted.min(max_tokens.saturating_sub(REST_TOKENS_MIN));
         if budget_tokens < BUDGET_TOKENS_MIN {
-            return Self::silent(asked, None);
+            return Self::without_thinking(asked, None);
         }
         Self { thinking: Some(Thinking::Enabled { budget_tokens }), output: None, max_tokens, thinks: true }
     }
@@ -111,7 +111,7 @@ fn word(effort: Effort) -> &'static str {
 
 /// Whether a model with a budget may go on thinking: what it said since the user spoke must begin with its own thinking.
 /// After a switch of models in mid-run it does not.
-pub(super) fn resumable(messages: &[Message]) -> bool {
+pub(super) fn can_resume_thinking(messages: &[Message]) -> bool {
     let spoke = |at: usize| matches!(messages[at], Message::User { .. });
     let after_result = |at: usize| at > 0 && matches!(messages[at - 1], Message::Tool(_));
     let begun = (0..messages.len()).rev().find(|&at| spoke(at) && !after_result(at)).unwrap_or(0);
@@ -207,7 +207,7 @@ mod tests {
             (vec![user(), said(vec![sealed(), call()]), result(), user(), said(vec![call()]), result()], false),
         ];
         for (messages, expected) in table {
-            assert_eq!(resumable(&messages), expected, "{messages:?}");
+            assert_eq!(can_resume_thinking(&messages), expected, "{messages:?}");
         }
     }
 }

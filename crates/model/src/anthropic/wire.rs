@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::anthropic::ModelProfile;
 use crate::anthropic::family::Mode;
-use crate::anthropic::thinking::{self, OutputConfig, Thinking, ThinkingConstraint, ThinkingPlan, resumable};
-use crate::legal::{ANTHROPIC, HistoryTarget, LegalHistory, legal, unseen};
+use crate::anthropic::thinking::{self, OutputConfig, Thinking, ThinkingConstraint, ThinkingPlan, can_resume_thinking};
+use crate::legal::{ANTHROPIC, HistoryTarget, LegalHistory, hidden_picture_note, legalize};
 use crate::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 
@@ -126,12 +126,12 @@ impl<'a> MessagesRequest<'a> {
     /// The request to `speaker`.
     pub(super) fn new(speaker: &'a ModelProfile, request: &'a Request) -> Self {
         let target = HistoryTarget { rules: &ANTHROPIC, model: &speaker.label, sees_images: speaker.sees_images };
-        let history = legal(&request.messages, request.stable, &target);
+        let history = legalize(&request.messages, request.stable, &target);
         let tools = tools(request, &history);
         let tool_choice = choice(request, &tools, speaker.family.mode);
         let case = match tool_choice {
             Some(Choice::Any | Choice::Tool { .. }) => ThinkingConstraint::ToolForced,
-            Some(Choice::None) | None if resumable(&history.messages) => ThinkingConstraint::Free,
+            Some(Choice::None) | None if can_resume_thinking(&history.messages) => ThinkingConstraint::Free,
             Some(Choice::None) | None => ThinkingConstraint::BegunWithout,
         };
         let asked = request.tuned(speaker.tuning).max_output_tokens;
@@ -149,15 +149,15 @@ impl<'a> MessagesRequest<'a> {
             system: system(&request.system),
             messages: Vec::new(),
         };
-        body.mark_core();
+        body.mark_system_cache_end();
         body.messages = turns(history, plan.thinks);
         body
     }
 
     /// Ends what comes before the messages: tools are read first, so one breakpoint is enough for both.
-    fn mark_core(&mut self) {
+    fn mark_system_cache_end(&mut self) {
         match (self.system.last_mut(), self.tools.last_mut()) {
-            (Some(block), _) => block.mark(),
+            (Some(block), _) => block.mark_cache_end(),
             (None, Some(tool)) => tool.cache_control = Some(CacheControl::Ephemeral),
             (None, None) => {}
         }
@@ -176,7 +176,7 @@ fn tools<'a>(request: &'a Request, history: &LegalHistory) -> Vec<Tool<'a>> {
         return request.tools.iter().map(Tool::new).collect();
     }
     let names: BTreeSet<_> = history.messages.iter().flat_map(Message::calls).map(|call| &call.name).collect();
-    names.into_iter().map(|name| Tool::gone(name)).collect()
+    names.into_iter().map(|name| Tool::placeholder_result(name)).collect()
 }
 
 /// What is not the default, and only where there are tools: elsewhere it is refused.
@@ -208,17 +208,17 @@ fn turns(history: LegalHistory, thinks: bool) -> Vec<Turn> {
             Some(_) | None => turns.push(Turn { role, content: blocks }),
         }
         if place + 1 == stable {
-            mark_last(&mut turns);
+            mark_last_turns(&mut turns);
         }
     }
-    mark_last(&mut turns);
+    mark_last_turns(&mut turns);
     turns
 }
 
-fn mark_last(turns: &mut [Turn]) {
+fn mark_last_turns(turns: &mut [Turn]) {
     let mut blocks = turns.iter_mut().rev().flat_map(|turn| turn.content.iter_mut().rev());
     if let Some(block) = blocks.find(|block| !matches!(block, Block::Sealed(_))) {
-        block.mark();
+        block.mark_cache_end();
     }
 }
 
@@ -226,11 +226,11 @@ fn blocks(message: Message, thinks: bool) -> (Role, Vec<Block>) {
     match message {
         Message::User { parts } => (Role::User, parts.into_iter().map(Block::from).collect()),
         Message::Tool(result) => (Role::User, vec![Block::from(result)]),
-        Message::Assistant { parts } => (Role::Assistant, said(parts, thinks)),
+        Message::Assistant { parts } => (Role::Assistant, assistant_blocks(parts, thinks)),
     }
 }
 
-fn said(parts: Vec<ReplyPart>, thinks: bool) -> Vec<Block> {
+fn assistant_blocks(parts: Vec<ReplyPart>, thinks: bool) -> Vec<Block> {
     let blocks = parts.into_iter().filter_map(|part| match part {
         ReplyPart::Text { text } => Some(Block::text(text)),
         ReplyPart::Call(call) => Some(Block::from(call)),
@@ -251,7 +251,7 @@ impl<'a> Tool<'a> {
         Self { name: name.into(), description, input_schema: Cow::Borrowed(parameters), cache_control: None }
     }
 
-    fn gone(name: &str) -> Self {
+    fn placeholder_result(name: &str) -> Self {
         let input_schema = Cow::Owned(json!({"type": "object"}));
         Self { name: name.to_owned().into(), description: GONE, input_schema, cache_control: None }
     }
@@ -263,7 +263,7 @@ impl Block {
     }
 
     /// Ends what is to be cached here; thinking cannot be marked.
-    fn mark(&mut self) {
+    fn mark_cache_end(&mut self) {
         match self {
             Self::Text { cache_control, .. }
             | Self::Image { cache_control, .. }
@@ -278,7 +278,7 @@ impl From<UserPart> for Block {
     fn from(part: UserPart) -> Self {
         match part {
             UserPart::Text { text } => Self::text(text),
-            UserPart::Picture(picture) => Self::text(unseen(&picture.name)),
+            UserPart::Picture(picture) => Self::text(hidden_picture_note(&picture.name)),
             UserPart::Image(Image { media_type, base64, .. }) => {
                 let source = Source::Base64 { media_type: media_type.as_str(), data: base64 };
                 Self::Image { source, cache_control: None }

@@ -46,30 +46,30 @@ impl BreakerBoard {
     }
 
     /// Lets a call through, or says why not.
-    pub fn enter(&mut self, key: &BreakerKey, now: Timestamp) -> Result<CallPermit, CircuitOpen> {
+    pub fn acquire(&mut self, key: &BreakerKey, now: Timestamp) -> Result<CallPermit, CircuitOpen> {
         if let Some(resting) = self.resting(key, now) {
             return Err(resting);
         }
-        let credential = self.credentials.entry(key.credential.clone()).or_default().enter(now)?;
-        let model = self.models.entry(key.clone()).or_default().enter(now)?;
+        let credential = self.credentials.entry(key.credential.clone()).or_default().acquire(now)?;
+        let model = self.models.entry(key.clone()).or_default().acquire(now)?;
         Ok(CallPermit { credential, model })
     }
 
     /// Lets a call through whatever its breakers say; what comes of it is told as any other's.
     pub fn force(&mut self, key: &BreakerKey, now: Timestamp) -> CallPermit {
-        self.enter(key, now).unwrap_or(CallPermit { credential: Permit::PLAIN, model: Permit::PLAIN })
+        self.acquire(key, now).unwrap_or(CallPermit { credential: Permit::PLAIN, model: Permit::PLAIN })
     }
 
     /// Takes in what came of a call.
-    pub fn leave(&mut self, key: &BreakerKey, pass: CallPermit, outcome: Outcome, now: Timestamp) {
-        let (credential, model) = shares(outcome);
-        self.credentials.entry(key.credential.clone()).or_default().leave(pass.credential, credential, now);
-        self.models.entry(key.clone()).or_default().leave(pass.model, model, now);
+    pub fn record_outcome(&mut self, key: &BreakerKey, pass: CallPermit, outcome: Outcome, now: Timestamp) {
+        let (credential, model) = split_outcome(outcome);
+        self.credentials.entry(key.credential.clone()).or_default().record_outcome(pass.credential, credential, now);
+        self.models.entry(key.clone()).or_default().record_outcome(pass.model, model, now);
     }
 }
 
 /// What an outcome tells of the credential, and what of the model.
-fn shares(outcome: Outcome) -> (Outcome, Outcome) {
+fn split_outcome(outcome: Outcome) -> (Outcome, Outcome) {
     match outcome {
         Outcome::Failed(ErrorClass::Auth | ErrorClass::Billing, _) => (outcome, Outcome::Unknown),
         Outcome::Failed(..) => (Outcome::Unknown, outcome),

@@ -10,8 +10,8 @@ fn at(ms: i64) -> Timestamp {
 
 /// Lets a call through at `ms` and tells what came of it; what is left of the rest then.
 fn call(breaker: &mut Breaker, ms: i64, outcome: Outcome) -> Option<u128> {
-    let permit = breaker.enter(at(ms)).unwrap();
-    breaker.leave(permit, outcome, at(ms));
+    let permit = breaker.acquire(at(ms)).unwrap();
+    breaker.record_outcome(permit, outcome, at(ms));
     breaker.resting(at(ms)).map(|resting| resting.remaining.as_millis())
 }
 
@@ -95,29 +95,29 @@ fn e2_each_failed_probe_doubles_the_rest_up_to_five_minutes() {
 fn e2_one_probe_at_a_time_and_a_dropped_one_frees_its_place() {
     let mut breaker = Breaker::default();
     call(&mut breaker, 0, failed(ErrorClass::UnknownModel));
-    assert!(breaker.enter(at(4_999)).is_err());
-    let first = breaker.enter(at(5_000)).unwrap();
+    assert!(breaker.acquire(at(4_999)).is_err());
+    let first = breaker.acquire(at(5_000)).unwrap();
     assert!(first.is_probe());
-    let skipped = breaker.enter(at(5_000)).unwrap_err();
+    let skipped = breaker.acquire(at(5_000)).unwrap_err();
     assert_eq!(skipped, CircuitOpen { why: ErrorClass::UnknownModel, remaining: Duration::ZERO });
-    breaker.leave(first, Outcome::Unknown, at(6_000));
-    let second = breaker.enter(at(6_000)).unwrap();
+    breaker.record_outcome(first, Outcome::Unknown, at(6_000));
+    let second = breaker.acquire(at(6_000)).unwrap();
     assert!(second.is_probe() && second != first);
     // A call from before, whose end comes late, does not take the probe's place.
-    breaker.leave(Permit::PLAIN, failed(ErrorClass::Server), at(6_000));
-    breaker.leave(first, Outcome::Unknown, at(6_000));
-    assert!(breaker.enter(at(6_000)).is_err());
-    breaker.leave(second, Outcome::Answered, at(7_000));
-    assert!(!breaker.enter(at(7_000)).unwrap().is_probe());
+    breaker.record_outcome(Permit::PLAIN, failed(ErrorClass::Server), at(6_000));
+    breaker.record_outcome(first, Outcome::Unknown, at(6_000));
+    assert!(breaker.acquire(at(6_000)).is_err());
+    breaker.record_outcome(second, Outcome::Answered, at(7_000));
+    assert!(!breaker.acquire(at(7_000)).unwrap().is_probe());
 }
 
 #[test]
 fn what_comes_late_or_was_forced_begins_the_same_rest_anew() {
     let mut breaker = Breaker::default();
     call(&mut breaker, 0, failed(ErrorClass::UnknownModel));
-    breaker.leave(Permit::PLAIN, failed(ErrorClass::UnknownModel), at(3_000));
+    breaker.record_outcome(Permit::PLAIN, failed(ErrorClass::UnknownModel), at(3_000));
     assert_eq!(breaker.resting(at(3_000)).unwrap().remaining, REST_FIRST);
-    breaker.leave(Permit::PLAIN, Outcome::Answered, at(3_000));
+    breaker.record_outcome(Permit::PLAIN, Outcome::Answered, at(3_000));
     assert_eq!(breaker.resting(at(3_000)), None);
 }
 
@@ -138,7 +138,7 @@ fn money_counts_for_the_whole_account_and_load_for_one_model() {
         let mut board = BreakerBoard::default();
         for _ in 0..FAILURES_MAX {
             let pass = board.force(&key("one"), at(0));
-            board.leave(&key("one"), pass, board::outcome(class, None), at(0));
+            board.record_outcome(&key("one"), pass, board::outcome(class, None), at(0));
         }
         let elsewhere = BreakerKey { credential: "another".to_owned(), model: "one".to_owned() };
         [key("one"), key("two"), elsewhere].map(|key| board.resting(&key, at(0)).is_some())
@@ -152,14 +152,14 @@ fn money_counts_for_the_whole_account_and_load_for_one_model() {
 #[test]
 fn the_probe_of_an_account_is_one_of_any_model() {
     let mut board = BreakerBoard::default();
-    let pass = board.enter(&key("one"), at(0)).unwrap();
-    board.leave(&key("one"), pass, board::outcome(ErrorClass::Billing, None), at(0));
-    let pass = board.enter(&key("two"), at(300_000)).unwrap();
-    assert!(board.enter(&key("one"), at(300_000)).is_err());
+    let pass = board.acquire(&key("one"), at(0)).unwrap();
+    board.record_outcome(&key("one"), pass, board::outcome(ErrorClass::Billing, None), at(0));
+    let pass = board.acquire(&key("two"), at(300_000)).unwrap();
+    assert!(board.acquire(&key("one"), at(300_000)).is_err());
     // No answer says nothing about the money: the next call finds out.
-    board.leave(&key("two"), pass, board::outcome(ErrorClass::Network, None), at(300_000));
-    let pass = board.enter(&key("one"), at(300_000)).unwrap();
-    board.leave(&key("one"), pass, Outcome::Answered, at(300_000));
+    board.record_outcome(&key("two"), pass, board::outcome(ErrorClass::Network, None), at(300_000));
+    let pass = board.acquire(&key("one"), at(300_000)).unwrap();
+    board.record_outcome(&key("one"), pass, Outcome::Answered, at(300_000));
     assert_eq!(board.resting(&key("two"), at(300_000)), None);
 }
 
@@ -204,7 +204,7 @@ proptest! {
                 }
                 Step::Enter => {
                     let before = breaker.clone();
-                    match breaker.enter(at(now)) {
+                    match breaker.acquire(at(now)) {
                         Ok(permit) => open.push(permit),
                         Err(_) => prop_assert_eq!(&before, &breaker, "a skipped call changes nothing"),
                     }
@@ -215,7 +215,7 @@ proptest! {
                 Step::Force(outcome) => Some((Permit::PLAIN, outcome)),
             };
             if let Some((permit, outcome)) = told {
-                breaker.leave(permit, outcome, at(now));
+                breaker.record_outcome(permit, outcome, at(now));
                 if matches!(outcome, Outcome::Failed(..)) {
                     last_failure = now;
                 }

@@ -50,7 +50,7 @@ impl Provider for ScriptedProvider {
         match next {
             Some(Some(error)) => Err(error),
             Some(None) => std::future::pending().await,
-            None => Ok(Completion::said("Hello.", Vec::new())),
+            None => Ok(Completion::from_text_and_calls("Hello.", Vec::new())),
         }
     }
 }
@@ -145,7 +145,8 @@ async fn a_probe_that_is_given_up_frees_its_place() {
 #[tokio::test]
 async fn models_of_one_account_share_its_troubles() {
     let account = |key: &str| Some(Credential::new("https://acme.example/v1/", Some(&Secret::new(key.to_owned()))));
-    let entry = |label, key, script| ModelEntry::new("fallback", scripted(label, script) as _).on(account(key));
+    let entry =
+        |label, key, script| ModelEntry::new("fallback", scripted(label, script) as _).with_credential(account(key));
     let primary = entry("acme/one", "a", vec![Some(ErrorClass::Billing)]);
     let others = vec![entry("acme/two", "a", Vec::new()), entry("acme/three", "b", Vec::new())];
     let catalog = Catalog::new(primary, others, Arc::new(ManualClock::default()));

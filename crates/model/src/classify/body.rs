@@ -52,7 +52,7 @@ impl ErrorBody {
     }
 
     /// The provider's words, and those of the provider behind it.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn full_message(&self) -> String {
         match &self.upstream {
             Some(upstream) => format!("{}: {}", self.message, upstream.message),
             None => self.message.clone(),
@@ -69,12 +69,13 @@ impl ErrorBody {
         let details = Details(error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default());
         let words = error.is_string().then_some(error);
         let words = words.or_else(|| field("message")).or_else(|| field("detail")).or_else(|| field("msg"));
-        let said = words.map(|words| Self::said(words, depth)).unwrap_or_default();
+        let said = words.map(|words| Self::parse_message(words, depth)).unwrap_or_default();
         let inner = error.get("innererror").and_then(|inner| inner.get("code")).and_then(Value::as_str);
         let kinds = ["type", "code", "status", "error_type", "reason"].into_iter().filter_map(text);
         let kinds = kinds.chain(inner).chain(details.text("reason")).map(str::to_lowercase);
         let metadata = error.get("metadata");
-        let upstream = metadata.and_then(|metadata| metadata.get("raw")).map(|raw| Box::new(Self::said(raw, depth)));
+        let upstream =
+            metadata.and_then(|metadata| metadata.get("raw")).map(|raw| Box::new(Self::parse_message(raw, depth)));
         let parameter = text("param").filter(|name| !name.is_empty()).map(str::to_owned);
         Self {
             message: said.message,
@@ -90,7 +91,7 @@ impl ErrorBody {
     }
 
     /// What stands where the message should: words, the body of another error, or FastAPI's list of complaints.
-    fn said(words: &Value, depth: u8) -> Self {
+    fn parse_message(words: &Value, depth: u8) -> Self {
         let Some(depth) = depth.checked_sub(1) else {
             return Self::default();
         };

@@ -44,7 +44,8 @@ const KNOWN: &[&str] = &[
 /// The parameter that the body complains about, by the name it has in the request.
 pub(super) fn refused(body: &ErrorBody) -> Option<String> {
     let upstream = || body.upstream.as_ref().and_then(|upstream| refused(upstream));
-    let in_words = || after_known_words(&body.message).or_else(|| path(body)).or_else(|| known(&body.message));
+    let in_words =
+        || after_known_words(&body.message).or_else(|| path(body)).or_else(|| parameter_by_phrase(&body.message));
     body.parameter.clone().or_else(in_words).or_else(upstream)
 }
 
@@ -86,7 +87,7 @@ fn path(body: &ErrorBody) -> Option<String> {
 }
 
 /// `` `temperature` is deprecated for this model ``, `invalid temperature: only 1 is allowed`.
-fn known(message: &str) -> Option<String> {
+fn parameter_by_phrase(message: &str) -> Option<String> {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.find(|word| KNOWN.contains(word)).map(str::to_owned)
 }

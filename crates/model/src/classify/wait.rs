@@ -15,13 +15,13 @@ const BEFORE_A_WAIT: &[&str] =
     &["try again in ", "try again after ", "retry in ", "retry after ", "reset after ", "resets in "];
 
 /// The wait that a refusal names: the most exact of its words count.
-pub(super) fn asked(refusal: &ErrorResponse<'_>, body: &ErrorBody) -> Option<Duration> {
+pub(super) fn requested_wait(refusal: &ErrorResponse<'_>, body: &ErrorBody) -> Option<Duration> {
     let exact = refusal.retry_after_ms.and_then(milliseconds);
     exact
         .or_else(|| refusal.retry_after.and_then(|header| retry_after(header, refusal.date)))
         .or(body.retry_delay)
-        .or_else(|| in_words(&body.message))
-        .or_else(|| body.upstream.as_ref().and_then(|upstream| in_words(&upstream.message)))
+        .or_else(|| wait_in_text(&body.message))
+        .or_else(|| body.upstream.as_ref().and_then(|upstream| wait_in_text(&upstream.message)))
         .or_else(|| refusal.reset.and_then(duration))
 }
 
@@ -41,7 +41,7 @@ fn retry_after(header: &str, date: Option<&str>) -> Option<Duration> {
 }
 
 /// `Please try again in 6m0s.`
-fn in_words(message: &str) -> Option<Duration> {
+fn wait_in_text(message: &str) -> Option<Duration> {
     let message = message.to_ascii_lowercase();
     BEFORE_A_WAIT.iter().find_map(|words| message.split(words).skip(1).find_map(duration))
 }
@@ -50,7 +50,7 @@ fn in_words(message: &str) -> Option<Duration> {
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start();
     let mut sum = None;
-    while let Some((amount, after)) = one(rest) {
+    while let Some((amount, after)) = number_with_unit(rest) {
         sum = Some(sum.unwrap_or(Duration::ZERO).checked_add(amount)?);
         rest = after;
     }
@@ -58,7 +58,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
 }
 
 /// One number with its unit, and what stands behind it.
-fn one(text: &str) -> Option<(Duration, &str)> {
+fn number_with_unit(text: &str) -> Option<(Duration, &str)> {
     let (number, rest) = text.split_at_checked(text.find(|c: char| !c.is_ascii_digit() && c != '.')?)?;
     let rest = rest.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn sentences_name_waits() {
-        let millis = |text| in_words(text).map(|wait| wait.as_millis());
+        let millis = |text| wait_in_text(text).map(|wait| wait.as_millis());
         assert_eq!(millis("Limit 6000. Please try again in 7.66s. Need more?"), Some(7_660));
         assert_eq!(millis("max RPM: 3, please try again after 1 seconds"), Some(1_000));
         assert_eq!(millis("Please retry in 58.9s."), Some(58_900));

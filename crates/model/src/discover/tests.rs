@@ -9,7 +9,7 @@ fn nowhere() -> OllamaAddress {
 }
 
 fn configured(kind: ProviderKind) -> ConfiguredModel {
-    ConfiguredModel::usual(kind)
+    ConfiguredModel::with_defaults(kind)
 }
 
 fn environment(set: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> + Sync {
@@ -111,7 +111,7 @@ fn the_config_comes_first() {
         taken(Some(&own), &keys),
         taken(Some(&ConfiguredModel { kind: ProviderKind::Ollama, ..own.clone() }), &keys),
         taken(Some(&configured(ProviderKind::Offline)), &keys),
-        ModelDiscovery::at_ollama(
+        ModelDiscovery::served_by_ollama(
             &nowhere(),
             "llama3.2".to_owned(),
             DiscoverySource::Ollama,

@@ -38,7 +38,7 @@ impl From<ModelError> for Failure {
 }
 
 /// The response, if it is the start of a stream.
-pub async fn begun(response: Response) -> Result<Response, Failure> {
+pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
     let status = response.status();
     if !status.is_success() {
         return Err(refused(response).await);
@@ -47,12 +47,12 @@ pub async fn begun(response: Response) -> Result<Response, Failure> {
         return Ok(response);
     }
     let headers = response.headers().clone();
-    let body = read_some(response).await;
+    let body = read_body_start(response).await;
     Err(Failure { error: no_stream(&headers, &body), status: status.as_u16(), body })
 }
 
 /// The body of a response that is no stream.
-pub async fn whole(mut response: Response) -> Result<Vec<u8>, Failure> {
+pub async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);
     }
@@ -72,7 +72,7 @@ pub async fn whole(mut response: Response) -> Result<Vec<u8>, Failure> {
 async fn refused(response: Response) -> Failure {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
-    let body = read_some(response).await;
+    let body = read_body_start(response).await;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let refusal = ErrorResponse::with_headers(status, header, &body);
     Failure { error: classify::classify(&refusal), status, body }
@@ -101,7 +101,7 @@ fn web_page() -> ModelError {
 }
 
 /// The start of the body, as far as it comes.
-async fn read_some(mut response: Response) -> String {
+async fn read_body_start(mut response: Response) -> String {
     let mut body = Vec::new();
     let read = async {
         while body.len() < ERROR_BYTES_MAX {

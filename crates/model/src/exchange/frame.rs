@@ -93,7 +93,7 @@ impl Frames {
     }
 
     /// What is left when the stream is over: a last line needs no end. An unfinished server-sent event is none.
-    pub fn rest(&mut self) -> Option<Frame> {
+    pub fn finish_stream(&mut self) -> Option<Frame> {
         let rest = mem::take(&mut self.unread);
         match self.framing {
             Framing::ServerSentEvents => None,

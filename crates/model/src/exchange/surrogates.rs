@@ -32,8 +32,8 @@ pub(crate) struct SurrogateHalves(BTreeMap<String, char>);
 
 impl SurrogateHalves {
     /// An event without lone halves: a first half at the end of a text waits for the next event's text in its place.
-    pub(crate) fn whole(&mut self, event: String) -> String {
-        let marked = marked(&event);
+    pub(crate) fn join_halves(&mut self, event: String) -> String {
+        let marked = with_stand_ins(&event);
         if matches!(marked, Cow::Borrowed(_)) && self.0.is_empty() {
             return event;
         }
@@ -45,7 +45,7 @@ impl SurrogateHalves {
     fn walk(&mut self, place: &mut String, value: &mut Value, is_whole: bool) {
         let length = place.len();
         match value {
-            Value::String(text) if is_whole => *text = shown(joined(text.chars())),
+            Value::String(text) if is_whole => *text = rendered(join_stand_ins(text.chars())),
             Value::String(text) => self.text(place, text),
             Value::Array(all) => {
                 for (index, value) in all.iter_mut().enumerate() {
@@ -75,11 +75,11 @@ impl SurrogateHalves {
             return;
         }
         let waiting = self.0.remove(place);
-        let mut whole = joined(waiting.into_iter().chain(text.chars()));
+        let mut whole = join_stand_ins(waiting.into_iter().chain(text.chars()));
         if let Some(high) = whole.pop_if_high() {
             self.0.insert(place.to_owned(), high);
         }
-        *text = shown(whole);
+        *text = rendered(whole);
     }
 }
 
@@ -89,22 +89,22 @@ struct Characters(Vec<char>);
 impl Characters {
     /// Takes the last one off, if it is a first half.
     fn pop_if_high(&mut self) -> Option<char> {
-        self.0.pop_if(|c| half(*c).is_some_and(|half| half < LOW))
+        self.0.pop_if(|c| stand_in_half(*c).is_some_and(|half| half < LOW))
     }
 }
 
 /// Characters as text, in which nothing stands in for a half.
-fn shown(all: Characters) -> String {
-    all.0.into_iter().map(|c| if half(c).is_some() { LOST } else { c }).collect()
+fn rendered(all: Characters) -> String {
+    all.0.into_iter().map(|c| if stand_in_half(c).is_some() { LOST } else { c }).collect()
 }
 
 /// Characters with each pair of stand-ins as what it stands for.
-fn joined(all: impl Iterator<Item = char>) -> Characters {
+fn join_stand_ins(all: impl Iterator<Item = char>) -> Characters {
     let mut joined = Characters(Vec::new());
     for c in all {
-        let low = half(c).filter(|half| *half >= LOW);
+        let low = stand_in_half(c).filter(|half| *half >= LOW);
         let whole = low.and_then(|low| {
-            let high = joined.0.last().copied().and_then(half).filter(|half| *half < LOW)?;
+            let high = joined.0.last().copied().and_then(stand_in_half).filter(|half| *half < LOW)?;
             char::from_u32(0x1_0000 + ((high - HIGH) << 10) + (low - LOW))
         });
         match whole {
@@ -119,12 +119,12 @@ fn joined(all: impl Iterator<Item = char>) -> Characters {
 }
 
 /// The half that a character stands in for.
-fn half(c: char) -> Option<u32> {
+fn stand_in_half(c: char) -> Option<u32> {
     u32::from(c).checked_sub(STAND_INS).map(|offset| HIGH + offset).filter(|half| *half < HALVES_END)
 }
 
 /// JSON with a stand-in for each lone half.
-fn marked(json: &str) -> Cow<'_, str> {
+fn with_stand_ins(json: &str) -> Cow<'_, str> {
     replaced(json, |half| char::from_u32(STAND_INS + half - HIGH).unwrap_or(LOST))
 }
 
@@ -188,7 +188,7 @@ mod tests {
     /// What is read of events, one by one.
     fn read(events: &[&str]) -> Vec<Value> {
         let mut halves = SurrogateHalves::default();
-        events.iter().map(|event| serde_json::from_str(&halves.whole((*event).to_owned())).unwrap()).collect()
+        events.iter().map(|event| serde_json::from_str(&halves.join_halves((*event).to_owned())).unwrap()).collect()
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         for event in
             [r#"{"n":1e3, "t":"\ud83d\ude00 \\ud83d \n \u00e4 😀"}"#, "[DONE]", r#"{"t":"\"#, "", r#"{"t":"\ud8"#]
         {
-            assert_eq!(SurrogateHalves::default().whole(event.to_owned()), event);
+            assert_eq!(SurrogateHalves::default().join_halves(event.to_owned()), event);
             assert_eq!(repaired(event.to_owned()), event);
         }
         assert_eq!(repaired(r#"{"a":"x\uD83Dy\ud83d\ude00"}"#.to_owned()), "{\"a\":\"x\u{fffd}y\\ud83d\\ude00\"}");
@@ -239,7 +239,7 @@ mod tests {
     fn no_event_breaks_however_it_is_cut() {
         let event = r#"{"t":"\\\ud83d\\\ude00\ud83d\ude00\udc00\"","u":["\ud800"]}"#;
         for end in (0..=event.len()).filter(|end| event.is_char_boundary(*end)) {
-            SurrogateHalves::default().whole(event[..end].to_owned());
+            SurrogateHalves::default().join_halves(event[..end].to_owned());
             repaired(event[..end].to_owned());
         }
     }

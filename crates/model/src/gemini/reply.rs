@@ -65,10 +65,10 @@ impl Reply {
         }
         let text = text.unwrap_or_default();
         let words = if thought { "" } else { text.as_str() };
-        self.draft.grow(text.len() - words.len())?;
+        self.draft.count_bytes(text.len() - words.len())?;
         match thought_signature {
-            Some(signature) => self.draft.sealed_words(words, SIGNATURE, LONE_SIGNATURE, signature),
-            None => self.draft.words(words),
+            Some(signature) => self.draft.push_sealed_text(words, SIGNATURE, LONE_SIGNATURE, signature),
+            None => self.draft.push_text(words),
         }
     }
 
@@ -105,7 +105,7 @@ impl ReplyFold for Reply {
 
     fn complete(self) -> Result<Completion, ModelError> {
         match self.finish {
-            None if self.draft.begun() => Err(broken_off()),
+            None if self.draft.has_begun() => Err(broken_off()),
             None => Err(malformed("The model sent no reply.")),
             Some(Finish::Stopped(stop)) => self.draft.complete(self.usage, stop),
             Some(Finish::Unknown) => self.draft.complete(self.usage, StopReason::End).map_err(|_empty| {

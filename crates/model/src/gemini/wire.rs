@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::gemini::family::Family;
-use crate::legal::{GEMINI, HistoryTarget, legal, unseen};
+use crate::legal::{GEMINI, HistoryTarget, hidden_picture_note, legalize};
 use crate::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::schema::cleaned;
@@ -159,7 +159,7 @@ impl<'a> GenerateRequest<'a> {
     /// The request for the model that `settings` name.
     pub(super) fn new(settings: &Settings, family: Family, request: &'a Request) -> Self {
         let target = HistoryTarget { rules: &GEMINI, model: &settings.label, sees_images: settings.sees_images };
-        let history = legal(&request.messages, request.stable, &target);
+        let history = legalize(&request.messages, request.stable, &target);
         let system = request.system.trim();
         Self {
             system_instruction: (!system.is_empty()).then_some(System { parts: [SystemPart { text: system }] }),
@@ -242,7 +242,7 @@ fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
 fn user_part(part: UserPart) -> Part {
     match part {
         UserPart::Text { text } => PartData::Text(text).into(),
-        UserPart::Picture(picture) => PartData::Text(unseen(&picture.name)).into(),
+        UserPart::Picture(picture) => PartData::Text(hidden_picture_note(&picture.name)).into(),
         UserPart::Image(Image { media_type, base64, .. }) => {
             PartData::InlineData { mime_type: media_type.as_str(), data: base64 }.into()
         }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::legal::{HistoryRules, HistoryTarget, NameStart, unseen};
+use crate::legal::{HistoryRules, HistoryTarget, NameStart, hidden_picture_note};
 use crate::message::{Image, Picture, UserPart};
 use hob_core::domain::ids::CallId;
 
@@ -49,9 +49,9 @@ pub(super) fn user_parts(parts: &[UserPart], target: &HistoryTarget<'_>) -> Vec<
         match part {
             UserPart::Text { text } if blank(text) => {}
             UserPart::Text { text } => add_text(&mut kept, text),
-            UserPart::Image(image) if seen(image, target) => kept.push(part.clone()),
+            UserPart::Image(image) if is_picture_visible(image, target) => kept.push(part.clone()),
             UserPart::Image(Image { name, .. }) | UserPart::Picture(Picture { name, .. }) => {
-                add_text(&mut kept, &unseen(name));
+                add_text(&mut kept, &hidden_picture_note(name));
             }
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn add_text(parts: &mut Vec<UserPart>, words: &str) {
     }
 }
 
-fn seen(image: &Image, target: &HistoryTarget<'_>) -> bool {
+fn is_picture_visible(image: &Image, target: &HistoryTarget<'_>) -> bool {
     target.sees_images && target.rules.images.contains(&image.media_type) && !blank(image.base64.as_str())
 }
 

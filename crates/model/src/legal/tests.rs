@@ -5,7 +5,7 @@ use hob_core::domain::ids::CallId;
 const TARGET: HistoryTarget<'_> = HistoryTarget { rules: &OPENAI, model: "a/one", sees_images: true };
 
 fn passes(history: &[Message]) -> Vec<Message> {
-    legal(history, 0, &TARGET).messages
+    legalize(history, 0, &TARGET).messages
 }
 
 fn user(text: &str) -> Message {
@@ -179,7 +179,7 @@ fn pictures_go_to_those_who_see_them() {
     ];
     for (target, expected) in table {
         let history = [Message::User { parts: parts.clone() }];
-        assert_eq!(legal(&history, 0, &target).messages, [Message::User { parts: expected }]);
+        assert_eq!(legalize(&history, 0, &target).messages, [Message::User { parts: expected }]);
     }
 }
 
@@ -207,6 +207,6 @@ fn what_is_stable_stays_whatever_follows() {
         ("more than there is", vec![user("a"), model("b", &[]), user("c")], 9, 2),
     ];
     for (name, history, stable, expected) in table {
-        assert_eq!(legal(history, *stable, &TARGET).stable, *expected, "{name}");
+        assert_eq!(legalize(history, *stable, &TARGET).stable, *expected, "{name}");
     }
 }

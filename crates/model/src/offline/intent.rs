@@ -230,13 +230,13 @@ pub(super) fn parse(message: &str) -> (Intent, Language) {
         return (if message.contains('?') { Intent::Help } else { Intent::Nothing }, En);
     }
     alone(said)
-        .or_else(|| without_courtesies(said).and_then(|matter| alone(matter).or_else(|| by_start(matter))))
-        .or_else(|| asked(&message))
+        .or_else(|| without_courtesies(said).and_then(|matter| alone(matter).or_else(|| parse_command(matter))))
+        .or_else(|| parse_question(&message))
         .unwrap_or((Intent::Unknown, En))
 }
 
 /// A question, by its mark or its first word.
-fn asked(message: &str) -> Option<(Intent, Language)> {
+fn parse_question(message: &str) -> Option<(Intent, Language)> {
     let lower = message.to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let begins = QUESTIONS.iter().find(|(word, _)| words.first() == Some(word)).map(|(_, language)| *language);
@@ -297,7 +297,7 @@ fn without_courtesies(said: &str) -> Option<&str> {
     (!matter.is_empty()).then_some(matter)
 }
 
-fn by_start(said: &str) -> Option<(Intent, Language)> {
+fn parse_command(said: &str) -> Option<(Intent, Language)> {
     if let Some(remind) = remind(said) {
         return Some((remind, En));
     }

@@ -12,15 +12,15 @@ const ROOT_CHARS: usize = 4;
 /// The lines of a result that answer; with `facts`, what was said only where no fact is known.
 pub(super) fn answering<'a>(result: &'a str, query: &str, facts: bool) -> Vec<&'a str> {
     let lines = result.lines().map(str::trim_end).filter(|line| line.starts_with("- "));
-    let (said, known): (Vec<&str>, Vec<&str>) = lines.partition(|line| words_said(line).is_some());
+    let (said, known): (Vec<&str>, Vec<&str>) = lines.partition(|line| quoted_words(line).is_some());
     if facts && !known.is_empty() {
         return known;
     }
     let roots = roots(query);
-    let tells = |line: &&str| words_said(line).is_some_and(|words| !is_request(words));
+    let tells = |line: &&str| quoted_words(line).is_some_and(|words| !is_request(words));
     let telling: Vec<&str> = said.into_iter().filter(tells).collect();
     let has_word = |line: &&str| {
-        let text = words_said(line).unwrap_or_default().to_lowercase();
+        let text = quoted_words(line).unwrap_or_default().to_lowercase();
         roots.iter().any(|root| text.split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(root)))
     };
     let with_words: Vec<&str> = telling.iter().copied().filter(has_word).collect();
@@ -57,8 +57,8 @@ pub(super) fn best<'a>(result: &'a str, query: &str) -> Vec<RecalledLine<'a>> {
         if about * 2 > subject.len() { about + of(&naming) } else { 0 }
     };
     let lines = result.lines().map(str::trim_end).filter(|line| line.starts_with("- "));
-    let told = lines.filter_map(|line| match words_said(line) {
-        Some(words) => (!is_request(words)).then(|| (false, said(line, words))),
+    let told = lines.filter_map(|line| match quoted_words(line) {
+        Some(words) => (!is_request(words)).then(|| (false, spoken_line(line, words))),
         None => Some((true, fact(line))),
     });
     let mut told: Vec<(usize, bool, RecalledLine<'a>)> =
@@ -71,7 +71,7 @@ pub(super) fn best<'a>(result: &'a str, query: &str) -> Vec<RecalledLine<'a>> {
     told.into_iter().map(|(_, _, told)| told).take(BEST_MAX).collect()
 }
 
-fn said<'a>(line: &'a str, words: &'a str) -> RecalledLine<'a> {
+fn spoken_line<'a>(line: &'a str, words: &'a str) -> RecalledLine<'a> {
     let by = line
         .get(12..)
         .and_then(|rest| rest.strip_prefix(", "))
@@ -89,7 +89,7 @@ fn fact(line: &str) -> RecalledLine<'_> {
 }
 
 /// What somebody said, of `- 2026-05-03, Anna: "…" (after: "…")`; none: it is a fact.
-fn words_said(line: &str) -> Option<&str> {
+fn quoted_words(line: &str) -> Option<&str> {
     let day = line.strip_prefix("- ")?.get(..10)?;
     let is_day = day.chars().enumerate().all(|(at, c)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() });
     let (_, words) = line.split_once(": \"")?;

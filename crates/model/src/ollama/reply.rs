@@ -79,13 +79,13 @@ impl Reply {
         Self { draft: ReplyDraft::new(label), thinking: String::new(), usage: Usage::default(), stop: None }
     }
 
-    fn said(&mut self, said: StreamMessage) -> Result<String, ModelError> {
-        self.draft.grow(said.thinking.len())?;
+    fn push_message(&mut self, said: StreamMessage) -> Result<String, ModelError> {
+        self.draft.count_bytes(said.thinking.len())?;
         self.thinking.push_str(&said.thinking);
         let mut shown = String::new();
         if !said.content.is_empty() {
             self.seal()?;
-            shown.push_str(&self.draft.words(&said.content)?);
+            shown.push_str(&self.draft.push_text(&said.content)?);
         }
         for call in said.tool_calls {
             shown.push_str(&self.draft.flush());
@@ -114,7 +114,7 @@ impl ReplyFold for Reply {
         if line.error.is_some() {
             return Err(classify::classify(&ErrorResponse { body: event, ..ErrorResponse::default() }));
         }
-        let mut shown = self.said(line.message)?;
+        let mut shown = self.push_message(line.message)?;
         if line.done {
             shown.push_str(&self.draft.flush());
             self.seal()?;
@@ -136,7 +136,7 @@ impl ReplyFold for Reply {
     fn complete(self) -> Result<Completion, ModelError> {
         match self.stop {
             Some(stop) => self.draft.complete(self.usage, stop),
-            None if self.draft.begun() => Err(broken_off()),
+            None if self.draft.has_begun() => Err(broken_off()),
             None => Err(malformed("The model sent no reply.")),
         }
     }

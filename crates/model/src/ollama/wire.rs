@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::written;
-use crate::legal::{HistoryTarget, OLLAMA, legal, unseen};
+use crate::legal::{HistoryTarget, OLLAMA, hidden_picture_note, legalize};
 use crate::message::{Base64, Message, ReplyPart, ToolCall, UserPart};
 use crate::ollama::traits::{Think, Traits};
 use crate::provider::{Request, ToolChoice, ToolSchema};
@@ -113,7 +113,7 @@ impl<'a> ChatRequest<'a> {
     pub(super) fn new(settings: &'a Settings, traits: Traits, request: &'a Request) -> Self {
         let sees_images = settings.sees_images && traits.sees_images;
         let target = HistoryTarget { rules: &OLLAMA, model: &settings.label, sees_images };
-        let history = legal(&request.messages, request.stable, &target);
+        let history = legalize(&request.messages, request.stable, &target);
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
         let tuning = request.tuned(settings.tuning);
@@ -179,7 +179,7 @@ impl ChatMessage {
         for part in parts {
             match part {
                 UserPart::Text { text } => texts.push(text),
-                UserPart::Picture(picture) => texts.push(unseen(&picture.name)),
+                UserPart::Picture(picture) => texts.push(hidden_picture_note(&picture.name)),
                 UserPart::Image(image) => images.push(image.base64),
             }
         }

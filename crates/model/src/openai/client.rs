@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use crate::error::{ErrorClass, ModelError};
 use crate::exchange::answer::{Failure, unreachable_server};
 use crate::exchange::endpoint::Endpoint;
-use crate::exchange::{LOOK_UP_WAIT_MAX, understood, whole_within};
+use crate::exchange::{LOOK_UP_WAIT_MAX, body_within, parse_answer};
 
 #[cfg(test)]
 mod tests;
@@ -51,7 +51,7 @@ impl Client {
         let server = Server { endpoint, key: SecretString::default() };
         let client = async_openai::Client::build(http.clone(), server);
         // It takes the place of async-openai's own, with its three retries and its unbounded bodies.
-        let once = tower::service_fn(move |request: HttpRequestFactory| once(http.clone(), wait, request));
+        let once = tower::service_fn(move |request: HttpRequestFactory| send_once(http.clone(), wait, request));
         Self(client.with_http_service(once))
     }
 
@@ -119,19 +119,19 @@ impl Config for Server {
 }
 
 /// Sends a request, and takes in the whole answer within its limits before async-openai sees any of it.
-async fn once(http: reqwest::Client, wait: Duration, request: HttpRequestFactory) -> Result<Response, Failure> {
+async fn send_once(http: reqwest::Client, wait: Duration, request: HttpRequestFactory) -> Result<Response, Failure> {
     let sent = async {
         let request = request.build().await.map_err(failure)?;
         Ok(http.execute(request).await.map_err(|error| unreachable_server(&error))?)
     };
-    let body = whole_within(wait, sent).await?;
+    let body = body_within(wait, sent).await?;
     // What async-openai cannot read it writes into the log, whole: it is given JSON or nothing.
-    understood::<IgnoredAny>(&body)?;
+    parse_answer::<IgnoredAny>(&body)?;
     Ok(http::Response::new(reqwest::Body::from(body)).into())
 }
 
 fn read<T: DeserializeOwned>(answer: Result<Box<RawValue>, OpenAIError>) -> Result<T, Failure> {
-    understood(answer.map_err(failure)?.get().as_bytes())
+    parse_answer(answer.map_err(failure)?.get().as_bytes())
 }
 
 impl From<Failure> for OpenAIError {

@@ -17,7 +17,7 @@ pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<ModelCheck, M
     let client = Client::new(endpoint.clone());
     let listing = match client.models::<ModelsResponse>().await {
         Ok(listing) => listing,
-        Err(failure) if keeps_none(&failure) => return Ok(ModelCheck::default()),
+        Err(failure) if has_no_list(&failure) => return Ok(ModelCheck::default()),
         Err(failure) => return Err(failure.error),
     };
     if let Some(listed) = listing.find(id) {
@@ -40,13 +40,13 @@ pub(crate) async fn check(endpoint: &Endpoint, id: &str) -> Result<ModelCheck, M
 pub(crate) async fn list(endpoint: &Endpoint) -> Result<Option<Vec<OfferedModel>>, ModelError> {
     match Client::new(endpoint.clone()).models::<ModelsResponse>().await {
         Ok(listing) => Ok(Some(listing.all())),
-        Err(failure) if keeps_none(&failure) => Ok(None),
+        Err(failure) if has_no_list(&failure) => Ok(None),
         Err(failure) => Err(failure.error),
     }
 }
 
 /// Whether the server has no list at all.
-fn keeps_none(failure: &Failure) -> bool {
+fn has_no_list(failure: &Failure) -> bool {
     matches!(failure.status, 404 | 405 | 501)
 }
 

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::legal::{HistoryTarget, OPENAI, legal, unseen};
+use crate::legal::{HistoryTarget, OPENAI, hidden_picture_note, legalize};
 use crate::message::{Image, Message, ReplyPart, Sealed, ToolCall, UserPart};
 use crate::openai::quirks::{EffortFormat, Quirks, ReasoningReplay};
 use crate::openai::sealed::{EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, read};
@@ -161,8 +161,8 @@ impl<'a> ChatRequest<'a> {
         let target = HistoryTarget { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
-        let history = legal(&request.messages, request.stable, &target).messages;
-        let messages = system.into_iter().chain(said(history, asked.quirks)).collect();
+        let history = legalize(&request.messages, request.stable, &target).messages;
+        let messages = system.into_iter().chain(chat_messages(history, asked.quirks)).collect();
         let tools = request.tools.iter().map(Tool::new).collect();
         Self { model: asked.model, messages, tools, stream: true, options: Options::new(request, &asked) }
     }
@@ -232,7 +232,7 @@ impl<'a> Tool<'a> {
 }
 
 /// The history; between results and the user stands a word of the model's where the server insists on one.
-fn said(history: Vec<Message>, quirks: &Quirks) -> Vec<ChatMessage> {
+fn chat_messages(history: Vec<Message>, quirks: &Quirks) -> Vec<ChatMessage> {
     let mut said = Vec::with_capacity(history.len());
     for message in history {
         let is_after_results = matches!(said.last(), Some(ChatMessage::Tool { .. }));
@@ -266,7 +266,7 @@ impl From<UserPart> for Part {
     fn from(part: UserPart) -> Self {
         match part {
             UserPart::Text { text } => Self::Text { text },
-            UserPart::Picture(picture) => Self::Text { text: unseen(&picture.name) },
+            UserPart::Picture(picture) => Self::Text { text: hidden_picture_note(&picture.name) },
             UserPart::Image(Image { media_type, base64, .. }) => {
                 let url = format!("data:{};base64,{}", media_type.as_str(), base64.as_str());
                 Self::ImageUrl { image_url: ImageUrl { url } }

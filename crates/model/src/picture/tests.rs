@@ -46,10 +46,10 @@ fn c6_the_header_of_a_picture_tells_whether_it_can_be_shown() {
         ("image/webp", webp_of(b"ALPH", &[0; 20]), Err(PictureRejection::Damaged)),
     ];
     for (mime, bytes, expected) in table {
-        assert_eq!(look(mime, &bytes), Some(expected), "{mime} {:?}", &bytes[..bytes.len().min(40)]);
+        assert_eq!(inspect(mime, &bytes), Some(expected), "{mime} {:?}", &bytes[..bytes.len().min(40)]);
     }
-    assert_eq!(look("image/bmp", b"BM"), None);
-    assert_eq!(look("text/plain", b"GIF89a"), None);
+    assert_eq!(inspect("image/bmp", b"BM"), None);
+    assert_eq!(inspect("text/plain", b"GIF89a"), None);
 }
 
 #[test]

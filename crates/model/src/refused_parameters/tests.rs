@@ -68,10 +68,10 @@ fn the_other_name_is_tried_then_none() {
 #[test]
 fn calls_at_the_same_time_share_what_was_learned() {
     let memory = ParameterMemory::new("a/b", "http://host/v1/", Arc::new(NoParameterStore));
-    let (first, second) = (memory.now(), memory.now());
+    let (first, second) = (memory.current(), memory.current());
     let refusal = failure(400, Some("temperature"), "");
     assert!(memory.learn(&refusal, &first, SENT));
     assert!(memory.learn(&refusal, &second, SENT), "the second knew it not, and is to try again");
-    assert!(!memory.learn(&refusal, &memory.now(), SENT));
+    assert!(!memory.learn(&refusal, &memory.current(), SENT));
     assert_eq!(memory.place, "a/b at http://host/v1");
 }

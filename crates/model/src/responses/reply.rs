@@ -60,7 +60,7 @@ impl ReplyFold for Reply {
     fn complete(self) -> Result<Completion, ModelError> {
         match self.stop {
             Some(stop) => self.draft.complete(self.usage, stop),
-            None if self.draft.begun() => Err(broken_off()),
+            None if self.draft.has_begun() => Err(broken_off()),
             None => Err(malformed("The model sent no reply.")),
         }
     }
@@ -75,9 +75,9 @@ impl Reply {
 
     fn take_event(&mut self, event: Event, whole: &str) -> Result<String, ModelError> {
         match event {
-            Event::Words { delta } => self.words(&delta),
+            Event::Words { delta } => self.push_text(&delta),
             Event::ItemAdded { item: Item::Message(said) } => self.begin(said).map(|()| String::new()),
-            Event::Arguments { delta } => self.draft.grow(delta.len()).map(|()| String::new()),
+            Event::Arguments { delta } => self.draft.count_bytes(delta.len()).map(|()| String::new()),
             Event::ItemDone { item } => self.item(item).map(|()| String::new()),
             Event::Ended { response } => Ok(self.end(&response)),
             Event::Failed { response } => Err(failed(response.error.unwrap_or_default())),
@@ -86,13 +86,14 @@ impl Reply {
         }
     }
 
-    fn words(&mut self, delta: &str) -> Result<String, ModelError> {
+    fn push_text(&mut self, delta: &str) -> Result<String, ModelError> {
         if delta.is_empty() {
             return Ok(String::new());
         }
         self.spoke = true;
-        let mut shown = if std::mem::take(&mut self.parted) { self.draft.words(NEXT_MESSAGE)? } else { String::new() };
-        shown.push_str(&self.draft.words(delta)?);
+        let mut shown =
+            if std::mem::take(&mut self.parted) { self.draft.push_text(NEXT_MESSAGE)? } else { String::new() };
+        shown.push_str(&self.draft.push_text(delta)?);
         Ok(shown)
     }
 
@@ -105,7 +106,7 @@ impl Reply {
             Item::Reasoning(reasoning) => self.reasoning(&reasoning),
             // Some tell it only now.
             Item::Message(OutputMessage { phase: Some(phase) }) if !self.phased => {
-                self.draft.seal_open_words(PHASE, phase)
+                self.draft.seal_open_text(PHASE, phase)
             }
             Item::Message(_) | Item::Other => Ok(()),
         }

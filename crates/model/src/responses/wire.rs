@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::legal::{HistoryTarget, OPENAI, legal, unseen};
+use crate::legal::{HistoryTarget, OPENAI, hidden_picture_note, legalize};
 use crate::message::{Image, Message, ReplyPart, Sealed, UserPart};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::refused_parameters::RefusedParameters;
@@ -51,7 +51,7 @@ impl ResponsesRequest {
     /// The request, as the API takes it.
     pub(super) fn new(request: &Request, asked: TargetModel<'_>) -> Self {
         let target = HistoryTarget { rules: &OPENAI, model: asked.label, sees_images: asked.sees_images };
-        let history = legal(&request.messages, request.stable, &target).messages;
+        let history = legalize(&request.messages, request.stable, &target).messages;
         let instructions = request.system.trim();
         let tools: Vec<_> = request.tools.iter().map(tool).collect();
         let items = history.into_iter().flat_map(|message| items(message, asked.gives_reasoning)).collect();
@@ -163,17 +163,17 @@ fn items(message: Message, gives_reasoning: bool) -> Vec<InputItem> {
             namespace: None,
             caller: None,
         }))],
-        Message::Assistant { parts } => said(parts, gives_reasoning),
+        Message::Assistant { parts } => assistant_items(parts, gives_reasoning),
     }
 }
 
 /// What the model said, in its order. Reasoning belongs before what came of it, and is refused without that.
-fn said(parts: Vec<ReplyPart>, gives_reasoning: bool) -> Vec<InputItem> {
+fn assistant_items(parts: Vec<ReplyPart>, gives_reasoning: bool) -> Vec<InputItem> {
     let mut phase = None;
     let mut items = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            ReplyPart::Text { text } => items.push(words(text, phase.take())),
+            ReplyPart::Text { text } => items.push(text_item(text, phase.take())),
             ReplyPart::Call(call) => items.push(InputItem::Item(Item::FunctionCall(FunctionToolCall {
                 call_id: call.id.0,
                 name: call.name,
@@ -196,7 +196,7 @@ fn said(parts: Vec<ReplyPart>, gives_reasoning: bool) -> Vec<InputItem> {
 }
 
 /// A message of the model.
-fn words(text: String, phase: Option<MessagePhase>) -> InputItem {
+fn text_item(text: String, phase: Option<MessagePhase>) -> InputItem {
     // Where it has a phase it is a message of its own, and nothing parts it from the one before.
     let own = phase.and_then(|_| text.strip_prefix(NEXT_MESSAGE)).map(str::to_owned);
     InputItem::EasyMessage(EasyInputMessage {
@@ -239,7 +239,7 @@ fn piece(part: UserPart) -> InputContent {
     let text = |text| InputContent::InputText(InputTextContent { text, prompt_cache_breakpoint: None });
     match part {
         UserPart::Text { text: said } => text(said),
-        UserPart::Picture(picture) => text(unseen(&picture.name)),
+        UserPart::Picture(picture) => text(hidden_picture_note(&picture.name)),
         UserPart::Image(Image { media_type, base64, .. }) => InputContent::InputImage(InputImageContent {
             image_url: Some(format!("data:{};base64,{}", media_type.as_str(), base64.as_str())),
             detail: ImageDetail::Auto,

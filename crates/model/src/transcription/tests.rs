@@ -89,6 +89,6 @@ fn n10_a_recording_costs_by_its_length() {
 #[tokio::test]
 async fn c6_what_is_too_large_is_not_sent() {
     let transcriber = Transcriber::new(settings()).unwrap();
-    let heard = transcriber.hear(&recording(&[0; 9]), Instant::now() + Duration::from_secs(5)).await;
+    let heard = transcriber.transcribe_until(&recording(&[0; 9]), Instant::now() + Duration::from_secs(5)).await;
     assert_eq!(heard.unwrap_err().why, "it has 0.0 MB, and 0.0 MB are the most");
 }

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use crate::delivery::config::DeliveryLimits;
-use crate::mail::{EmailPolicy, SendDecision, gate};
+use crate::mail::{EmailPolicy, SendDecision, check_recipients};
 use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_core::domain::outgoing::{DeliveryError, Receipt};
 use hob_store::error::StoreError;
@@ -95,7 +95,7 @@ impl OutboxStep {
         }
         loop {
             if let Some(mut waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
-                match gate(tx, &mut waiting, &self.letters, self.now).await? {
+                match check_recipients(tx, &mut waiting, &self.letters, self.now).await? {
                     SendDecision::Open(owners) => {
                         asked.extend(owners);
                         return Ok(NextDelivery::Send(Box::new(waiting)));
@@ -130,7 +130,7 @@ impl OutboxStep {
 }
 
 /// What follows from an attempt: pure.
-pub(super) fn judge(
+pub(super) fn classify_attempt(
     sent: Result<Receipt, DeliveryError>,
     waiting: &PendingChunk,
     limits: &DeliveryLimits,

@@ -7,7 +7,7 @@ use hob_store::error::StoreError;
 use hob_store::{Tx, runs};
 
 /// Which of these runs are over.
-pub(super) async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+pub(super) async fn finished_runs(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, StoreError> {
     let mut over = Vec::new();
     for run in runs {
         let row = runs::queries::lookup(tx, *run).await?;
@@ -18,10 +18,10 @@ pub(super) async fn over(tx: &mut Tx, runs: &[RunId]) -> Result<Vec<RunId>, Stor
 }
 
 /// The messages that wait for their turn, at most so many.
-pub(super) async fn queued(tx: &mut Tx, most: i64) -> Result<Vec<(RunId, Destination)>, StoreError> {
+pub(super) async fn queued_messages(tx: &mut Tx, most: i64) -> Result<Vec<(RunId, Destination)>, StoreError> {
     let mut queued = Vec::new();
     for run in runs::list_waiting(tx, most).await? {
-        let accepted = journal::first(tx, run).await?;
+        let accepted = journal::load_accepted(tx, run).await?;
         queued.extend(accepted.map(|accepted| (run, accepted.destination)));
     }
     Ok(queued)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::command::{self, Command};
 use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
-use crate::open_questions::{OpenQuestion, answer_in, asking, asking_elsewhere};
+use crate::open_questions::{OpenQuestion, extract_answer, waiting_run, waiting_runs};
 use crate::{mail, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{FoldedRun, RunKey};
@@ -38,7 +38,7 @@ impl IntakeTransaction {
         session: SessionId,
         run: RunId,
     ) -> Result<WaitState, StoreError> {
-        open_question(tx, &RunKey { run, session }, self.seen(), self.now).await
+        open_question(tx, &RunKey { run, session }, self.waiting_runs(), self.now).await
     }
 
     pub(super) async fn answer(
@@ -49,23 +49,23 @@ impl IntakeTransaction {
         mut answer: Answer,
     ) -> Result<IntakeOutcome, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, &answer.text, "answer").await? else {
-            return Ok(IntakeOutcome::again(asking.session));
+            return Ok(IntakeOutcome::duplicate(asking.session));
         };
         // What others say in a recording answers nothing.
         answer.text = self.with_files(tx, arriving, inbound, &answer.text).await?.text;
         signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(IntakeOutcome { lane: Some(asking.session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
+        Ok(IntakeOutcome { lane: Some(asking.session), ..IntakeOutcome::without_effects(UpdateOutcome::Committed) })
     }
 
     /// What somebody's words answer; a file decides nothing.
     pub(super) fn answer_to(&self, asked: &OpenQuestion, by: &Principal, text: &str) -> Option<Answer> {
         let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
-        let said = answer_in(text, &asked.question).filter(|_| decides)?;
+        let said = extract_answer(text, &asked.question).filter(|_| decides)?;
         Some(Answer { by: by.user, text: said.to_owned(), question: Some(asked.number) })
     }
 
     /// What an owner says in the thread in which they were asked answers that question; none: it is a message of its own.
-    pub(super) async fn answered_by_letter(
+    pub(super) async fn handle_email_answer(
         &self,
         tx: &mut Tx,
         arriving: &IncomingMessage,
@@ -79,15 +79,15 @@ impl IntakeTransaction {
             return Ok(None);
         };
         // A letter says itself to which thread it belongs.
-        let Some(offered) = thread.asked_in(tx, arriving.session.id).await? else {
+        let Some(offered) = thread.choices_asked_in(tx, arriving.session.id).await? else {
             return Ok(None);
         };
         let AskedThread { run, question } = thread;
         let press = QuestionPress { run: run.0, question, choice: 0 };
-        let Some((_, asking, asked)) = self.asked_by(tx, arriving, press).await? else {
+        let Some((_, asking, asked)) = self.question_of_press(tx, arriving, press).await? else {
             // A word that would have decided it comes too late. Whatever else they write there is a message of its own.
             let labels: Vec<&str> = offered.iter().map(|choice| choice.label.as_str()).collect();
-            if !Decision::would_be(text, &labels) {
+            if !Decision::would_have_decided(text, &labels) {
                 return Ok(None);
             }
             return self.tell_refused(tx, arriving, text, texts::TOO_LATE).await.map(Some);
@@ -99,7 +99,7 @@ impl IntakeTransaction {
     }
 
     /// A button: it checks who presses, and which question it belongs to.
-    pub(super) async fn pressed(
+    pub(super) async fn handle_button_press(
         &self,
         tx: &mut Tx,
         mut arriving: IncomingMessage,
@@ -117,13 +117,13 @@ impl IntakeTransaction {
             return self.settle_failure(tx, &arriving, press.choice.label(), press).await;
         }
         let open = match QuestionPress::parse(token) {
-            Some(press) => self.asked_by(tx, &arriving, press).await?,
+            Some(press) => self.question_of_press(tx, &arriving, press).await?,
             None => None,
         };
         match open {
             None => self.tell_refused(tx, &arriving, token, texts::TOO_LATE).await,
             Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
-                self.tell_refused(tx, &arriving, token, asked.not_yours()).await
+                self.tell_refused(tx, &arriving, token, asked.refusal_text()).await
             }
             Some((press, asking, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
@@ -135,7 +135,7 @@ impl IntakeTransaction {
 
     /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
     /// asked from.
-    async fn asked_by(
+    async fn question_of_press(
         &self,
         tx: &mut Tx,
         arriving: &IncomingMessage,
@@ -143,10 +143,11 @@ impl IntakeTransaction {
     ) -> Result<Option<(QuestionPress, WaitingAgent, OpenQuestion)>, StoreError> {
         let here = arriving.session.id;
         let active = runs::find_active(tx, here).await?;
-        let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
+        let at_home =
+            waiting_runs(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
         let is_here = at_home.is_some();
         let asking = match at_home {
-            None if arriving.principal.role == Role::Owner => asking_elsewhere(tx, RunId(press.run)).await?,
+            None if arriving.principal.role == Role::Owner => waiting_run(tx, RunId(press.run)).await?,
             found => found,
         };
         let Some(asking) = asking else {
@@ -192,16 +193,16 @@ impl WaitingRunsQuery {
         if let Some(session) = self.session {
             let active = runs::find_active(tx, session).await?;
             runs.extend(active.iter().filter(|_| self.shows).map(|run| run.id));
-            runs.extend(asking(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
+            runs.extend(waiting_runs(tx, session, active.as_ref()).await?.into_iter().map(|asking| asking.run.id));
         }
         if let Some(pressed) = self.pressed {
-            runs.extend(asking_elsewhere(tx, pressed).await?.map(|asking| asking.run.id));
+            runs.extend(waiting_run(tx, pressed).await?.map(|asking| asking.run.id));
         }
         look(tx, runs).await
     }
 
     /// Before this is taken in; none: nothing that may be asked bears on it.
-    pub(super) fn before(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
+    pub(super) fn for_message(inbound: &Inbound, arrival: &Arrival) -> Option<Self> {
         let session = arrival.session.as_ref().filter(|_| arrival.lane.may_ask()).map(|session| session.id);
         let pressed = match &inbound.happening {
             InboundEvent::Posted { .. } => AskedThread::of(&inbound.conversation).map(|thread| thread.run),
@@ -227,7 +228,7 @@ pub(crate) async fn look(tx: &mut Tx, runs: BTreeSet<RunId>) -> Result<Vec<Waiti
             seen.push(WaitingRunSnapshot {
                 run,
                 last: folded.replay.seq,
-                asked: asked(&folded),
+                asked: wait_state(&folded),
                 notebook: notebook(&folded),
             });
         }
@@ -243,21 +244,21 @@ pub(crate) async fn open_question(
     seen: &[WaitingRunSnapshot],
     now: Timestamp,
 ) -> Result<WaitState, StoreError> {
-    if let Some(seen) = as_seen(tx, key.run, seen).await? {
+    if let Some(seen) = find_snapshot(tx, key.run, seen).await? {
         return Ok(seen.asked.clone());
     }
     let folded = load_or_park(tx, key, now).await?;
-    Ok(folded.map_or(WaitState::Gone, |folded| asked(&folded)))
+    Ok(folded.map_or(WaitState::Gone, |folded| wait_state(&folded)))
 }
 
 /// What a run has noted: as it was seen before, likewise.
-pub(crate) async fn noted(
+pub(crate) async fn notebook_of(
     tx: &mut Tx,
     key: &RunKey,
     seen: &[WaitingRunSnapshot],
     now: Timestamp,
 ) -> Result<Notebook, StoreError> {
-    if let Some(seen) = as_seen(tx, key.run, seen).await? {
+    if let Some(seen) = find_snapshot(tx, key.run, seen).await? {
         return Ok(seen.notebook.clone());
     }
     let folded = load_or_park(tx, key, now).await?;
@@ -267,15 +268,15 @@ pub(crate) async fn noted(
 /// Does a run that waits do so for nothing but its agents? As it was seen before, likewise; one whose record cannot be read does
 /// not, and stays where it is.
 pub(crate) async fn waits_for_agents(tx: &mut Tx, run: RunId, seen: &[WaitingRunSnapshot]) -> Result<bool, StoreError> {
-    let asked = match as_seen(tx, run, seen).await? {
+    let asked = match find_snapshot(tx, run, seen).await? {
         Some(seen) => seen.asked.clone(),
-        None => fold(tx, run).await?.map_or(WaitState::Gone, |folded| asked(&folded)),
+        None => fold(tx, run).await?.map_or(WaitState::Gone, |folded| wait_state(&folded)),
     };
     Ok(matches!(asked, WaitState::Nothing | WaitState::Agents(_)))
 }
 
 /// What was seen of a run, if nothing has been recorded of it since.
-async fn as_seen<'a>(
+async fn find_snapshot<'a>(
     tx: &mut Tx,
     run: RunId,
     seen: &'a [WaitingRunSnapshot],
@@ -288,7 +289,7 @@ fn notebook(folded: &FoldedRun) -> Notebook {
     folded.replay.state.active().map(|run| run.notebook.clone()).unwrap_or_default()
 }
 
-fn asked(folded: &FoldedRun) -> WaitState {
+fn wait_state(folded: &FoldedRun) -> WaitState {
     match folded.replay.state.active() {
         Some(ActiveState { phase: Phase::Waiting { question: Question::Agents, .. }, questions, .. }) => {
             WaitState::Agents(*questions)
@@ -316,7 +317,7 @@ pub(crate) enum WaitState {
 }
 
 /// Who waits for their agents asks nobody: such a run can be joined as any other that is at work.
-pub(super) fn at_work(run: &mut runs::ActiveRun) {
+pub(super) fn mark_running(run: &mut runs::ActiveRun) {
     "running".clone_into(&mut run.state);
 }
 
@@ -403,7 +404,7 @@ mod tests {
         sqlx::query(spoil).execute(&mut tx).await.unwrap();
         assert!(matches!(asked_now(&mut tx, &seen).await, WaitState::Question(asked) if asked.number == 1));
         let (key, now) = (RunKey { run: RunId(1), session: SessionId(1) }, Timestamp::UNIX_EPOCH);
-        assert!(noted(&mut tx, &key, &seen, now).await.unwrap().is_empty());
+        assert!(notebook_of(&mut tx, &key, &seen, now).await.unwrap().is_empty());
         let at_agents = WaitingRunSnapshot { asked: WaitState::Nothing, notebook: Notebook::default(), ..seen[0] };
         assert!(waits_for_agents(&mut tx, RunId(1), &[at_agents]).await.unwrap());
         assert!(!waits_for_agents(&mut tx, RunId(1), &[]).await.unwrap());

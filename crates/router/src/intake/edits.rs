@@ -20,19 +20,19 @@ impl IntakeTransaction {
         let place = &self.inbound.conversation;
         // What was only overheard is whoever's: it changes with its message.
         let overheard = text.map(|text| (self.inbound.sender.external_id.as_str(), text));
-        if overheard::change(tx, place, &self.inbound.external_id, overheard).await? {
-            return Ok(IntakeOutcome::quietly(UpdateOutcome::Committed));
+        if overheard::edit(tx, place, &self.inbound.external_id, overheard).await? {
+            return Ok(IntakeOutcome::without_effects(UpdateOutcome::Committed));
         }
         if known.role.is_none() {
-            return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+            return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
         }
         let Some(waiting) = inbound::find_queued(tx, place, &self.inbound.external_id).await? else {
-            return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+            return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
         };
         let change = match text {
             // What was spoken stays as it was heard: an edit tells only what stands beside it.
             Some(_) if self.inbound.circumstances.spoken.is_some() => {
-                return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+                return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
             }
             // Who may edit is the sender alone; who may delete, the platform has decided.
             Some(text) => {
@@ -40,9 +40,9 @@ impl IntakeTransaction {
                 let fits = !text.is_empty() && text.chars().count() <= self.limits.message_chars_max;
                 if editor != Some(waiting.user) || !fits {
                     tracing::info!(run = %waiting.run, "an edit that cannot be taken was ignored");
-                    return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+                    return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
                 }
-                let text = attachments::again(tx, waiting.inbound, text).await?;
+                let text = attachments::append_file_lines(tx, waiting.inbound, text).await?;
                 inbound::set_text(tx, waiting.inbound, &text).await?;
                 QueueChange::Edited { text }
             }
@@ -51,6 +51,6 @@ impl IntakeTransaction {
         let key = RunKey { run: waiting.run, session: waiting.session };
         change_queued(tx, &key, change, self.now).await?;
         let (lane, said) = (Some(waiting.session), Some(waiting.session));
-        Ok(IntakeOutcome { lane, said, ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
+        Ok(IntakeOutcome { lane, said, ..IntakeOutcome::without_effects(UpdateOutcome::Committed) })
     }
 }

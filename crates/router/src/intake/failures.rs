@@ -19,7 +19,7 @@ impl IntakeTransaction {
     ) -> Result<Option<IntakeOutcome>, StoreError> {
         let choice = AfterFailure::named(text).filter(|_| self.files.is_empty() && arriving.lane.is_free());
         let Some(choice) = choice else { return Ok(None) };
-        let Some(run) = failures::open(tx, arriving.session.id).await? else { return Ok(None) };
+        let Some(run) = failures::open_failure(tx, arriving.session.id).await? else { return Ok(None) };
         self.settle_failure(tx, arriving, text, FailurePress { run, choice }).await.map(Some)
     }
 
@@ -33,11 +33,11 @@ impl IntakeTransaction {
     ) -> Result<IntakeOutcome, StoreError> {
         let session = arriving.session.id;
         let Some(inbound) = self.claim(tx, arriving, text, "command").await? else {
-            return Ok(IntakeOutcome::again(session));
+            return Ok(IntakeOutcome::duplicate(session));
         };
         let decider = DecisionContext { by: &arriving.principal, access: &self.desk.access, now: self.now };
         let reply = command_handlers::DirectReply::to(session, &arriving.destination, inbound);
-        let taken = IntakeOutcome { said: Some(session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) };
+        let taken = IntakeOutcome { said: Some(session), ..IntakeOutcome::without_effects(UpdateOutcome::Committed) };
         match failures::settle(tx, &decider, press).await? {
             SettleOutcome::Refused(why) => {
                 command_handlers::say(tx, &reply, why, self.now).await?;

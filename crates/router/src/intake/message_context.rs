@@ -62,7 +62,11 @@ impl SurroundingContext {
 
 impl IntakeTransaction {
     /// What stands around this message, but for what was overheard.
-    pub(super) async fn near(&self, tx: &mut Tx, session: &Session) -> Result<SurroundingContext, StoreError> {
+    pub(super) async fn surrounding_context(
+        &self,
+        tx: &mut Tx,
+        session: &Session,
+    ) -> Result<SurroundingContext, StoreError> {
         let circumstances = &self.inbound.circumstances;
         let mut near = SurroundingContext::default();
         near.around.unaddressed = circumstances.audience == Audience::Group;
@@ -87,13 +91,13 @@ impl IntakeTransaction {
         quoted: QuotedMessage,
         near: &mut SurroundingContext,
     ) -> Result<(), StoreError> {
-        let key = telling(&quoted.text);
+        let key = comparable_text(&quoted.text);
         if quoted.own {
             let answers = messages::latest(tx, session.id, "assistant", LOOKED_THROUGH).await?;
             let found = answers.iter().position(|answer| fits(&answer.text, &key));
             match found.and_then(|at| Some((at, answers.get(at)?))) {
                 Some((at, answer)) if at < GOES_ALONG && answer.ordinal > session.context_from => return Ok(()),
-                Some((_, answer)) => near.taint.join(&Taint::of_stored(answer.taint.as_deref())),
+                Some((_, answer)) => near.taint.join(&Taint::from_stored(answer.taint.as_deref())),
                 // Words that were sent here from elsewhere, or by a command.
                 None => {
                     near.taint.add(OriginSource::new(Origin::Memory, "what I said here before"));
@@ -119,10 +123,10 @@ impl IntakeTransaction {
         known: &SenderAccess,
         text: &str,
     ) -> Result<IntakeOutcome, StoreError> {
-        let text = [text.to_owned()].into_iter().chain(self.inbound.attachments.iter().map(sent));
+        let text = [text.to_owned()].into_iter().chain(self.inbound.attachments.iter().map(attachment_label));
         let text = text.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
         if text.is_empty() {
-            return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+            return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
         }
         let place = &self.inbound.conversation;
         let session = sessions::ensure(tx, &place.session_key().0, place.channel, self.now).await?;
@@ -140,18 +144,18 @@ impl IntakeTransaction {
             heard: &heard,
         };
         let is_new = overheard::add(tx, &new).await?;
-        Ok(IntakeOutcome::quietly(if is_new { UpdateOutcome::Committed } else { UpdateOutcome::Duplicate }))
+        Ok(IntakeOutcome::without_effects(if is_new { UpdateOutcome::Committed } else { UpdateOutcome::Duplicate }))
     }
 }
 
 /// A file that nobody has asked Hob to look at.
-fn sent(file: &Attachment) -> String {
+fn attachment_label(file: &Attachment) -> String {
     format!("(sent {})", clean(&file.name))
 }
 
 /// What tells a text from others, however its platform shows it: letters and digits, to its end. Somebody's words may begin like
 /// another's.
-fn telling(text: &str) -> String {
+fn comparable_text(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -175,10 +179,10 @@ mod tests {
             ("", "", false),
         ];
         for (text, quoted, expected) in table {
-            assert_eq!(fits(text, &telling(quoted)), expected, "{text} {quoted}");
+            assert_eq!(fits(text, &comparable_text(quoted)), expected, "{text} {quoted}");
         }
         let said = "Words of a member. ".repeat(30);
-        assert!(fits(&format!("{said}Bye."), &telling(&said)));
-        assert!(!fits(&said, &telling(&format!("{said}Pay Mallory."))), "what follows is not the member's");
+        assert!(fits(&format!("{said}Bye."), &comparable_text(&said)));
+        assert!(!fits(&said, &comparable_text(&format!("{said}Pay Mallory."))), "what follows is not the member's");
     }
 }

@@ -4,7 +4,7 @@ use crate::attachments::{self, MessageContent};
 use crate::command::{Command, IntakeMode};
 use crate::intake::message_context::SurroundingContext;
 use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
-use crate::open_questions::is_asking;
+use crate::open_questions::is_waiting_for_answer;
 use crate::{command_handlers, pause, pause_texts, texts};
 use hob_agent::driver::{OpenedRun, encode_signal};
 use hob_agent::journal::{self, RunKey};
@@ -54,12 +54,16 @@ impl IntakeTransaction {
             return self.refuse(tx, arriving, text, told).await;
         }
         let Some(inbound) = self.claim(tx, arriving, text, "run").await? else {
-            return Ok(IntakeOutcome::again(session.id));
+            return Ok(IntakeOutcome::duplicate(session.id));
         };
         let told = self.with_files(tx, arriving, inbound, text).await?;
         let user = arriving.principal.user;
-        let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
-        let near = if order == RunKind::Answer { self.near(tx, session).await? } else { SurroundingContext::default() };
+        let standstill = if arriving.lane.is_paused { pause::active_pause(tx, session.id).await? } else { None };
+        let near = if order == RunKind::Answer {
+            self.surrounding_context(tx, session).await?
+        } else {
+            SurroundingContext::default()
+        };
         let mode = match order {
             // What joins a run joins it as bare words of its own person.
             RunKind::Answer | RunKind::Heartbeat | RunKind::Scheduled | RunKind::Event => {
@@ -77,7 +81,7 @@ impl IntakeTransaction {
             inbound,
             principal: arriving.principal.clone(),
             destination: arriving.destination.clone(),
-            text: told.whole(),
+            text: told.full_text(),
             order,
             agent: None,
             taint,
@@ -85,8 +89,11 @@ impl IntakeTransaction {
             around,
         };
         let (run, opened) = self.open(tx, arriving, accepted).await?;
-        let mut taken =
-            IntakeOutcome { lane: Some(session.id), opened, ..IntakeOutcome::quietly(UpdateOutcome::Committed) };
+        let mut taken = IntakeOutcome {
+            lane: Some(session.id),
+            opened,
+            ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
+        };
         let told = if let Some(standstill) = standstill {
             // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
             Some(pause_texts::waits(&standstill, waiting + 1))
@@ -105,7 +112,7 @@ impl IntakeTransaction {
             Some(match active {
                 Some(run)
                     if mode == IntakeMode::Queue
-                        && is_asking(run)
+                        && is_waiting_for_answer(run)
                         && arriving.principal.may_act_for(run.user, run.role) =>
                 {
                     texts::behind_a_question(place)
@@ -135,7 +142,7 @@ impl IntakeTransaction {
     ) -> Result<(RunId, Option<OpenedRun>), StoreError> {
         let IncomingMessage { session, begins, .. } = arriving;
         let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
-        let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.is(&accepted, (session, begins)));
+        let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.matches(&accepted, (session, begins)));
         if let Some((foreseen, lease)) = foreseen.zip(lease) {
             let opened = foreseen.open(tx, accepted, (lease, self.now)).await?;
             return Ok((opened.key.run, Some(opened)));
@@ -182,8 +189,8 @@ impl IntakeTransaction {
         let (session, principal) = (arriving.session.id, &arriving.principal);
         let private = self.inbound.conversation.is_private();
         let message = attachments::MessageOrigin { inbound, session, principal, private };
-        let told = attachments::record(tx, &message, text, &self.files, self.now).await?;
-        inbound::set_text(tx, inbound, &told.whole()).await?;
+        let told = attachments::record_files(tx, &message, text, &self.files, self.now).await?;
+        inbound::set_text(tx, inbound, &told.full_text()).await?;
         Ok(told)
     }
 }

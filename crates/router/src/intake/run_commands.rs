@@ -9,7 +9,7 @@ use crate::command::PauseScope;
 use crate::failures::{self, DecisionContext, SettleOutcome};
 use crate::intake::Router;
 use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, open_question};
-use crate::open_questions::{answer_in, asking_elsewhere};
+use crate::open_questions::{extract_answer, waiting_run};
 use crate::operations::queue::{self, EndRunOutcome};
 use crate::stopping::effects_under_way;
 use crate::{pause, texts};
@@ -63,14 +63,14 @@ pub enum RunCommandOutcome {
 
 impl Router {
     /// Carries out what an owner orders of a run.
-    pub async fn order(
+    pub async fn execute_run_command(
         &self,
         by: Principal,
         run: RunId,
         mut order: RunCommand,
     ) -> Result<RunCommandOutcome, StoreError> {
         if let RunCommand::Answer { text, .. } = &mut order {
-            self.redactor.clean(text);
+            self.redactor.redact_in_place(text);
         }
         let seen = match &order {
             RunCommand::Answer { .. } => self.store.read(async |tx| WaitingRunsQuery::run(run).look(tx).await).await?,
@@ -168,7 +168,7 @@ impl RunCommandTransaction {
         text: &str,
     ) -> Result<(RunCommandOutcome, LanesToWake), StoreError> {
         let refused = |why: &str| Ok((RunCommandOutcome::Refused(why.to_owned()), Vec::new()));
-        let Some(asking) = asking_elsewhere(tx, self.run).await? else {
+        let Some(asking) = waiting_run(tx, self.run).await? else {
             return refused(texts::TOO_LATE);
         };
         let key = RunKey { run: asking.run.id, session: asking.session };
@@ -179,9 +179,9 @@ impl RunCommandTransaction {
             }
         };
         if !asked.may_be_answered_by(&self.by, &asking.run) {
-            return refused(asked.not_yours());
+            return refused(asked.refusal_text());
         }
-        let Some(said) = answer_in(text, &asked.question).filter(|said| !said.trim().is_empty()) else {
+        let Some(said) = extract_answer(text, &asked.question).filter(|said| !said.trim().is_empty()) else {
             return refused("That is none of the answers to its question.");
         };
         let answer = Answer { by: self.by.user, text: said.to_owned(), question: Some(question) };

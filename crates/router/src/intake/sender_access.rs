@@ -10,7 +10,7 @@ use hob_core::domain::inbound::{Inbound, InboundEvent};
 use hob_core::domain::principal::{Role, Trust};
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::access::AccessList;
-use hob_core::policy::groups::{AddressingFacts, GroupMode, MessageDisposition, fate};
+use hob_core::policy::groups::{AddressingFacts, GroupMode, MessageDisposition, disposition};
 use hob_core::render::clean::clean;
 use hob_store::error::StoreError;
 use hob_store::{Tx, members, quarantined_mail};
@@ -58,11 +58,20 @@ pub(super) fn fate_of(inbound: &Inbound, known: &SenderAccess) -> MessageDisposi
     };
     let is_own = inbound.circumstances.forwarded_from.is_none();
     let is_command = is_own && command::parse(clean(text).trim()).is_some();
-    fate(AddressingFacts { group: known.group, audience: inbound.circumstances.audience, role: known.role, is_command })
+    disposition(AddressingFacts {
+        group: known.group,
+        audience: inbound.circumstances.audience,
+        role: known.role,
+        is_command,
+    })
 }
 
 /// Looks before it is known whether anything is to be stored.
-pub(super) async fn look(tx: &mut Tx, access: &AccessList, inbound: &Inbound) -> Result<SenderAccess, StoreError> {
+pub(super) async fn load_sender_access(
+    tx: &mut Tx,
+    access: &AccessList,
+    inbound: &Inbound,
+) -> Result<SenderAccess, StoreError> {
     let member = members::role(tx, &inbound.conversation, &inbound.sender.external_id).await?;
     SenderAccess::of(tx, access, inbound, member).await
 }
@@ -70,20 +79,20 @@ pub(super) async fn look(tx: &mut Tx, access: &AccessList, inbound: &Inbound) ->
 /// Takes this Hob's secrets out of everything that people can put into a message.
 pub(super) fn redact(redactor: &Redactor, inbound: &mut Inbound) {
     if let InboundEvent::Posted { text } | InboundEvent::Edited { text } = &mut inbound.happening {
-        redactor.clean(text);
+        redactor.redact_in_place(text);
     }
-    redactor.clean(&mut inbound.sender.name);
-    inbound.attachments.iter_mut().for_each(|file| redactor.clean(&mut file.name));
-    inbound.circumstances.forwarded_from.iter_mut().for_each(|author| redactor.clean(author));
+    redactor.redact_in_place(&mut inbound.sender.name);
+    inbound.attachments.iter_mut().for_each(|file| redactor.redact_in_place(&mut file.name));
+    inbound.circumstances.forwarded_from.iter_mut().for_each(|author| redactor.redact_in_place(author));
     if let Some(quoted) = &mut inbound.circumstances.quoted {
-        redactor.clean(&mut quoted.author);
-        redactor.clean(&mut quoted.text);
+        redactor.redact_in_place(&mut quoted.author);
+        redactor.redact_in_place(&mut quoted.text);
     }
 }
 
 impl IntakeTransaction {
     /// A stranger talks with Hob alone. Nothing of what they say is kept.
-    pub(super) async fn unknown(&self, tx: &mut Tx, text: &str) -> Result<IntakeOutcome, StoreError> {
+    pub(super) async fn handle_stranger(&self, tx: &mut Tx, text: &str) -> Result<IntakeOutcome, StoreError> {
         let visitor = Visitor {
             place: &self.inbound.conversation,
             sender: &self.inbound.sender,
@@ -103,11 +112,11 @@ impl IntakeTransaction {
                 FirstOwnerOutcome::Closed => {}
             }
         }
-        match pairing::knock(tx, &self.desk.access, visitor, &self.code, self.now).await? {
+        match pairing::greet_stranger(tx, &self.desk.access, visitor, &self.code, self.now).await? {
             Some(told) => self.answer_stranger(tx, &told).await,
             None => {
                 tracing::debug!("a message from somebody who is not let in was ignored");
-                Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored))
+                Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored))
             }
         }
     }
@@ -119,8 +128,8 @@ impl IntakeTransaction {
         let session = triggered_runs::say(tx, conversation, &key, told, self.now).await?;
         // Their letter is not kept, so the answer brings along to whom it goes.
         if let Some(envelope) = &self.inbound.circumstances.envelope {
-            quarantined_mail::address(tx, &format!("{key}:0"), envelope).await?;
+            quarantined_mail::set_envelope(tx, &format!("{key}:0"), envelope).await?;
         }
-        Ok(IntakeOutcome { said: Some(session), ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
+        Ok(IntakeOutcome { said: Some(session), ..IntakeOutcome::without_effects(UpdateOutcome::Committed) })
     }
 }

@@ -33,7 +33,7 @@ async fn foresee(
     let arrival = take.look(tx).await?;
     let lane = arrival.lane;
     let is_alone = lane.is_free() && !lane.may_ask() && !lane.has_overheard;
-    if !is_alone || WaitingRunsQuery::before(&take.inbound, &arrival).is_some() {
+    if !is_alone || WaitingRunsQuery::for_message(&take.inbound, &arrival).is_some() {
         return Ok(None);
     }
     let known = SenderAccess::of(tx, &take.desk.access, &take.inbound, arrival.member).await?;
@@ -74,7 +74,7 @@ impl Router {
     /// Looks ahead where nothing is at work. What cannot be foreseen is not: the transaction finds out.
     pub(super) async fn foresee(&self, take: &Arc<IntakeTransaction>) {
         let is_quick = |ports: &Arc<Ports>| take.lease.is_some() && SpeculativeRun::is_quick(ports);
-        let Some(ports) = self.lanes.at_rest().filter(is_quick) else { return };
+        let Some(ports) = self.lanes.ports_if_idle().filter(is_quick) else { return };
         let foreseen = async {
             match self.store.read(async |tx| foresee(tx, take).await).await? {
                 Some((accepted, session, with)) => SpeculativeRun::of(ports, accepted, (session, with)).await.map(Some),

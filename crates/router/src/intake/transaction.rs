@@ -9,9 +9,9 @@ use crate::attachments::ReceivedFile;
 use crate::command::{self, Command, PauseScope};
 use crate::command_handlers::{self, CommandContext};
 use crate::intake::IntakeLimits;
-use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, at_work};
+use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, mark_running};
 use crate::intake::sender_access::{self, SenderAccess};
-use crate::open_questions::{answer_in, asking};
+use crate::open_questions::{extract_answer, waiting_runs};
 use crate::texts;
 use crate::undo::UndoRequest;
 use hob_agent::driver::{OpenedRun, SpeculativeRun};
@@ -68,7 +68,7 @@ pub(super) struct IntakeOutcome {
 }
 
 impl IntakeOutcome {
-    pub(super) fn quietly(accepted: UpdateOutcome) -> Self {
+    pub(super) fn without_effects(accepted: UpdateOutcome) -> Self {
         Self {
             accepted,
             looks: None,
@@ -88,8 +88,8 @@ impl IntakeOutcome {
     }
 
     /// It was taken in before. Whoever handed it in then may have gone before anybody was woken, so that is made up for.
-    pub(super) fn again(session: SessionId) -> Self {
-        Self { lane: Some(session), said: Some(session), ..Self::quietly(UpdateOutcome::Duplicate) }
+    pub(super) fn duplicate(session: SessionId) -> Self {
+        Self { lane: Some(session), said: Some(session), ..Self::without_effects(UpdateOutcome::Duplicate) }
     }
 }
 
@@ -135,9 +135,9 @@ impl IntakeTransaction {
     pub(super) async fn run(&self, tx: &mut Tx) -> Result<IntakeOutcome, StoreError> {
         let arrival = self.look(tx).await?;
         if self.seen.get().is_none()
-            && let Some(look) = WaitingRunsQuery::before(&self.inbound, &arrival)
+            && let Some(look) = WaitingRunsQuery::for_message(&self.inbound, &arrival)
         {
-            return Ok(IntakeOutcome { looks: Some(look), ..IntakeOutcome::quietly(UpdateOutcome::Ignored) });
+            return Ok(IntakeOutcome { looks: Some(look), ..IntakeOutcome::without_effects(UpdateOutcome::Ignored) });
         }
         let MessageMetadata { cursor, .. } = &self.inbound.circumstances;
         if let Some(cursor) = cursor {
@@ -146,19 +146,19 @@ impl IntakeTransaction {
         }
         let known = SenderAccess::of(tx, &self.desk.access, &self.inbound, arrival.member).await?;
         match (&self.inbound.happening, known.role) {
-            (InboundEvent::Posted { text }, _) => self.said(tx, &known, arrival, clean(text).trim()).await,
+            (InboundEvent::Posted { text }, _) => self.route_message(tx, &known, arrival, clean(text).trim()).await,
             (InboundEvent::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
             (InboundEvent::Deleted, _) => self.changed(tx, &known, None).await,
             (InboundEvent::Pressed { token }, Some(role)) if known.may_press(role) => {
                 let arriving = self.arriving(tx, arrival, role).await?;
-                self.pressed(tx, arriving, token).await
+                self.handle_button_press(tx, arriving, token).await
             }
-            (InboundEvent::Pressed { .. }, _) => Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored)),
+            (InboundEvent::Pressed { .. }, _) => Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored)),
         }
     }
 
     /// What is said goes where it belongs: each role is the sender's own.
-    async fn said(
+    async fn route_message(
         &self,
         tx: &mut Tx,
         known: &SenderAccess,
@@ -168,19 +168,19 @@ impl IntakeTransaction {
         match (sender_access::fate_of(&self.inbound, known), known.role) {
             (MessageDisposition::Heard, Some(role)) => {
                 let arriving = self.arriving(tx, arrival, role).await?;
-                self.posted(tx, &arriving, text).await
+                self.handle_text(tx, &arriving, text).await
             }
             (MessageDisposition::Overheard, _) => self.overhear(tx, known, text).await,
-            (MessageDisposition::Unknown, _) => self.unknown(tx, text).await,
+            (MessageDisposition::Unknown, _) => self.handle_stranger(tx, text).await,
             (MessageDisposition::Heard | MessageDisposition::Ignored, _) => {
                 tracing::debug!("a message that is not for Hob was ignored");
-                Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored))
+                Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored))
             }
         }
     }
 
     /// What was seen of those who ask.
-    pub(super) fn seen(&self) -> &[WaitingRunSnapshot] {
+    pub(super) fn waiting_runs(&self) -> &[WaitingRunSnapshot] {
         self.seen.get().map_or(&[], Vec::as_slice)
     }
 
@@ -260,13 +260,18 @@ impl IntakeTransaction {
         };
         let claimed = inbound::claim(tx, &new).await?;
         // Whatever becomes of it, it was heard.
-        if claimed.is_some() && self.files.iter().any(ReceivedFile::was_heard) {
+        if claimed.is_some() && self.files.iter().any(ReceivedFile::is_transcribed) {
             recordings::settle(tx, &self.inbound.conversation, &self.inbound.external_id).await?;
         }
         Ok(claimed)
     }
 
-    async fn posted(&self, tx: &mut Tx, arriving: &IncomingMessage, text: &str) -> Result<IntakeOutcome, StoreError> {
+    async fn handle_text(
+        &self,
+        tx: &mut Tx,
+        arriving: &IncomingMessage,
+        text: &str,
+    ) -> Result<IntakeOutcome, StoreError> {
         let chars = text.chars().count();
         let refused = if text.is_empty() && self.files.is_empty() {
             Some(texts::EMPTY.to_owned())
@@ -288,13 +293,16 @@ impl IntakeTransaction {
         if let Some(command) = command::parse(text) {
             return self.command(tx, arriving, text, command).await;
         }
-        if let Some(taken) = self.answered_by_letter(tx, arriving, text).await? {
+        if let Some(taken) = self.handle_email_answer(tx, arriving, text).await? {
             return Ok(taken);
         }
         let mut active = arriving.active(tx).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        let asking =
-            if arriving.lane.may_ask() { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
+        let asking = if arriving.lane.may_ask() {
+            waiting_runs(tx, arriving.session.id, active.as_ref()).await?
+        } else {
+            Vec::new()
+        };
         for asking in asking {
             let run = &asking.run;
             match self.open_question(tx, asking.session, run.id).await? {
@@ -306,13 +314,13 @@ impl IntakeTransaction {
                 WaitState::Question(asked)
                     if asked.answerer != PermittedAnswerer::Anybody
                         && !self.is_unaddressed()
-                        && answer_in(text, &asked.question).is_some() =>
+                        && extract_answer(text, &asked.question).is_some() =>
                 {
-                    return self.tell_refused(tx, arriving, text, asked.not_yours()).await;
+                    return self.tell_refused(tx, arriving, text, asked.refusal_text()).await;
                 }
                 WaitState::Question(_) => {}
                 WaitState::Agents(_) | WaitState::Nothing => {
-                    active.iter_mut().filter(|own| own.id == run.id).for_each(at_work)
+                    active.iter_mut().filter(|own| own.id == run.id).for_each(mark_running)
                 }
                 WaitState::Gone => active = active.filter(|own| own.id != run.id),
             }
@@ -337,7 +345,7 @@ impl IntakeTransaction {
         told: String,
     ) -> Result<IntakeOutcome, StoreError> {
         if self.is_unaddressed() {
-            return Ok(IntakeOutcome::quietly(UpdateOutcome::Ignored));
+            return Ok(IntakeOutcome::without_effects(UpdateOutcome::Ignored));
         }
         self.tell_refused(tx, arriving, text, &told).await
     }
@@ -362,10 +370,13 @@ impl IntakeTransaction {
         claimed: Option<InboundId>,
         told: &str,
     ) -> Result<IntakeOutcome, StoreError> {
-        let Some(inbound) = claimed else { return Ok(IntakeOutcome::again(arriving.session.id)) };
+        let Some(inbound) = claimed else { return Ok(IntakeOutcome::duplicate(arriving.session.id)) };
         let reply = command_handlers::DirectReply::to(arriving.session.id, &arriving.destination, inbound);
         command_handlers::say(tx, &reply, told, self.now).await?;
-        Ok(IntakeOutcome { said: Some(arriving.session.id), ..IntakeOutcome::quietly(UpdateOutcome::Committed) })
+        Ok(IntakeOutcome {
+            said: Some(arriving.session.id),
+            ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
+        })
     }
 
     /// A command is carried out and answered outside the lane: it never waits behind a run.
@@ -380,8 +391,8 @@ impl IntakeTransaction {
         let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
         let (reach, stops) = (command.reach(), matches!(command, Command::Stop { .. }));
         let Some(inbound) = self.claim(tx, arriving, kept, "command").await? else {
-            let everywhere = reached(tx, arriving.session.id, reach, stops).await?;
-            return Ok(IntakeOutcome { everywhere, ..IntakeOutcome::again(arriving.session.id) });
+            let everywhere = affected_runs(tx, arriving.session.id, reach, stops).await?;
+            return Ok(IntakeOutcome { everywhere, ..IntakeOutcome::duplicate(arriving.session.id) });
         };
         let caller = command_handlers::Caller {
             session: &arriving.session,
@@ -389,7 +400,7 @@ impl IntakeTransaction {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
             inbound: &self.inbound,
-            seen: self.seen(),
+            seen: self.waiting_runs(),
         };
         let reschedules = matches!(command, Command::Schedule(..));
         let told = command_handlers::carry_out(tx, &self.desk, &caller, command).await?;
@@ -397,7 +408,7 @@ impl IntakeTransaction {
         if !told.text.is_empty() {
             command_handlers::say(tx, &reply, &told.text, self.now).await?;
         }
-        let everywhere = reached(tx, arriving.session.id, reach, stops).await?;
+        let everywhere = affected_runs(tx, arriving.session.id, reach, stops).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let undoes = told.undoes.then(|| UndoRequest {
             inbound,
@@ -416,13 +427,13 @@ impl IntakeTransaction {
             released: told.released,
             reloads: told.reloads,
             undoes,
-            ..IntakeOutcome::quietly(UpdateOutcome::Committed)
+            ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
         })
     }
 }
 
 /// The runs besides the conversation's own that a command may concern.
-async fn reached(
+async fn affected_runs(
     tx: &mut Tx,
     home: SessionId,
     reach: Option<PauseScope>,

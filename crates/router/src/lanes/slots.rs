@@ -26,7 +26,7 @@ pub(crate) struct RunSlot {
 
 impl Drop for RunSlot {
     fn drop(&mut self) {
-        let mut room = look(&self.room);
+        let mut room = lock_count(&self.room);
         if room.surplus > 0
             && let Some(permit) = self.permit.take()
         {
@@ -44,7 +44,7 @@ impl RunSlots {
 
     /// How many runs have one.
     pub(super) fn taken(&self) -> usize {
-        let room = look(&self.room);
+        let room = lock_count(&self.room);
         (room.places + room.surplus).saturating_sub(self.free.available_permits())
     }
 
@@ -66,7 +66,7 @@ impl RunSlots {
 
     /// So many from now on. What is at work beyond that ends in its own time.
     pub(super) fn resize(&self, wanted: usize) {
-        let mut room = look(&self.room);
+        let mut room = lock_count(&self.room);
         if wanted >= room.places {
             let more = wanted - room.places;
             let kept = more.min(room.surplus);
@@ -80,7 +80,7 @@ impl RunSlots {
     }
 }
 
-fn look(room: &Mutex<SlotCount>) -> MutexGuard<'_, SlotCount> {
+fn lock_count(room: &Mutex<SlotCount>) -> MutexGuard<'_, SlotCount> {
     // The two numbers are changed together, without anything between that could panic.
     room.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -38,7 +38,12 @@ impl Workers {
     }
 
     /// Wakes a lane, perhaps with the run that is next there; whether it has a new worker for that, if it `may_begin`.
-    pub(super) fn call(&self, session: SessionId, opened: Option<(OpenedRun, RunSlot)>, may_begin: bool) -> bool {
+    pub(super) fn wake_worker(
+        &self,
+        session: SessionId,
+        opened: Option<(OpenedRun, RunSlot)>,
+        may_begin: bool,
+    ) -> bool {
         let mut all = self.all();
         if let Some(worker) = all.get_mut(&session) {
             worker.again = true;
@@ -79,7 +84,11 @@ impl Workers {
 
     /// Waits for a place for the lane's next run, or for that run with the place that it has: it may be handed over meanwhile, and
     /// then its place is perhaps the very one that is waited for.
-    pub(super) async fn place(&self, session: SessionId, signal: &Notify) -> (Option<OpenedRun>, Option<RunSlot>) {
+    pub(super) async fn wait_for_slot(
+        &self,
+        session: SessionId,
+        signal: &Notify,
+    ) -> (Option<OpenedRun>, Option<RunSlot>) {
         let mut taking = pin!(self.places.take());
         loop {
             let handed = self.all().get_mut(&session).and_then(|worker| worker.opened.take());
@@ -95,7 +104,7 @@ impl Workers {
     }
 
     /// The worker drives this run, which it may have found in the database before it was handed over.
-    pub(super) fn drives(&self, session: SessionId, run: RunId) {
+    pub(super) fn mark_driven(&self, session: SessionId, run: RunId) {
         if let Some(worker) = self.all().get_mut(&session) {
             worker.drives = Some(run);
             worker.opened.take_if(|(opened, _)| opened.key.run == run);
@@ -108,7 +117,7 @@ impl Workers {
         }
     }
 
-    pub(super) fn leave(&self, session: SessionId) {
+    pub(super) fn remove_worker(&self, session: SessionId) {
         self.all().remove(&session);
     }
 
@@ -155,11 +164,11 @@ mod tests {
         let workers = Workers::new(1);
         // A message is being taken in when another wakes its lane.
         let place = workers.places.take_free();
-        assert!(workers.call(LANE, None, true));
+        assert!(workers.wake_worker(LANE, None, true));
         let signal = workers.look_again(LANE).unwrap();
-        let mut waits = Box::pin(workers.place(LANE, &signal));
+        let mut waits = Box::pin(workers.wait_for_slot(LANE, &signal));
         assert!(waits.as_mut().now_or_never().is_none(), "there is no place left");
-        assert!(!workers.call(LANE, place.map(|place| (opened(), place)), true));
+        assert!(!workers.wake_worker(LANE, place.map(|place| (opened(), place)), true));
         let (found, place) = waits.now_or_never().unwrap();
         assert_eq!((found.map(|found| found.key.run), place.is_some()), (Some(RunId(7)), true));
         assert_eq!(workers.places.taken(), 1);
@@ -168,18 +177,18 @@ mod tests {
     #[tokio::test]
     async fn b8_whoever_drives_a_run_keeps_no_second_place_for_it() {
         let workers = Workers::new(2);
-        assert!(!workers.call(LANE, None, false), "none begins any more");
-        assert!(workers.call(LANE, None, true));
+        assert!(!workers.wake_worker(LANE, None, false), "none begins any more");
+        assert!(workers.wake_worker(LANE, None, true));
         let signal = workers.look_again(LANE).unwrap();
-        let (found, _place) = workers.place(LANE, &signal).await;
+        let (found, _place) = workers.wait_for_slot(LANE, &signal).await;
         assert!(found.is_none());
         let hand_over = || {
             let place = workers.places.take_free();
-            assert!(!workers.call(LANE, place.map(|place| (opened(), place)), true));
+            assert!(!workers.wake_worker(LANE, place.map(|place| (opened(), place)), true));
         };
         // Found in the database, it is handed over before the worker says which it is, and once more.
         hand_over();
-        workers.drives(LANE, RunId(7));
+        workers.mark_driven(LANE, RunId(7));
         assert_eq!(workers.places.taken(), 1);
         hand_over();
         assert_eq!(workers.places.taken(), 1);

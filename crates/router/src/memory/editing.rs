@@ -41,7 +41,7 @@ impl Router {
     /// Forgets one thing for good, or after an error nothing of it.
     pub async fn forget(&self, what: ForgetItem) -> Result<ForgetOutcome, StoreError> {
         let forgotten = self.store.write(async move |tx| what.run(tx).await).await?;
-        take_out(&self.config(), &forgotten.memories);
+        remove_from_index(&self.config(), &forgotten.memories);
         Ok(forgotten)
     }
 
@@ -49,7 +49,7 @@ impl Router {
     /// when this is done, the lanes' rounds take.
     pub async fn forget_all(&self, scope: Scope) -> Result<MemoryCounts, StoreError> {
         let counts = self.store.write(async move |tx| forget_all(tx, scope).await).await?;
-        self.empty(&self.config(), scope).await;
+        self.forget_some_now(&self.config(), scope).await;
         Ok(counts)
     }
 
@@ -58,8 +58,9 @@ impl Router {
     pub async fn forget_talk(&self, session: SessionId) -> Result<bool, StoreError> {
         let (mut next, mut later) = (Some(0), false);
         while let Some(after) = next {
-            let (forgotten, more) = self.store.write(async move |tx| forget::talk(tx, session, after).await).await?;
-            take_out(&self.config(), &forgotten.memories);
+            let (forgotten, more) =
+                self.store.write(async move |tx| forget::forget_conversation_slice(tx, session, after).await).await?;
+            remove_from_index(&self.config(), &forgotten.memories);
             (next, later) = (more, later || forgotten.put_off);
         }
         if let Err(error) = self.delivery.sweep_contents().await {
@@ -74,8 +75,8 @@ impl Router {
     }
 
     /// Takes as much as is soon done out of a scope of which everything is to go.
-    pub(crate) async fn empty(&self, config: &IntakeConfig, scope: Scope) {
-        if let Err(error) = forget::some_of(&config.house.memory, scope, SLICES_AT_ONCE).await {
+    pub(crate) async fn forget_some_now(&self, config: &IntakeConfig, scope: Scope) {
+        if let Err(error) = forget::forget_slice(&config.house.memory, scope, SLICES_AT_ONCE).await {
             tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
         }
         if let Err(error) = self.delivery.sweep_contents().await {
@@ -85,7 +86,7 @@ impl Router {
 }
 
 /// What is gone from the database need not be found by meaning either.
-pub(crate) fn take_out(config: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
+pub(crate) fn remove_from_index(config: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
     for (scope, memory) in forgotten {
         config.house.memory.nearby.forget(*scope, *memory);
     }

@@ -19,16 +19,16 @@ pub(crate) async fn forget(
 ) -> Result<CommandOutcome, StoreError> {
     match what {
         ForgetTarget::Nothing => Ok(texts::FORGET_WHAT.to_owned().into()),
-        ForgetTarget::One(item) => one(tx, view, *item).await,
+        ForgetTarget::One(item) => forget_one(tx, view, *item).await,
         ForgetTarget::Words(words) => {
             let (said, known) = found(tx, view, words).await?;
             Ok(texts::which_to_forget(words, &said, &known).into())
         }
-        ForgetTarget::Everything { sure } => everything(tx, view, *sure).await,
+        ForgetTarget::Everything { sure } => forget_everything(tx, view, *sure).await,
     }
 }
 
-async fn one(tx: &mut Tx, view: &MemoryView<'_>, item: MemoryItem) -> Result<CommandOutcome, StoreError> {
+async fn forget_one(tx: &mut Tx, view: &MemoryView<'_>, item: MemoryItem) -> Result<CommandOutcome, StoreError> {
     let Some((_, may)) = view.item(tx, item).await? else {
         return Ok(texts::no_such(item).into());
     };
@@ -44,7 +44,7 @@ async fn one(tx: &mut Tx, view: &MemoryView<'_>, item: MemoryItem) -> Result<Com
     Ok(CommandOutcome { forgotten: forgotten.memories, ..CommandOutcome::from(text) })
 }
 
-async fn everything(tx: &mut Tx, view: &MemoryView<'_>, sure: bool) -> Result<CommandOutcome, StoreError> {
+async fn forget_everything(tx: &mut Tx, view: &MemoryView<'_>, sure: bool) -> Result<CommandOutcome, StoreError> {
     let own = view.scopes.iter().copied().find(|scope| *scope != Scope::House);
     let Some(scope) = own.filter(|scope| may_change(view.caller.principal, view.place, *scope, None)) else {
         return Ok(texts::NOT_ALL_YOURS.to_owned().into());

@@ -8,16 +8,16 @@ mod prefetch;
 mod texts;
 mod why;
 
-pub(super) use editing::take_out;
+pub(super) use editing::remove_from_index;
 pub(super) use forgetting::{forget, pin};
-pub(super) use prefetch::{PrefetchedMemories, is_asked_for, look};
+pub(super) use prefetch::{PrefetchedMemories, is_asked_for, prefetch};
 pub(super) use why::why;
 
 use crate::command_handlers::{Caller, CommandContext};
 use crate::memory::texts::{ListEntry, MemoryOverview};
 use hob_core::domain::ids::{FactId, MemoryId};
 use hob_core::domain::memory::Scope;
-use hob_core::policy::memory::{SpeakingPlace, may_change, shown};
+use hob_core::policy::memory::{SpeakingPlace, command_scopes, may_change};
 use hob_memory::facts;
 use hob_memory::item::MemoryItem;
 use hob_store::Tx;
@@ -40,7 +40,7 @@ pub(super) struct MemoryView<'a> {
 impl<'a> MemoryView<'a> {
     pub(super) fn of(desk: &'a CommandContext, caller: &'a Caller<'a>) -> Self {
         let place = SpeakingPlace::of(caller.session.id, caller.place);
-        Self { desk, caller, place, scopes: shown(caller.principal, place) }
+        Self { desk, caller, place, scopes: command_scopes(caller.principal, place) }
     }
 
     fn sees(&self, scope: Scope) -> bool {
@@ -71,11 +71,11 @@ impl<'a> MemoryView<'a> {
         let found = match item {
             MemoryItem::Memory(id) => {
                 let row = self.memory(tx, id).await?;
-                row.map(|row| (self.said(&row), row.scope, row.user))
+                row.map(|row| (self.memory_entry(&row), row.scope, row.user))
             }
             MemoryItem::Fact(id) => {
                 let row = self.fact(tx, id).await?;
-                row.map(|row| (self.known(&row), row.scope, row.user))
+                row.map(|row| (self.fact_entry(&row), row.scope, row.user))
             }
         };
         Ok(found.map(|(entry, scope, by)| (entry, may_change(self.caller.principal, self.place, scope, by))))
@@ -145,7 +145,7 @@ pub(super) async fn facts(tx: &mut Tx, view: &MemoryView<'_>, words: Option<&str
                 known.extend(view.fact(tx, id).await?);
             }
         }
-        let by_category = known.iter().map(|row| (row.category.clone(), view.known(row))).collect::<Vec<_>>();
+        let by_category = known.iter().map(|row| (row.category.clone(), view.fact_entry(row))).collect::<Vec<_>>();
         return Ok(texts::facts(&by_category));
     };
     let found = view.facts_like(tx, words).await?;
@@ -160,6 +160,6 @@ pub(super) async fn history(tx: &mut Tx, view: &MemoryView<'_>, key: &str) -> Re
             values.extend(view.fact(tx, id).await?);
         }
     }
-    let values: Vec<String> = values.iter().map(|row| view.once(row)).collect();
+    let values: Vec<String> = values.iter().map(|row| view.past_value_line(row)).collect();
     Ok(texts::history(key, &values))
 }

@@ -7,7 +7,7 @@ use hob_core::domain::ids::{MemoryId, SessionId, UserId};
 use hob_core::domain::inbound::{Inbound, InboundEvent};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::policy::memory::{SpeakingPlace, shown};
+use hob_core::policy::memory::{SpeakingPlace, command_scopes};
 use hob_core::render::clean::clean;
 use hob_memory::embedding::Bill;
 use hob_memory::recall::{Memory, RecallLimits, RecallQuestion, SearchMode};
@@ -26,7 +26,7 @@ pub(crate) struct PrefetchedMemories {
 }
 
 /// The words that a message wants looked for.
-fn words(inbound: &Inbound) -> Option<String> {
+fn search_words(inbound: &Inbound) -> Option<String> {
     let InboundEvent::Posted { text } = &inbound.happening else {
         return None;
     };
@@ -38,13 +38,13 @@ fn words(inbound: &Inbound) -> Option<String> {
 }
 
 /// Looks for what a command asks for; none: it asks for nothing, or of its sender nothing is known yet.
-pub(crate) async fn look(
+pub(crate) async fn prefetch(
     memory: &Memory,
     inbound: &Inbound,
     role: Role,
     now: Timestamp,
 ) -> Result<Option<PrefetchedMemories>, StoreError> {
-    let Some(text) = words(inbound) else {
+    let Some(text) = search_words(inbound) else {
         return Ok(None);
     };
     let known = memory.store.read(async |tx| who_and_where(tx, inbound).await).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn look(
         return Ok(None);
     };
     let reader = Principal { user, name: inbound.sender.name.clone(), role, trust: Trust::Trusted };
-    let scopes: Vec<Scope> = shown(&reader, SpeakingPlace::of(session, &inbound.conversation));
+    let scopes: Vec<Scope> = command_scopes(&reader, SpeakingPlace::of(session, &inbound.conversation));
     let bill = Bill::Asked { user, persona: None };
     let question = RecallQuestion { text, scopes, turn: None, window: None, limits: LIMITS, now, bill };
     let recollection = memory.search(&question).await?;
@@ -62,7 +62,7 @@ pub(crate) async fn look(
 
 /// Does the message ask for memories by a command?
 pub(crate) fn is_asked_for(inbound: &Inbound) -> bool {
-    words(inbound).is_some()
+    search_words(inbound).is_some()
 }
 
 /// Who wrote, and in which conversation, if Hob knows both.

@@ -60,7 +60,7 @@ impl MemoryView<'_> {
 
     /// How it was looked for, or would be.
     pub(super) fn how(&self) -> &'static str {
-        match (self.desk.looked.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.standing()) {
+        match (self.desk.looked.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.status()) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
             (_, EmbeddingStatus::Off) => BY_WORDS,
             (
@@ -75,7 +75,7 @@ impl MemoryView<'_> {
     }
 
     /// Something said: who, where, when.
-    pub(super) fn said(&self, row: &MemoryRow) -> ListEntry {
+    pub(super) fn memory_entry(&self, row: &MemoryRow) -> ListEntry {
         let by = self.speaker(row.user, &row.speaker);
         let place = match (&row.session, row.scope) {
             (None, _) => ", brought in from elsewhere".to_owned(),
@@ -89,12 +89,12 @@ impl MemoryView<'_> {
     }
 
     /// Something that Hob answered.
-    pub(super) fn answer(&self, row: &StoredAnswer) -> ListEntry {
+    pub(super) fn answer_entry(&self, row: &StoredAnswer) -> ListEntry {
         ListEntry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.desk.now, row.at)))
     }
 
     /// Something known: since when, by whom.
-    pub(super) fn known(&self, row: &FactWithSource) -> ListEntry {
+    pub(super) fn fact_entry(&self, row: &FactWithSource) -> ListEntry {
         let by = self.speaker(row.user, &row.speaker);
         let rests = row.memory.map(|memory| format!(" in m{memory}")).unwrap_or_default();
         let how = match row.source.as_str() {
@@ -114,7 +114,7 @@ impl MemoryView<'_> {
     }
 
     /// A value of a fact, and when it was held for true.
-    pub(super) fn once(&self, row: &FactWithSource) -> String {
+    pub(super) fn past_value_line(&self, row: &FactWithSource) -> String {
         let until = row.superseded_at.map_or_else(|| "now".to_owned(), |until| self.day(until));
         let by = self.speaker(row.user, &row.speaker);
         format!("f{} {} – from {} until {until}, said by {by}", row.id, cut(&row.value), self.day(row.created_at))
@@ -155,7 +155,7 @@ fn thousandths(value: i64) -> String {
     format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-fn counted(count: i64, one: &str, many: &str) -> String {
+fn plural(count: i64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -172,8 +172,8 @@ pub(super) struct MemoryOverview {
 }
 
 fn amount(counts: MemoryCounts) -> String {
-    let said = counted(counts.memories, "thing that was said", "things that were said");
-    format!("{said}, {}, {}", counted(counts.facts, "fact", "facts"), counted(counts.people, "person", "people"))
+    let said = plural(counts.memories, "thing that was said", "things that were said");
+    format!("{said}, {}, {}", plural(counts.facts, "fact", "facts"), plural(counts.people, "person", "people"))
 }
 
 /// `/memory`.
@@ -353,7 +353,7 @@ pub(super) fn why(why: &RecallReport) -> String {
     if !why.said.is_empty() {
         shown.push("For my last answer I recalled what was said:".to_owned());
         for (entry, reason) in &why.said {
-            shown.push(format!("- {}\n  {}", entry.0, because(reason)));
+            shown.push(format!("- {}\n  {}", entry.0, reason_text(reason)));
         }
     }
     if !why.known.is_empty() {
@@ -373,7 +373,7 @@ pub(super) fn why(why: &RecallReport) -> String {
     shown.join("\n")
 }
 
-fn because(reason: &RecallReason) -> String {
+fn reason_text(reason: &RecallReason) -> String {
     match reason.leg {
         Leg::Recency => "because it was said just before".to_owned(),
         Leg::Salience => match reason.strongest.first() {

@@ -2,7 +2,7 @@
 
 use crate::memory::texts::{self, ListEntry, RecallReason};
 use crate::memory::{ENTRIES_MAX, MemoryView};
-use hob_agent::machine::plan::told_of;
+use hob_agent::machine::plan::plan_report;
 use hob_agent::write_off::fold;
 use hob_core::domain::ids::RunId;
 use hob_core::domain::memory::Leg;
@@ -24,7 +24,11 @@ pub(crate) async fn why(tx: &mut Tx, view: &MemoryView<'_>) -> Result<String, St
     };
     let planned = planned(tx, run).await?;
     let recalled = recalled(tx, run).await?;
-    let told = if recalled.is_empty() { texts::nothing_recalled(view.how()) } else { of(tx, view, &recalled).await? };
+    let told = if recalled.is_empty() {
+        texts::nothing_recalled(view.how())
+    } else {
+        recall_report(tx, view, &recalled).await?
+    };
     Ok([vec![told], planned].concat().join("\n"))
 }
 
@@ -32,15 +36,15 @@ pub(crate) async fn why(tx: &mut Tx, view: &MemoryView<'_>) -> Result<String, St
 async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
     let folded = fold(tx, run).await?.ok();
     let active = folded.as_ref().and_then(|folded| folded.replay.state.active());
-    Ok(active.map(told_of).unwrap_or_default())
+    Ok(active.map(plan_report).unwrap_or_default())
 }
 
-async fn of(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledRow]) -> Result<String, StoreError> {
+async fn recall_report(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledRow]) -> Result<String, StoreError> {
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);
     for row in recalled {
         if row.leg == Leg::Answer {
-            match told(tx, view, row).await? {
+            match recalled_answer(tx, view, row).await? {
                 RecalledAnswer::Shown(entry) => said.push((entry, reason(row))),
                 RecalledAnswer::Unseen => unseen += 1,
                 RecalledAnswer::Forgotten => forgotten += 1,
@@ -60,7 +64,7 @@ async fn of(tx: &mut Tx, view: &MemoryView<'_>, recalled: &[RecalledRow]) -> Res
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = why::means(recalled).map(how);
+    let means = why::search_mode(recalled).map(search_method_text);
     Ok(texts::why(&texts::RecallReport { said, known, more_facts, unseen, forgotten, means }))
 }
 
@@ -72,7 +76,7 @@ enum RecalledAnswer {
     Forgotten,
 }
 
-async fn told(tx: &mut Tx, view: &MemoryView<'_>, row: &RecalledRow) -> Result<RecalledAnswer, StoreError> {
+async fn recalled_answer(tx: &mut Tx, view: &MemoryView<'_>, row: &RecalledRow) -> Result<RecalledAnswer, StoreError> {
     let answer = match row.answer {
         Some(answer) => answers::find(tx, answer).await?,
         None => None,
@@ -80,7 +84,7 @@ async fn told(tx: &mut Tx, view: &MemoryView<'_>, row: &RecalledRow) -> Result<R
     Ok(match answer {
         None => RecalledAnswer::Forgotten,
         Some(answer) if !view.sees(answer.scope) => RecalledAnswer::Unseen,
-        Some(answer) => RecalledAnswer::Shown(view.answer(&answer)),
+        Some(answer) => RecalledAnswer::Shown(view.answer_entry(&answer)),
     })
 }
 
@@ -92,7 +96,7 @@ fn reason(row: &RecalledRow) -> RecallReason {
     RecallReason { leg: row.leg, score: row.score, strongest }
 }
 
-fn how(means: SearchMode) -> &'static str {
+fn search_method_text(means: SearchMode) -> &'static str {
     match means {
         SearchMode::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
         SearchMode::Words => texts::BY_WORDS,

@@ -46,7 +46,7 @@ async fn settle(
             OutboxChangeOutcome::Done
         }
         (_, true) => {
-            operations::hurry(tx, id, now).await?;
+            operations::retry_now(tx, id, now).await?;
             OutboxChangeOutcome::Done
         }
         ("failed" | "abandoned", false) => OutboxChangeOutcome::Done,

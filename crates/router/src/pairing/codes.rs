@@ -11,7 +11,7 @@ use hob_store::{Tx, members, pairings};
 
 /// At a start: while no owner is known, `code` makes its sender the first one; else there is no such code. Gives whether it
 /// holds.
-pub async fn begin(tx: &mut Tx, code: &Code, is_wanted: bool) -> Result<bool, StoreError> {
+pub async fn set_first_owner_code(tx: &mut Tx, code: &Code, is_wanted: bool) -> Result<bool, StoreError> {
     let has_owner = members::list(tx).await?.iter().any(|member| member.role == Role::Owner);
     let holds = is_wanted && !has_owner;
     let code = holds.then(|| code.shown());
@@ -20,7 +20,7 @@ pub async fn begin(tx: &mut Tx, code: &Code, is_wanted: bool) -> Result<bool, St
 }
 
 /// While somebody is setting Hob up: `code` makes its sender an owner, beside those that there are. None: it holds no more.
-pub async fn offer(tx: &mut Tx, code: Option<&Code>) -> Result<(), StoreError> {
+pub async fn set_owner_code(tx: &mut Tx, code: Option<&Code>) -> Result<(), StoreError> {
     let code = code.map(Code::shown);
     pairings::set_first_owner(tx, code.as_deref()).await
 }
@@ -39,7 +39,7 @@ pub struct PairingOverview {
 }
 
 /// Reads it.
-pub async fn show(tx: &mut Tx, now: Timestamp) -> Result<PairingOverview, StoreError> {
+pub async fn pairing_overview(tx: &mut Tx, now: Timestamp) -> Result<PairingOverview, StoreError> {
     let first = pairings::first_owner(tx).await?;
     let is_void = first.as_ref().is_some_and(|(_, guesses)| *guesses >= FIRST_GUESSES_MAX);
     Ok(PairingOverview {

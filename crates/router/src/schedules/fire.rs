@@ -195,7 +195,7 @@ impl FireSchedule {
         let Some(run) = triggered_runs::begin(tx, what, self.now).await? else {
             return Ok(());
         };
-        schedules::let_people_pass(tx, run).await?;
+        schedules::yield_to_people(tx, run).await?;
         occurrences::claim(tx, self.id, due.at, Claim::Queued(run), self.now).await?;
         tracing::info!(schedule = %self.id, due = %due.at, %run, "schedule.begun");
         fired.begun = Some(session.id);

@@ -29,7 +29,7 @@ const BATCH: i64 = 64;
 
 impl Router {
     /// Begins what is due when it is due, until `stop`; `alarm` rings when a schedule has changed.
-    pub async fn keep_schedules(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
+    pub async fn run_schedule_timer(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
         loop {
             let wait = match self.begin_due(&stop).await {
                 Ok(wait) => wait,
@@ -51,7 +51,7 @@ impl Router {
     pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let DueSchedules { next, due, untold } =
-            self.store.read(async |tx| look(tx, &self.lanes.platforms(), now).await).await?;
+            self.store.read(async |tx| load_due(tx, &self.lanes.platforms(), now).await).await?;
         for id in untold {
             let told = self.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await?;
             told.into_iter().for_each(|session| self.delivery.wake(session));
@@ -91,7 +91,7 @@ struct DueSchedules {
     untold: Vec<ScheduleId>,
 }
 
-async fn look(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<DueSchedules, StoreError> {
+async fn load_due(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<DueSchedules, StoreError> {
     let next = schedules::next_due(tx, platforms).await?;
     let is_due = next.is_some_and(|next| next <= now.as_millisecond());
     let due = if is_due { schedules::list_due(tx, platforms, now, BATCH).await? } else { Vec::new() };

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::fire::{self, FireOutcome, FireSchedule};
 use super::sync::DeclaredSchedule;
-use super::{look, sync};
+use super::{load_due, sync};
 use hob_agent::journal;
 use hob_agent::machine::accepted_input::RunKind;
 use hob_core::domain::ids::{RunId, ScheduleId};
@@ -63,7 +63,7 @@ struct Harness {
 
 fn access(people: &[(&str, Role)]) -> AccessList {
     let mut list = AccessList::default();
-    let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+    let door = list.account_access(ChannelKind::Telegram, DEFAULT_ACCOUNT);
     people.iter().for_each(|(id, role)| door.admit(id, *role));
     list
 }
@@ -136,7 +136,7 @@ impl Harness {
         let principal = Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
         let viewer = Viewer { principal, conversation: place() };
         let now = at(now);
-        self.store.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await.unwrap()
+        self.store.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await.unwrap()
     }
 }
 
@@ -151,7 +151,7 @@ async fn n13_an_instant_is_claimed_once_with_its_run_and_the_next() {
     assert_eq!(home.came().await, ["21 01 queued"]);
     assert_eq!(home.row(id).await.next_at, Some(at("2026-11-21T02:00:00Z").as_millisecond()));
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::load_accepted(tx, RunId(run)).await).await.unwrap().unwrap();
     insta::assert_snapshot!(accepted.text, @"
     [Schedule 1, every hour (UTC). Due Sat 2026-11-21 01:00 +00:00, begun 5 minutes late.]
     Water the plants.
@@ -221,7 +221,7 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
     let row = home.row(id).await;
     assert_eq!((row.state.as_str(), row.why.as_deref()), ("paused", Some("failures")));
     let platforms = r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(async |tx| look(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
+    let looked = home.store.read(async |tx| load_due(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
     assert_eq!((looked.due, looked.untold), (vec![], vec![id]));
     let now = at("2026-11-21T09:00:00Z");
     home.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await.unwrap();
@@ -241,7 +241,7 @@ async fn n13_it_is_done_with_what_its_maker_may_now() {
     home.access = Arc::new(access(&[("7", Role::Guest)]));
     home.fire(id, "2026-11-21T01:00:00Z").await;
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
-    let accepted = home.store.read(async |tx| journal::first(tx, RunId(run)).await).await.unwrap().unwrap();
+    let accepted = home.store.read(async |tx| journal::load_accepted(tx, RunId(run)).await).await.unwrap().unwrap();
     assert_eq!(accepted.principal.role, Role::Guest);
     home.end("completed").await;
     home.access = Arc::default();
@@ -330,13 +330,13 @@ async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
     )
     .await;
     let platforms = || r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(async |tx| look(tx, &platforms(), at(NOW)).await).await.unwrap();
+    let looked = home.store.read(async |tx| load_due(tx, &platforms(), at(NOW)).await).await.unwrap();
     assert!(looked.due.is_empty() && looked.next.is_some());
-    let due = home.store.read(async |tx| look(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
+    let due = home.store.read(async |tx| load_due(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
     assert_eq!(due.due, [id]);
     assert!(
         home.store
-            .read(async |tx| look(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
+            .read(async |tx| load_due(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
             .await
             .unwrap()
             .due

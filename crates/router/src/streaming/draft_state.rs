@@ -104,7 +104,7 @@ impl DraftState {
 }
 
 /// The first message of a reply so far. Where it is all of it, it says that more comes.
-pub(super) fn so_far(text: &str, capabilities: &Capabilities) -> Option<Chunk> {
+pub(super) fn first_chunk(text: &str, capabilities: &Capabilities) -> Option<Chunk> {
     let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
     let text = text.get(..end).unwrap_or(text).trim_end();
     let last = text.lines().last().unwrap_or_default().trim();

@@ -19,5 +19,5 @@ pub(super) async fn look_after(tx: &mut Tx, run: RunId) -> Result<DraftDispositi
     if !drafts::is_there(tx, run).await? {
         return Ok(DraftDisposition::Gone);
     }
-    Ok(if drafts::is_left(tx, run).await? { DraftDisposition::Behind } else { DraftDisposition::InUse })
+    Ok(if drafts::is_left_behind(tx, run).await? { DraftDisposition::Behind } else { DraftDisposition::InUse })
 }

@@ -173,14 +173,14 @@ fn c4_a_press_is_made_where_the_question_stands() {
         "container": {"type": "message", "message_ts": TS, "channel_id": "C1", "thread_ts": ROOT},
         "actions": [{"action_id": "hob_0", "value": "t:1:yes", "action_ts": "1712345700.000001"}],
     });
-    let inbound = pressed(&payload, &me(), &names(), now).unwrap();
+    let inbound = inbound_from_press(&payload, &me(), &names(), now).unwrap();
     assert_eq!(inbound.conversation.session_key().0, format!("slack:C1:{ROOT}"));
     assert_eq!((inbound.sender.external_id.as_str(), inbound.sender.name.as_str()), ("UBOB", "bob"));
     assert_eq!(inbound.happening, InboundEvent::Pressed { token: "t:1:yes".to_owned() });
     payload["container"] = json!({"type": "view"});
-    assert_eq!(pressed(&payload, &me(), &names(), now), None, "where it stands is not known");
+    assert_eq!(inbound_from_press(&payload, &me(), &names(), now), None, "where it stands is not known");
     payload["type"] = "view_submission".into();
-    assert_eq!(pressed(&payload, &me(), &names(), now), None);
+    assert_eq!(inbound_from_press(&payload, &me(), &names(), now), None);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn k2_the_slash_command_is_a_command_or_words() {
     for (written, expected) in table {
         let payload =
             json!({"command": "/hob", "text": written, "user_id": "UADA", "channel_id": "D1", "trigger_id": "1.2.x"});
-        let inbound = commanded_by_slash(&payload, &me(), &names(), Timestamp::UNIX_EPOCH).unwrap();
+        let inbound = slash_command(&payload, &me(), &names(), Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(inbound.happening, InboundEvent::Posted { text: expected.to_owned() }, "{written}");
         assert_eq!((inbound.external_id.as_str(), inbound.sender.name.as_str()), ("command:1.2.x", "Ada"));
     }

@@ -85,7 +85,7 @@ pub fn sweep(place: &Path, now: Timestamp) -> usize {
             continue;
         }
         let folder = entry.path();
-        if !is_left(owner(&folder), age(&folder, now)) {
+        if !is_abandoned(owner(&folder), age(&folder, now)) {
             continue;
         }
         match fs::remove_dir_all(&folder) {
@@ -102,7 +102,7 @@ pub fn sweep(place: &Path, now: Timestamp) -> usize {
 }
 
 /// Is it nobody's any more?
-fn is_left(owner: WorkDirOwner, age: Option<SignedDuration>) -> bool {
+fn is_abandoned(owner: WorkDirOwner, age: Option<SignedDuration>) -> bool {
     match owner {
         WorkDirOwner::AtWork => false,
         WorkDirOwner::Gone => true,
@@ -143,7 +143,7 @@ mod tests {
             (WorkDirOwner::Unknown, hours(-900), false),
             (WorkDirOwner::Unknown, None, false),
         ] {
-            assert_eq!(is_left(owner, age), expected, "{owner:?} {age:?}");
+            assert_eq!(is_abandoned(owner, age), expected, "{owner:?} {age:?}");
         }
     }
 

@@ -147,7 +147,7 @@ pub async fn failed_last(tx: &mut Tx, session: SessionId) -> Result<Option<RunId
 }
 
 /// Do these two runs belong to the same conversation and the same person?
-pub async fn belong_together(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
+pub async fn are_same_conversation_and_user(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT a.id AS "id!: RunId" FROM runs a
            JOIN runs b ON b.session_id = a.session_id AND b.user_id = a.user_id WHERE a.id = $1 AND b.id = $2"#,

@@ -19,7 +19,12 @@ pub struct DroppedJournals {
 }
 
 /// Lets the journals of these runs, which are over, go: up to so many events of them in all, at least one.
-pub async fn let_go(tx: &mut Tx, runs: &[RunId], most: i64, now: Timestamp) -> Result<DroppedJournals, StoreError> {
+pub async fn drop_journals(
+    tx: &mut Tx,
+    runs: &[RunId],
+    most: i64,
+    now: Timestamp,
+) -> Result<DroppedJournals, StoreError> {
     let (mut gone, now) = (DroppedJournals::default(), millis(now));
     for run in runs.iter().copied() {
         // First the mark: a journal of which a part is gone is taken for none.
@@ -39,7 +44,7 @@ pub async fn let_go(tx: &mut Tx, runs: &[RunId], most: i64, now: Timestamp) -> R
         if gone.events >= most && has_events(tx, run).await? {
             return Ok(gone);
         }
-        rest(tx, run).await?;
+        drop_attachments(tx, run).await?;
         gone.runs += 1;
     }
     Ok(gone)
@@ -64,7 +69,7 @@ async fn events(tx: &mut Tx, run: RunId, most: i64) -> Result<i64, StoreError> {
 }
 
 /// What lies beside the journal.
-async fn rest(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+async fn drop_attachments(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM tool_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM recalled WHERE run_id = $1", run).execute(&mut *tx).await?;
@@ -76,7 +81,7 @@ async fn rest(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 }
 
 /// Whether a run's journal was let go.
-pub async fn is_let_go(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+pub async fn is_dropped(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let found = sqlx::query_scalar!(r#"SELECT let_go_at IS NOT NULL AS "gone!: bool" FROM runs WHERE id = $1"#, run);
     Ok(found.fetch_optional(&mut *tx).await?.unwrap_or(false))
 }

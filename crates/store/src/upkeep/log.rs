@@ -23,7 +23,7 @@ impl CheckpointOutcome {
 }
 
 /// Folds what nobody needs any more, and waits for nobody.
-pub(crate) async fn fold(connection: &mut SqliteConnection) -> Result<CheckpointOutcome, StoreError> {
+pub(crate) async fn checkpoint_passive(connection: &mut SqliteConnection) -> Result<CheckpointOutcome, StoreError> {
     checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)").await
 }
 
@@ -35,7 +35,7 @@ async fn checkpoint(connection: &mut SqliteConnection, how: &'static str) -> Res
 
 /// Cuts the log to nothing, unless somebody reads from it; gives whether it did. For a log that is folded: then there is
 /// nothing to do but that.
-pub async fn cut(tx: &mut Tx) -> Result<bool, StoreError> {
+pub async fn truncate(tx: &mut Tx) -> Result<bool, StoreError> {
     // A reader is not waited for: those who commit would wait as well.
     sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *tx).await?;
     let cut = checkpoint(tx, "PRAGMA wal_checkpoint(TRUNCATE)").await;

@@ -20,7 +20,7 @@ const BYTES_MAX: u64 = 1 << 30;
 const ROOM_TIMES: u64 = 3;
 
 /// Brings the file into that form, if it is not in it and there is room. Without it Hob works as well.
-pub(crate) async fn bring(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+pub(crate) async fn apply_page_layout(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let form: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut *connection).await?;
     if form == INCREMENTAL && page_bytes(connection).await? == u64::from(PAGE_BYTES) {
         return Ok(());

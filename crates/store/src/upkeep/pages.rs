@@ -64,7 +64,7 @@ pub async fn count(tx: &mut Tx) -> Result<PageCounts, StoreError> {
 }
 
 /// Gives at most so many free pages back to the disk, and tells how many it were. In a file of the old form it does nothing.
-pub async fn give_back(tx: &mut Tx, pages: i64) -> Result<i64, StoreError> {
+pub async fn free_pages(tx: &mut Tx, pages: i64) -> Result<i64, StoreError> {
     let before = count(tx).await?;
     let give = format!("PRAGMA incremental_vacuum({})", pages);
     sqlx::query(sqlx::AssertSqlSafe(give)).fetch_all(&mut *tx).await?;

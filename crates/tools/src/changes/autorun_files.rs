@@ -134,13 +134,14 @@ const ENDINGS: [(&str, &str); 9] = [
 ];
 
 /// Why this runs later by itself, at this place; none: nothing says so.
-pub(super) fn why(change: &Change, place: &Path) -> Option<&'static str> {
+pub(super) fn autorun_reason(change: &Change, place: &Path) -> Option<&'static str> {
     if !matches!(change.now, EntryAfter::File { .. } | EntryAfter::Link { .. }) {
         return None;
     }
     // A link in the place of a folder stands for all that is in it.
-    let within = matches!(change.now, EntryAfter::Link { .. }).then(|| named(&place.join("a file"))).flatten();
-    within.or_else(|| named(place)).or_else(|| {
+    let within =
+        matches!(change.now, EntryAfter::Link { .. }).then(|| autorun_by_name(&place.join("a file"))).flatten();
+    within.or_else(|| autorun_by_name(place)).or_else(|| {
         let was = matches!(change.before, EntryBefore::File { .. }) && change.mode_before & 0o111 != 0;
         match (matches!(change.now, EntryAfter::File { .. }) && change.mode & 0o111 != 0, was) {
             (true, true) => Some("it can be run, and is another than it was"),
@@ -150,7 +151,7 @@ pub(super) fn why(change: &Change, place: &Path) -> Option<&'static str> {
     })
 }
 
-fn named(path: &Path) -> Option<&'static str> {
+fn autorun_by_name(path: &Path) -> Option<&'static str> {
     let mut above: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let name = above.pop()?;
     let folder = FOLDERS.iter().find(|(folder, _)| above.iter().any(|part| part.eq_ignore_ascii_case(folder)));

@@ -56,46 +56,46 @@ fn open(root: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> {
 }
 
 /// A folder below, to be listed.
-pub(super) fn folder(root: impl AsFd, path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_folder_for_reading(root: impl AsFd, path: &Path) -> Result<OwnedFd> {
     open(root, path, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// A folder below, to work in.
-pub(super) fn place(root: impl AsFd, path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_folder(root: impl AsFd, path: &Path) -> Result<OwnedFd> {
     open(root, path, OFlags::PATH | OFlags::DIRECTORY)
 }
 
 /// A file in this folder, to be read; a FIFO keeps nobody waiting.
-pub(super) fn file(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+pub(super) fn open_file(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     open(folder, Path::new(name), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
 }
 
 /// Whatever stands there, only to be named.
-pub(super) fn handle(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
+pub(super) fn open_path_handle(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     open(folder, Path::new(name), OFlags::PATH)
 }
 
 /// A root, which is trusted to be where it is; itself it is no link.
-pub(super) fn root(path: &Path) -> Result<OwnedFd> {
+pub(super) fn open_root(path: &Path) -> Result<OwnedFd> {
     rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
-fn wanted() -> StatxFlags {
+fn statx_fields() -> StatxFlags {
     StatxFlags::BASIC_STATS
 }
 
 /// What stands at this name; none: nothing.
-pub(super) fn seen(folder: impl AsFd, name: &OsStr) -> Result<Option<FileStat>> {
-    match statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, wanted()) {
-        Ok(found) => Ok(Some(told(&found))),
+pub(super) fn stat_at(folder: impl AsFd, name: &OsStr) -> Result<Option<FileStat>> {
+    match statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, statx_fields()) {
+        Ok(found) => Ok(Some(file_stat(&found))),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 /// What this handle is of.
-pub(super) fn seen_at(handle: impl AsFd) -> Result<FileStat> {
-    statx(handle, c"", AtFlags::EMPTY_PATH, wanted()).map(|found| told(&found))
+pub(super) fn stat_handle(handle: impl AsFd) -> Result<FileStat> {
+    statx(handle, c"", AtFlags::EMPTY_PATH, statx_fields()).map(|found| file_stat(&found))
 }
 
 /// The mount that a handle is in, beside its device: files move by name only within one.
@@ -104,7 +104,7 @@ pub(super) fn mount_of(handle: impl AsFd) -> Result<(u32, u32, u64)> {
     Ok((found.stx_dev_major, found.stx_dev_minor, found.stx_mnt_id))
 }
 
-fn told(found: &rustix::fs::Statx) -> FileStat {
+fn file_stat(found: &rustix::fs::Statx) -> FileStat {
     FileStat {
         inode: found.stx_ino,
         kind: FileType::from_raw_mode(found.stx_mode.into()),
@@ -117,12 +117,12 @@ fn told(found: &rustix::fs::Statx) -> FileStat {
 }
 
 /// Where a link leads.
-pub(super) fn target(folder: impl AsFd, name: &OsStr) -> Result<OsString> {
+pub(super) fn read_link(folder: impl AsFd, name: &OsStr) -> Result<OsString> {
     readlinkat(folder, name, Vec::new()).map(|target: CString| OsString::from_vec(target.into_bytes()))
 }
 
 /// The names in a folder, as they come.
-pub(super) fn names(folder: impl AsFd) -> Result<impl Iterator<Item = Result<OsString>>> {
+pub(super) fn list_names(folder: impl AsFd) -> Result<impl Iterator<Item = Result<OsString>>> {
     let entries = Dir::read_from(folder)?;
     let name = |entry: Result<rustix::fs::DirEntry>| {
         let bytes = match entry {
@@ -135,7 +135,7 @@ pub(super) fn names(folder: impl AsFd) -> Result<impl Iterator<Item = Result<OsS
 }
 
 /// The note with this name, if it is there: its first byte.
-pub(super) fn note(handle: impl AsFd, name: &str) -> Result<Option<u8>> {
+pub(super) fn overlay_xattr(handle: impl AsFd, name: &str) -> Result<Option<u8>> {
     let mut value = [0; 16];
     match fgetxattr(handle, name, &mut value[..]) {
         Ok(length) => Ok(Some(if length == 0 { 0 } else { value[0] })),
@@ -147,19 +147,19 @@ pub(super) fn note(handle: impl AsFd, name: &str) -> Result<Option<u8>> {
 }
 
 /// The name by which the kernel knows an open handle: it leads to the very file, whatever its path is now.
-fn by_handle(handle: BorrowedFd<'_>) -> PathBuf {
+fn proc_fd_path(handle: BorrowedFd<'_>) -> PathBuf {
     format!("/proc/self/fd/{}", handle.as_raw_fd()).into()
 }
 
 /// Sets the mode of whatever the handle is of, which is no link.
 pub(super) fn set_mode(handle: impl AsFd, mode: u32) -> Result<()> {
     // It is held open until the name is used: the number may be another file's afterwards.
-    chmod(by_handle(handle.as_fd()), Mode::from_raw_mode(mode))
+    chmod(proc_fd_path(handle.as_fd()), Mode::from_raw_mode(mode))
 }
 
 /// Takes away what the overlay noted beside a file or folder, which is no link.
-pub(super) fn strip(handle: impl AsFd, mode: u32) -> Result<bool> {
-    let path = by_handle(handle.as_fd());
+pub(super) fn remove_overlay_xattrs(handle: impl AsFd, mode: u32) -> Result<bool> {
+    let path = proc_fd_path(handle.as_fd());
     let mut list = vec![0; 1024];
     let length = match listxattr(&path, &mut list[..]) {
         Err(Errno::RANGE) => {

@@ -12,7 +12,7 @@ use crate::changes::keep::KeepOperation;
 use crate::changes::record::{self, DRAFT, DraftRecord, DraftState};
 use crate::changes::scan::{Layer, LayerScan, ModeRestorer, ScanDetail};
 use crate::changes::set::ChangeSet;
-use crate::changes::summary::path_shown;
+use crate::changes::summary::display_path;
 use crate::changes::undo::UndoOperation;
 use crate::changes::{ChangesError, DraftLocation, DraftOwner, KeepOutcome, UndoOutcome, io, remove};
 use crate::sandbox::spec::Overlay;
@@ -39,19 +39,19 @@ pub struct DraftDir {
 impl DraftDir {
     /// The draft there; made, if there is none.
     pub(super) fn open(place: DraftLocation, roots: &[PathBuf], of: &DraftOwner) -> Result<Self, ChangesError> {
-        let turn = DraftLocation::turn();
+        let turn = DraftLocation::lock_workspace();
         if let Some(draft) = Self::find(place.clone())? {
             return if draft.record.state == DraftState::Open { Ok(draft) } else { Err(ChangesError::Gone) };
         }
         remove::remove(&place.dir).map_err(io("a draft that was not finished"))?;
         let made = io("a new draft");
-        private(&place.dir).map_err(&made)?;
+        create_private_dir(&place.dir).map_err(&made)?;
         for (root, path) in roots.iter().enumerate() {
             let upper = layer(&place.dir, root, "upper");
-            private(&place.dir.join(root.to_string())).map_err(&made)?;
-            private(&upper).map_err(&made)?;
-            private(&layer(&place.dir, root, "work")).map_err(&made)?;
-            private(&layer(&place.dir, root, "old")).map_err(&made)?;
+            create_private_dir(&place.dir.join(root.to_string())).map_err(&made)?;
+            create_private_dir(&upper).map_err(&made)?;
+            create_private_dir(&layer(&place.dir, root, "work")).map_err(&made)?;
+            create_private_dir(&layer(&place.dir, root, "old")).map_err(&made)?;
             // The layer's top is seen in the root's place.
             let real = fs::metadata(path).map_err(io("a folder of the workspace"))?;
             if rustix::process::geteuid().is_root() {
@@ -89,7 +89,7 @@ impl DraftDir {
     ///
     /// # Errors
     /// When somebody else does so already, or the system says no.
-    pub fn in_use(&self) -> Result<DraftLock, ChangesError> {
+    pub fn lock_for_use(&self) -> Result<DraftLock, ChangesError> {
         let start = File::open(self.place.dir.join(START)).map_err(io("the draft's start"))?;
         let locked = start.try_lock().map(|()| DraftLock { _locked: start });
         locked.map_err(|error| io("the draft's start")(error.into()))
@@ -113,8 +113,8 @@ impl DraftDir {
     }
 
     /// A path of it, for people.
-    pub(super) fn shown(&self, root: usize, path: &Path) -> String {
-        path_shown(&self.record.roots, root, path)
+    pub(super) fn display_path(&self, root: usize, path: &Path) -> String {
+        display_path(&self.record.roots, root, path)
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -129,14 +129,14 @@ impl DraftDir {
     ///
     /// # Errors
     /// When there is too much of it, or it cannot be read.
-    pub fn look(&self) -> Result<ChangeSet, ChangesError> {
-        Ok(self.looked(ScanDetail::Contents)?.0)
+    pub fn change_set(&self) -> Result<ChangeSet, ChangesError> {
+        Ok(self.scan_layers(ScanDetail::Contents)?.0)
     }
 
-    pub(super) fn looked(&self, closeness: ScanDetail) -> Result<(ChangeSet, ModeRestorer), ChangesError> {
+    pub(super) fn scan_layers(&self, closeness: ScanDetail) -> Result<(ChangeSet, ModeRestorer), ChangesError> {
         let mut look = LayerScan::new(self.start()?, closeness, &self.record.roots);
         for (root, lower) in self.record.roots.iter().enumerate() {
-            look.look(&Layer { root, upper: &self.layer(root, "upper"), lower })?;
+            look.scan_layer(&Layer { root, upper: &self.layer(root, "upper"), lower })?;
         }
         Ok(look.finish())
     }
@@ -176,22 +176,22 @@ impl DraftDir {
     /// # Errors
     /// When something of it stays.
     pub fn discard(&self) -> Result<(), ChangesError> {
-        let turn = DraftLocation::turn();
-        match self.fresh()?.record.state {
+        let turn = DraftLocation::lock_workspace();
+        match self.reloaded()?.record.state {
             DraftState::Open => {}
             DraftState::Keeping { .. }
             | DraftState::Kept { .. }
             | DraftState::Undoing { .. }
             | DraftState::Undone { .. } => return Ok(()),
         }
-        let gone = self.moved_away()?;
+        let gone = self.move_aside()?;
         // A big one takes its time.
         drop(turn);
         remove::remove(&gone).map_err(io("a draft that was thrown away"))
     }
 
     /// Out of sight at once.
-    pub(super) fn moved_away(&self) -> Result<PathBuf, ChangesError> {
+    pub(super) fn move_aside(&self) -> Result<PathBuf, ChangesError> {
         let name = self.place.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for number in 0_u64.. {
             let gone = self.place.dir.with_file_name(format!("{GONE}{number}-{name}"));
@@ -208,11 +208,11 @@ impl DraftDir {
     }
 
     /// As it is noted now: another may have had its turn since.
-    pub(super) fn fresh(&self) -> Result<Self, ChangesError> {
+    pub(super) fn reloaded(&self) -> Result<Self, ChangesError> {
         Self::find(self.place.clone())?.ok_or(ChangesError::Gone)
     }
 
-    pub(super) fn becomes(&mut self, state: DraftState) -> Result<(), ChangesError> {
+    pub(super) fn write_state(&mut self, state: DraftState) -> Result<(), ChangesError> {
         let record = DraftRecord { state, ..self.record.clone() };
         record::write(&self.place.dir, DRAFT, &record)?;
         self.record = record;
@@ -224,6 +224,6 @@ fn layer(dir: &Path, root: usize, which: &str) -> PathBuf {
     dir.join(root.to_string()).join(which)
 }
 
-fn private(path: &Path) -> io::Result<()> {
+fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }

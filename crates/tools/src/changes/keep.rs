@@ -46,8 +46,8 @@ impl<'a> KeepOperation<'a> {
     }
 
     pub(super) fn keep(self) -> Result<KeepOutcome, ChangesError> {
-        let turn = DraftLocation::turn();
-        let mut draft = self.draft.fresh()?;
+        let turn = DraftLocation::lock_workspace();
+        let mut draft = self.draft.reloaded()?;
         match &draft.record.state {
             DraftState::Open => {
                 if let Some(kept) = self.begin(&mut draft)? {
@@ -72,7 +72,7 @@ impl<'a> KeepOperation<'a> {
     /// Notes what is to be done. If that is nothing and nobody agreed to it, the draft goes at once.
     fn begin(&self, draft: &mut DraftDir) -> Result<Option<KeepOutcome>, ChangesError> {
         let closeness = if self.digest.is_some() { ScanDetail::Contents } else { ScanDetail::Paths };
-        let (set, locked) = draft.looked(closeness)?;
+        let (set, locked) = draft.scan_layers(closeness)?;
         if let Some(agreed) = &self.digest {
             let digest = set.digest();
             if *agreed != digest {
@@ -80,16 +80,16 @@ impl<'a> KeepOperation<'a> {
             }
         }
         if set.is_empty() && self.digest.is_none() {
-            let gone = draft.moved_away()?;
+            let gone = draft.move_aside()?;
             if let Err(error) = super::remove::remove(&gone) {
                 tracing::debug!(%error, "an empty draft is left for the next round of upkeep");
             }
             return Ok(Some(KeepOutcome { changes: 0, left_out: Vec::new(), no_undo: None }));
         }
-        let manifest = planned(draft, &set)?;
+        let manifest = build_manifest(draft, &set)?;
         record::write(draft.dir(), MANIFEST, &manifest)?;
-        locked.leave_open();
-        draft.becomes(DraftState::Keeping { digest: self.digest.clone(), at: self.now })?;
+        locked.keep_unlocked();
+        draft.write_state(DraftState::Keeping { digest: self.digest.clone(), at: self.now })?;
         Ok(None)
     }
 }
@@ -117,16 +117,16 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<KeepOutcome, ChangesError> 
             continue;
         }
         step()?;
-        if let EntryOutcome::Left(why) = act(grounds.get(entry.root)?, index, entry, start)? {
+        if let EntryOutcome::Left(why) = apply_entry(grounds.get(entry.root)?, index, entry, start)? {
             left[index] = Some(why);
             if matches!(entry.act, EntryAction::Make { .. }) {
                 blocked = Some((entry.root, entry.path.clone()));
             }
         }
     }
-    let kept = settle(draft, &mut grounds, &mut manifest, &left)?;
+    let kept = set_modes(draft, &mut grounds, &mut manifest, &left)?;
     let stored = if kept.no_undo.is_some() { 0 } else { manifest.stored };
-    draft.becomes(DraftState::Kept { digest, at, kept: kept.clone(), stored })?;
+    draft.write_state(DraftState::Kept { digest, at, kept: kept.clone(), stored })?;
     if kept.no_undo.is_some() {
         sweep::empty_layers(draft);
     }
@@ -134,7 +134,7 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<KeepOutcome, ChangesError> 
 }
 
 /// Gives folders their modes, and notes how files look in their places.
-fn settle(
+fn set_modes(
     draft: &DraftDir,
     grounds: &mut OpenRoots,
     manifest: &mut Manifest,
@@ -143,7 +143,9 @@ fn settle(
     let (mut placed, mut changes) = (PlacedFiles::new(), 0);
     for (index, entry) in manifest.entries.iter().enumerate().rev() {
         if let Some(why) = left[index] {
-            manifest.left_out.push(SkippedPath { path: draft.shown(entry.root, &entry.path), why: why.to_owned() });
+            manifest
+                .left_out
+                .push(SkippedPath { path: draft.display_path(entry.root, &entry.path), why: why.to_owned() });
             continue;
         }
         changes += u32::from(!matches!(entry.act, EntryAction::Open));
@@ -154,7 +156,7 @@ fn settle(
                 set_folder_mode(ground, &entry.path, entry.mode)?;
             }
             EntryAction::Put { .. } | EntryAction::Replace { .. } => {
-                if let Some(seen) = ground.seen(&entry.path)? {
+                if let Some(seen) = ground.stat_path(&entry.path)? {
                     placed.insert(index, (seen.inode, seen.changed));
                 }
             }
@@ -169,13 +171,15 @@ fn settle(
 }
 
 /// What is to be done for this set.
-fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> {
+fn build_manifest(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> {
     let mut manifest = Manifest::default();
     let mut blocked: Option<&Change> = None;
     let mut opened = WritableFolders::new(draft)?;
     for change in &set.changes {
         let mut leave = |why: &str| {
-            manifest.left_out.push(SkippedPath { path: draft.shown(change.root, &change.path), why: why.to_owned() });
+            manifest
+                .left_out
+                .push(SkippedPath { path: draft.display_path(change.root, &change.path), why: why.to_owned() });
         };
         if blocked.is_some_and(|folder| folder.root == change.root && change.path.starts_with(&folder.path)) {
             leave(NO_FOLDER);
@@ -196,9 +200,9 @@ fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> 
             leave("its setuid, setgid and sticky bits");
         }
         manifest.stored = manifest.stored.saturating_add(change.stored_before);
-        manifest.entries.extend(opened.above(change)?);
+        manifest.entries.extend(opened.parent_entry(change)?);
         let (path, root) = (change.path.clone(), change.root);
-        manifest.entries.push(Entry { root, path, mode: change.mode, act: act_of(change) });
+        manifest.entries.push(Entry { root, path, mode: change.mode, act: entry_action(change) });
     }
     manifest.entries.sort_by(|a, b| (a.root, a.path.as_os_str()).cmp(&(b.root, b.path.as_os_str())));
     if manifest.stored > UNDO_BYTES_MAX {
@@ -208,7 +212,7 @@ fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> 
     Ok(manifest)
 }
 
-fn act_of(change: &Change) -> EntryAction {
+fn entry_action(change: &Change) -> EntryAction {
     let folder = matches!(change.before, EntryBefore::Folder { .. });
     let old = PreviousEntry { inode: change.inode_before, changed: change.changed_before, folder };
     let (new, link) = (change.inode, matches!(change.now, EntryAfter::Link { .. }));
@@ -232,31 +236,36 @@ struct WritableFolders {
 impl WritableFolders {
     fn new(draft: &DraftDir) -> Result<Self, ChangesError> {
         let is_root = rustix::process::geteuid().is_root();
-        let roots = draft.record.roots.iter().map(|path| dir_handles::root(path).ok()).collect();
+        let roots = draft.record.roots.iter().map(|path| dir_handles::open_root(path).ok()).collect();
         Ok(Self { roots, last: None, is_root })
     }
 
     /// The entry that opens the folder of this change, if it needs one and has none yet.
-    fn above(&mut self, change: &Change) -> Result<Option<Entry>, ChangesError> {
+    fn parent_entry(&mut self, change: &Change) -> Result<Option<Entry>, ChangesError> {
         let Some(parent) = change.path.parent().filter(|_| !self.is_root) else { return Ok(None) };
         let here = (change.root, parent.to_owned());
         if self.last.as_ref() == Some(&here) {
             return Ok(None);
         }
-        let folder = self.roots[change.root].as_ref().map(|root| dir_handles::place(root, parent));
+        let folder = self.roots[change.root].as_ref().map(|root| dir_handles::open_folder(root, parent));
         self.last = Some(here);
         // A new folder is not there yet, and open when it is.
         let Some(Ok(folder)) = folder else { return Ok(None) };
-        let mode = dir_handles::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
+        let mode = dir_handles::stat_handle(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
         let entry = || Entry { root: change.root, path: parent.to_owned(), mode, act: EntryAction::Open };
         Ok((mode & 0o300 != 0o300).then(entry))
     }
 }
 
 /// Does one entry, or sees that it is done.
-fn act(ground: &mut RootHandles, index: usize, entry: &Entry, start: FileTime) -> Result<EntryOutcome, ChangesError> {
+fn apply_entry(
+    ground: &mut RootHandles,
+    index: usize,
+    entry: &Entry,
+    start: FileTime,
+) -> Result<EntryOutcome, ChangesError> {
     match entry.act {
-        EntryAction::Mode { .. } | EntryAction::Open => match ground.open_up(&entry.path) {
+        EntryAction::Mode { .. } | EntryAction::Open => match ground.make_writable(&entry.path) {
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(EntryOutcome::Left(NO_FOLDER)),
             Err(Errno::LOOP | Errno::XDEV) => Ok(EntryOutcome::Left(UNREACHABLE)),
             done => done.map(|()| EntryOutcome::Done).map_err(errno("a folder of the workspace")),
@@ -266,13 +275,13 @@ fn act(ground: &mut RootHandles, index: usize, entry: &Entry, start: FileTime) -
         | EntryAction::Remove { .. }
         | EntryAction::Make { .. } => {
             let Some(name) = entry.path.file_name() else { return Ok(EntryOutcome::Left(TAKEN)) };
-            match ground.parent(&entry.path) {
+            match ground.enter_parent(&entry.path) {
                 Err(Errno::NOENT | Errno::NOTDIR) => return Ok(EntryOutcome::Left(NO_FOLDER)),
                 Err(Errno::LOOP | Errno::XDEV) => return Ok(EntryOutcome::Left(UNREACHABLE)),
                 opened => opened.map_err(errno("a folder of the workspace"))?,
             };
             let did = match entry.act {
-                EntryAction::Put { .. } => put(ground, index, entry),
+                EntryAction::Put { .. } => put_file(ground, index, entry),
                 EntryAction::Replace { old, .. } => replace(ground, index, entry, old, start),
                 EntryAction::Remove { old } => remove(ground, index, name, old, start),
                 EntryAction::Make { old } => make(ground, index, name, old, start),
@@ -283,16 +292,16 @@ fn act(ground: &mut RootHandles, index: usize, entry: &Entry, start: FileTime) -
     }
 }
 
-fn put(ground: &mut RootHandles, index: usize, entry: &Entry) -> rustix::io::Result<EntryOutcome> {
+fn put_file(ground: &mut RootHandles, index: usize, entry: &Entry) -> rustix::io::Result<EntryOutcome> {
     let name = name(&entry.path);
-    match dir_handles::seen(ground.here()?, name)? {
+    match dir_handles::stat_at(ground.entry_folder()?, name)? {
         Some(seen) if entry.brings(seen.inode) => return Ok(EntryOutcome::Done),
         Some(_) => return Ok(EntryOutcome::Left(TAKEN)),
         None => {}
     }
-    ground.ready(index, entry)?;
+    ground.prepare_new_file(index, entry)?;
     let (from, source) = ground.source(index, entry)?;
-    match renameat_with(&*from, &source, ground.here()?, name, RenameFlags::NOREPLACE) {
+    match renameat_with(&*from, &source, ground.entry_folder()?, name, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(EntryOutcome::Left(TAKEN)),
         done => done.map(|()| EntryOutcome::Done),
     }
@@ -306,23 +315,23 @@ fn replace(
     start: FileTime,
 ) -> rustix::io::Result<EntryOutcome> {
     let name = name(&entry.path);
-    match dir_handles::seen(ground.here()?, name)? {
+    match dir_handles::stat_at(ground.entry_folder()?, name)? {
         Some(seen) if entry.brings(seen.inode) => return Ok(EntryOutcome::Done),
-        Some(seen) if is_still(&seen, old, start) => {}
+        Some(seen) if is_unchanged(&seen, old, start) => {}
         _ => return Ok(EntryOutcome::Left(CHANGED)),
     }
-    ground.ready(index, entry)?;
+    ground.prepare_new_file(index, entry)?;
     let (from, source) = ground.source(index, entry)?;
-    renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
+    renameat_with(&*from, &source, ground.entry_folder()?, name, RenameFlags::EXCHANGE)?;
     // Somebody was faster by a hair: they get their file back.
-    if dir_handles::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
-        renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE)?;
+    if dir_handles::stat_at(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
+        renameat_with(&*from, &source, ground.entry_folder()?, name, RenameFlags::EXCHANGE)?;
         return Ok(EntryOutcome::Left(CHANGED));
     }
     Ok(EntryOutcome::Done)
 }
 
-fn is_still(seen: &FileStat, old: PreviousEntry, start: FileTime) -> bool {
+fn is_unchanged(seen: &FileStat, old: PreviousEntry, start: FileTime) -> bool {
     // A folder's time changes with what is in it; that was looked at.
     seen.inode == old.inode && seen.is_folder() == old.folder && (old.folder || seen.changed <= start)
 }
@@ -335,21 +344,21 @@ fn remove(
     start: FileTime,
 ) -> rustix::io::Result<EntryOutcome> {
     let (store, kept) = ground.store(index);
-    if dir_handles::seen(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
+    if dir_handles::stat_at(&*store, &kept)?.is_some_and(|seen| seen.inode == old.inode) {
         return Ok(EntryOutcome::Done);
     }
-    match dir_handles::seen(ground.here()?, name)? {
+    match dir_handles::stat_at(ground.entry_folder()?, name)? {
         // Somebody else has done it.
         None => return Ok(EntryOutcome::Done),
-        Some(seen) if is_still(&seen, old, start) => {}
+        Some(seen) if is_unchanged(&seen, old, start) => {}
         Some(_) => return Ok(EntryOutcome::Left(CHANGED)),
     }
-    match renameat_with(ground.here()?, name, &*store, &kept, RenameFlags::NOREPLACE) {
+    match renameat_with(ground.entry_folder()?, name, &*store, &kept, RenameFlags::NOREPLACE) {
         Err(Errno::BUSY) => return Ok(EntryOutcome::Left(UNREACHABLE)),
         done => done?,
     }
-    if dir_handles::seen(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
-        renameat_with(&*store, &kept, ground.here()?, name, RenameFlags::NOREPLACE)?;
+    if dir_handles::stat_at(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
+        renameat_with(&*store, &kept, ground.entry_folder()?, name, RenameFlags::NOREPLACE)?;
         return Ok(EntryOutcome::Left(CHANGED));
     }
     Ok(EntryOutcome::Done)
@@ -367,9 +376,9 @@ fn make(
     {
         return Ok(EntryOutcome::Left(why));
     }
-    match mkdirat(ground.here()?, name, Mode::RWXU) {
+    match mkdirat(ground.entry_folder()?, name, Mode::RWXU) {
         Err(Errno::EXIST) => {
-            let seen = dir_handles::seen(ground.here()?, name)?;
+            let seen = dir_handles::stat_at(ground.entry_folder()?, name)?;
             Ok(if seen.is_some_and(|seen| seen.is_folder()) { EntryOutcome::Done } else { EntryOutcome::Left(TAKEN) })
         }
         done => done.map(|()| EntryOutcome::Done),
@@ -379,8 +388,8 @@ fn make(
 /// A folder keeps its setgid and sticky bits, which it may have from the one above.
 pub(super) fn set_folder_mode(ground: &RootHandles, path: &Path, mode: u32) -> Result<(), ChangesError> {
     let set = || -> rustix::io::Result<()> {
-        let folder = dir_handles::place(&ground.lower, path)?;
-        let now = dir_handles::seen_at(&folder)?.mode;
+        let folder = dir_handles::open_folder(&ground.lower, path)?;
+        let now = dir_handles::stat_handle(&folder)?.mode;
         let wanted = mode | (now & 0o3000);
         if now == wanted { Ok(()) } else { dir_handles::set_mode(&folder, wanted) }
     };
@@ -392,7 +401,7 @@ pub(super) fn set_folder_mode(ground: &RootHandles, path: &Path, mode: u32) -> R
 }
 
 /// Deletes a folder if nothing is in it.
-pub(super) fn unmake(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<EntryOutcome> {
+pub(super) fn remove_empty_folder(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<EntryOutcome> {
     match unlinkat(folder, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(EntryOutcome::Done),
         Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(EntryOutcome::Left("there is something else in it by now")),

@@ -158,7 +158,7 @@ pub struct UndoOutcome {
 /// How many of what was left out are named.
 const LEFT_OUT_SHOWN: usize = 10;
 
-fn tell_left_out(f: &mut fmt::Formatter<'_>, left_out: &[SkippedPath], left: &str) -> fmt::Result {
+fn write_skipped(f: &mut fmt::Formatter<'_>, left_out: &[SkippedPath], left: &str) -> fmt::Result {
     for SkippedPath { path, why } in left_out.iter().take(LEFT_OUT_SHOWN) {
         write!(f, "\n{left}: {path} ({why})")?;
     }
@@ -178,14 +178,14 @@ impl fmt::Display for KeepOutcome {
         if let Some(why) = &self.no_undo {
             write!(f, " This cannot be undone: {why}.")?;
         }
-        tell_left_out(f, &self.left_out, "Not kept")
+        write_skipped(f, &self.left_out, "Not kept")
     }
 }
 
 impl fmt::Display for UndoOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} taken back.", several(self.changes))?;
-        tell_left_out(f, &self.left_out, "Left as it is")
+        write_skipped(f, &self.left_out, "Left as it is")
     }
 }
 
@@ -219,7 +219,7 @@ impl Drafts {
     /// When it cannot be made or read, or was settled already.
     pub fn open(&self, of: &DraftOwner, which: &DraftId) -> Result<DraftDir, ChangesError> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(io("the folder of drafts"))?;
-        DraftDir::open(self.named(of.run, which)?, &self.roots, of)
+        DraftDir::open(self.draft_location(of.run, which)?, &self.roots, of)
     }
 
     /// A draft of the run; none: it was never opened, or is gone.
@@ -227,14 +227,14 @@ impl Drafts {
     /// # Errors
     /// When its notes cannot be read.
     pub fn find(&self, run: RunId, which: &DraftId) -> Result<Option<DraftDir>, ChangesError> {
-        self.named(run, which)?.found()
+        self.draft_location(run, which)?.open_existing()
     }
 
     /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no
     /// thread of its own.
     #[must_use]
     pub fn is_there(&self, run: RunId, which: &DraftId) -> bool {
-        self.named(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
+        self.draft_location(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
     }
 
     /// Throws a draft away, if it is not being kept and was not kept.
@@ -245,7 +245,7 @@ impl Drafts {
         self.find(run, which)?.map_or(Ok(()), |draft| draft.discard())
     }
 
-    fn named(&self, run: RunId, which: &DraftId) -> Result<DraftLocation, ChangesError> {
+    fn draft_location(&self, run: RunId, which: &DraftId) -> Result<DraftLocation, ChangesError> {
         let name = match which {
             DraftId::Shared(number) => format!("run-{run}-{number}"),
             DraftId::Call(call) if call.0.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
@@ -269,12 +269,12 @@ struct DraftLocation {
 
 impl DraftLocation {
     /// Waits until nobody else changes the workspace.
-    fn turn() -> MutexGuard<'static, ()> {
+    fn lock_workspace() -> MutexGuard<'static, ()> {
         // Whoever panicked left notes to go on from.
         TURN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn found(self) -> Result<Option<DraftDir>, ChangesError> {
+    fn open_existing(self) -> Result<Option<DraftDir>, ChangesError> {
         DraftDir::find(self)
     }
 }

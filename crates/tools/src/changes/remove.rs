@@ -8,6 +8,6 @@ use crate::sandbox::removal::Removal;
 /// Deletes a folder and all that is in it; it is no error if there is none.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let mut removal = Removal::of(path);
-    while !removal.go_on()? {}
+    while !removal.delete_some()? {}
     Ok(())
 }

@@ -79,7 +79,7 @@ impl<'a> OpenRoots<'a> {
             let (root, path) = (entry.root, entry.path.as_path());
             let ground = self.get(root)?;
             if ground.stage.is_some() {
-                *inode = ground.copied(index, path, link)?;
+                *inode = ground.copy_to_stage(index, path, link)?;
             } else if replaces && !link && replacing <= SYNCED_MAX {
                 // After a power cut there is the old content or the new one.
                 match ground.upper_file(path).and_then(fdatasync) {
@@ -91,7 +91,7 @@ impl<'a> OpenRoots<'a> {
         }
         if replacing > SYNCED_MAX {
             for ground in self.grounds.iter().flatten() {
-                let layer = dir_handles::folder(&ground.upper, Path::new(""));
+                let layer = dir_handles::open_folder_for_reading(&ground.upper, Path::new(""));
                 layer.and_then(syncfs).map_err(errno("the draft's layer"))?;
             }
         }
@@ -114,8 +114,8 @@ impl<'a> OpenRoots<'a> {
 impl RootHandles {
     fn open(draft: &DraftDir, root: usize) -> Result<Self> {
         let path = draft.record.roots.get(root).ok_or(Errno::NOENT)?;
-        let (lower, upper) = (dir_handles::root(path)?, dir_handles::root(&draft.layer(root, "upper"))?);
-        let old = Rc::new(dir_handles::root(&draft.layer(root, "old"))?);
+        let (lower, upper) = (dir_handles::open_root(path)?, dir_handles::open_root(&draft.layer(root, "upper"))?);
+        let old = Rc::new(dir_handles::open_root(&draft.layer(root, "old"))?);
         let stage = if dir_handles::mount_of(&lower)? == dir_handles::mount_of(&upper)? {
             None
         } else {
@@ -125,30 +125,30 @@ impl RootHandles {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
             }
-            Some((Rc::new(dir_handles::place(&lower, Path::new(&name))?), path.join(&name)))
+            Some((Rc::new(dir_handles::open_folder(&lower, Path::new(&name))?), path.join(&name)))
         };
         Ok(Self { lower, upper, old, stage, here: None, there: None })
     }
 
     /// Goes to the folder in which this path is.
-    pub(super) fn parent(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn enter_parent(&mut self, path: &Path) -> Result<()> {
         let parent = path.parent().unwrap_or(Path::new(""));
         if self.here.as_ref().is_none_or(|(here, _)| here != parent) {
             self.here = None;
-            self.here = Some((parent.to_owned(), Rc::new(dir_handles::place(&self.lower, parent)?)));
+            self.here = Some((parent.to_owned(), Rc::new(dir_handles::open_folder(&self.lower, parent)?)));
         }
         Ok(())
     }
 
     /// The folder in which the entry is.
-    pub(super) fn here(&self) -> Result<&OwnedFd> {
+    pub(super) fn entry_folder(&self) -> Result<&OwnedFd> {
         self.here.as_ref().map(|(_, folder)| &**folder).ok_or(Errno::NOENT)
     }
 
     /// What stands at this path of the root.
-    pub(super) fn seen(&mut self, path: &Path) -> std::result::Result<Option<FileStat>, ChangesError> {
-        let seen = match self.parent(path) {
-            Ok(()) => dir_handles::seen(self.here().map_err(errno("the workspace"))?, name(path)),
+    pub(super) fn stat_path(&mut self, path: &Path) -> std::result::Result<Option<FileStat>, ChangesError> {
+        let seen = match self.enter_parent(path) {
+            Ok(()) => dir_handles::stat_at(self.entry_folder().map_err(errno("the workspace"))?, name(path)),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => Ok(None),
             Err(error) => Err(error),
         };
@@ -159,16 +159,16 @@ impl RootHandles {
     pub(super) fn source(&mut self, index: usize, entry: &Entry) -> Result<(Rc<OwnedFd>, OsString)> {
         match &self.stage {
             Some((stage, _)) => Ok((Rc::clone(stage), index.to_string().into())),
-            None => Ok((self.above_upper(&entry.path)?, name(&entry.path).to_owned())),
+            None => Ok((self.upper_parent(&entry.path)?, name(&entry.path).to_owned())),
         }
     }
 
-    fn above_upper(&mut self, path: &Path) -> Result<Rc<OwnedFd>> {
+    fn upper_parent(&mut self, path: &Path) -> Result<Rc<OwnedFd>> {
         let parent = path.parent().unwrap_or(Path::new(""));
         match &self.there {
             Some((there, folder)) if there == parent => Ok(Rc::clone(folder)),
             _ => {
-                let folder = Rc::new(dir_handles::place(&self.upper, parent)?);
+                let folder = Rc::new(dir_handles::open_folder(&self.upper, parent)?);
                 self.there = Some((parent.to_owned(), Rc::clone(&folder)));
                 Ok(folder)
             }
@@ -176,8 +176,8 @@ impl RootHandles {
     }
 
     fn upper_file(&mut self, path: &Path) -> Result<OwnedFd> {
-        let folder = self.above_upper(path)?;
-        dir_handles::file(&*folder, name(path))
+        let folder = self.upper_parent(path)?;
+        dir_handles::open_file(&*folder, name(path))
     }
 
     /// Where what an entry deletes goes.
@@ -189,25 +189,25 @@ impl RootHandles {
     }
 
     /// Makes a new file ready for its place: its mode, and nothing that the overlay noted.
-    pub(super) fn ready(&mut self, index: usize, entry: &Entry) -> Result<()> {
+    pub(super) fn prepare_new_file(&mut self, index: usize, entry: &Entry) -> Result<()> {
         let (folder, name) = self.source(index, entry)?;
-        let file = dir_handles::handle(&*folder, &name)?;
-        let seen = dir_handles::seen_at(&file)?;
+        let file = dir_handles::open_path_handle(&*folder, &name)?;
+        let seen = dir_handles::stat_handle(&file)?;
         if !entry.brings(seen.inode) {
             return Err(Errno::STALE);
         }
         let is_link =
             matches!(entry.act, EntryAction::Put { link: true, .. } | EntryAction::Replace { link: true, .. });
-        if !is_link && (dir_handles::strip(&file, seen.mode)? || seen.mode != entry.mode) {
+        if !is_link && (dir_handles::remove_overlay_xattrs(&file, seen.mode)? || seen.mode != entry.mode) {
             dir_handles::set_mode(&file, entry.mode)?;
         }
         Ok(())
     }
 
     /// Lets Hob write in a folder of the root.
-    pub(super) fn open_up(&self, path: &Path) -> Result<()> {
-        let folder = dir_handles::place(&self.lower, path)?;
-        let mode = dir_handles::seen_at(&folder)?.mode;
+    pub(super) fn make_writable(&self, path: &Path) -> Result<()> {
+        let folder = dir_handles::open_folder(&self.lower, path)?;
+        let mode = dir_handles::stat_handle(&folder)?.mode;
         if mode & 0o700 == 0o700 || rustix::process::geteuid().is_root() {
             return Ok(());
         }
@@ -215,8 +215,8 @@ impl RootHandles {
     }
 
     /// Copies a file or link to the hidden folder; answers with the copy's number.
-    fn copied(&mut self, index: usize, path: &Path, link: bool) -> std::result::Result<u64, ChangesError> {
-        let from = self.above_upper(path).map_err(errno("a folder of the draft"))?;
+    fn copy_to_stage(&mut self, index: usize, path: &Path, link: bool) -> std::result::Result<u64, ChangesError> {
+        let from = self.upper_parent(path).map_err(errno("a folder of the draft"))?;
         let (stage, to) = (self.store(0).0, index.to_string());
         let to = OsStr::new(&to);
         // A try that was cut off may have left half of it.
@@ -225,12 +225,12 @@ impl RootHandles {
             Err(error) => return Err(errno("a hidden folder in the workspace")(error)),
         }
         if link {
-            let target = dir_handles::target(&*from, name(path)).map_err(errno("a link of the draft"))?;
+            let target = dir_handles::read_link(&*from, name(path)).map_err(errno("a link of the draft"))?;
             symlinkat(target, &*stage, to).map_err(errno("a hidden folder in the workspace"))?;
         } else {
             copy(&from, name(path), &stage, to)?;
         }
-        let seen = dir_handles::seen(&*stage, to).map_err(errno("a hidden folder in the workspace"))?;
+        let seen = dir_handles::stat_at(&*stage, to).map_err(errno("a hidden folder in the workspace"))?;
         Ok(seen.ok_or(ChangesError::Gone)?.inode)
     }
 }
@@ -241,7 +241,7 @@ pub(super) fn name(path: &Path) -> &OsStr {
 
 /// Copies a file with its time and owner, without writing down its holes.
 fn copy(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new: &OsStr) -> std::result::Result<(), ChangesError> {
-    let source = dir_handles::file(from, name).map_err(errno("a file of the draft"))?;
+    let source = dir_handles::open_file(from, name).map_err(errno("a file of the draft"))?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let target = openat(to, new, flags, Mode::RUSR | Mode::WUSR).map_err(errno("a hidden folder in the workspace"))?;
     let (mut source, mut target) = (File::from(source), File::from(target));
@@ -291,7 +291,7 @@ pub(super) mod cut {
     }
 
     /// After so many steps of this thread everything ends; none: nothing does.
-    pub(in crate::changes) fn after(steps: Option<u32>) {
+    pub(in crate::changes) fn fail_after(steps: Option<u32>) {
         LEFT.set(steps);
     }
 

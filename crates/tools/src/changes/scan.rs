@@ -110,7 +110,7 @@ pub(super) struct ModeRestorer(Vec<(OwnedFd, u32)>);
 
 impl ModeRestorer {
     /// Nothing gets its mode back: whoever goes on has noted them.
-    pub(super) fn leave_open(mut self) {
+    pub(super) fn keep_unlocked(mut self) {
         self.0.clear();
     }
 }
@@ -165,13 +165,14 @@ impl LayerScan {
     }
 
     /// Looks through one layer.
-    pub(super) fn look(&mut self, layer: &Layer<'_>) -> Result<(), ChangesError> {
-        let upper = dir_handles::root(layer.upper).map_err(errno("the draft's layer"))?;
-        let lower = dir_handles::root(layer.lower).map_err(errno("the workspace"))?;
+    pub(super) fn scan_layer(&mut self, layer: &Layer<'_>) -> Result<(), ChangesError> {
+        let upper = dir_handles::open_root(layer.upper).map_err(errno("the draft's layer"))?;
+        let lower = dir_handles::open_root(layer.lower).map_err(errno("the workspace"))?;
         self.own_mode(layer.root, &upper, &lower)?;
         let mut todo = vec![PendingFolder { path: PathBuf::new(), depth: 0, below: LowerEntry::Seen }];
         while let Some(PendingFolder { path, depth, below }) = todo.pop() {
-            let folder = self.unlocked(&upper, &path, |folder, path| dir_handles::folder(folder, path))?;
+            let folder =
+                self.open_unlocking(&upper, &path, |folder, path| dir_handles::open_folder_for_reading(folder, path))?;
             let here = ScannedFolder {
                 layer: layer.root,
                 path: &path,
@@ -180,13 +181,13 @@ impl LayerScan {
                 lower: match below {
                     LowerEntry::Nothing => None,
                     LowerEntry::Seen | LowerEntry::Hidden => {
-                        Some(dir_handles::place(&lower, &path).map_err(errno("a folder of the workspace"))?)
+                        Some(dir_handles::open_folder(&lower, &path).map_err(errno("a folder of the workspace"))?)
                     }
                 },
             };
             let names = self.folder(&here, &mut todo)?;
             if matches!(below, LowerEntry::Hidden) {
-                self.hidden(&here, &names)?;
+                self.record_hidden(&here, &names)?;
             }
         }
         Ok(())
@@ -194,15 +195,15 @@ impl LayerScan {
 
     /// The root's own mode.
     fn own_mode(&mut self, root: usize, upper: &OwnedFd, lower: &OwnedFd) -> Result<(), ChangesError> {
-        let now = dir_handles::seen_at(upper).map_err(errno("the draft's layer"))?;
-        let before = dir_handles::seen_at(lower).map_err(errno("the workspace"))?;
+        let now = dir_handles::stat_handle(upper).map_err(errno("the draft's layer"))?;
+        let before = dir_handles::stat_handle(lower).map_err(errno("the workspace"))?;
         if (now.mode ^ before.mode) & MODE_BITS != 0 {
             let change = Change {
                 before: EntryBefore::Folder { holds: 0 },
                 mode_before: before.mode & MODE_BITS,
                 inode_before: before.inode,
                 changed_before: before.changed,
-                ..Change::bare(root, PathBuf::new(), &now, EntryAfter::Folder)
+                ..Change::without_before(root, PathBuf::new(), &now, EntryAfter::Folder)
             };
             self.set.changes.push(change);
         }
@@ -216,7 +217,7 @@ impl LayerScan {
         todo: &mut Vec<PendingFolder>,
     ) -> Result<HashSet<OsString>, ChangesError> {
         let mut names = HashSet::new();
-        for name in dir_handles::names(&here.upper).map_err(errno("a folder of the draft"))? {
+        for name in dir_handles::list_names(&here.upper).map_err(errno("a folder of the draft"))? {
             let name = name.map_err(errno("a folder of the draft"))?;
             self.count(here, &name)?;
             self.entry(here, &name, todo)?;
@@ -244,15 +245,15 @@ impl LayerScan {
         name: &OsStr,
         todo: &mut Vec<PendingFolder>,
     ) -> Result<(), ChangesError> {
-        let Some(now) = dir_handles::seen(&here.upper, name).map_err(errno("a file of the draft"))? else {
+        let Some(now) = dir_handles::stat_at(&here.upper, name).map_err(errno("a file of the draft"))? else {
             return Ok(());
         };
         let before = match &here.lower {
-            Some(lower) => dir_handles::seen(lower, name).map_err(errno("a file of the workspace"))?,
+            Some(lower) => dir_handles::stat_at(lower, name).map_err(errno("a file of the workspace"))?,
             None => None,
         };
         if now.is_whiteout() {
-            return before.map_or(Ok(()), |before| self.gone(here, name, &before));
+            return before.map_or(Ok(()), |before| self.record_removal(here, name, &before));
         }
         match now.kind {
             FileType::Directory => {
@@ -264,7 +265,12 @@ impl LayerScan {
             other => {
                 if before.is_none_or(|before| before.kind != other) {
                     let what = EntryAfter::Special { what: special(other) };
-                    self.push(here, name, Change::bare(here.layer, PathBuf::new(), &now, what), before.as_ref())?;
+                    self.push(
+                        here,
+                        name,
+                        Change::without_before(here.layer, PathBuf::new(), &now, what),
+                        before.as_ref(),
+                    )?;
                 }
                 Ok(())
             }
@@ -282,8 +288,10 @@ impl LayerScan {
         if here.depth >= DEPTH_MAX {
             return Err(ScanLimit::Depth.into());
         }
-        let folder = self.unlocked(&here.upper, Path::new(name), |folder, path| dir_handles::folder(folder, path))?;
-        let note = |name| dir_handles::note(&folder, name).map_err(errno("a folder of the draft"));
+        let folder = self.open_unlocking(&here.upper, Path::new(name), |folder, path| {
+            dir_handles::open_folder_for_reading(folder, path)
+        })?;
+        let note = |name| dir_handles::overlay_xattr(&folder, name).map_err(errno("a folder of the draft"));
         if note("user.overlay.redirect")?.is_some() || note("user.overlay.metacopy")?.is_some() {
             return Err(ChangesError::Strange { path });
         }
@@ -291,13 +299,18 @@ impl LayerScan {
         let below = match before {
             Some(before) if before.is_folder() => {
                 if (now.mode ^ before.mode) & MODE_BITS != 0 {
-                    let change = Change::bare(here.layer, PathBuf::new(), now, EntryAfter::Folder);
+                    let change = Change::without_before(here.layer, PathBuf::new(), now, EntryAfter::Folder);
                     self.push(here, name, change, Some(before))?;
                 }
                 if is_opaque { LowerEntry::Hidden } else { LowerEntry::Seen }
             }
             other => {
-                self.push(here, name, Change::bare(here.layer, PathBuf::new(), now, EntryAfter::Folder), other)?;
+                self.push(
+                    here,
+                    name,
+                    Change::without_before(here.layer, PathBuf::new(), now, EntryAfter::Folder),
+                    other,
+                )?;
                 LowerEntry::Nothing
             }
         };
@@ -315,14 +328,15 @@ impl LayerScan {
         let is_hollow = now.stored <= HOLLOW_BYTES_MAX;
         let old = before.filter(|before| before.kind == FileType::RegularFile);
         if is_hollow || old.is_some_and(|old| old.size == now.size) || self.reading.is_wanted() {
-            let file =
-                self.unlocked(&here.upper, Path::new(name), |folder, name| dir_handles::file(folder, name.as_os_str()));
+            let file = self.open_unlocking(&here.upper, Path::new(name), |folder, name| {
+                dir_handles::open_file(folder, name.as_os_str())
+            });
             opened = Some(file?);
         }
         if let (Some(file), true) = (&opened, is_hollow) {
-            let note = |name| dir_handles::note(file, name).map_err(errno("a file of the draft"));
+            let note = |name| dir_handles::overlay_xattr(file, name).map_err(errno("a file of the draft"));
             if note("user.overlay.whiteout")?.is_some() && now.size == 0 {
-                return before.map_or(Ok(()), |before| self.gone(here, name, before));
+                return before.map_or(Ok(()), |before| self.record_removal(here, name, before));
             }
             if note("user.overlay.metacopy")?.is_some() || note("user.overlay.redirect")?.is_some() {
                 return Err(ChangesError::Strange { path: here.path.join(name) });
@@ -330,7 +344,7 @@ impl LayerScan {
         }
         let lower = match (&here.lower, old) {
             // What cannot be read there counts as something else.
-            (Some(lower), Some(_)) => dir_handles::file(lower, name).ok(),
+            (Some(lower), Some(_)) => dir_handles::open_file(lower, name).ok(),
             _ => None,
         };
         if let (Some(file), Some(lower), Some(old)) = (&opened, &lower, old)
@@ -344,7 +358,7 @@ impl LayerScan {
             None => (None, ContentPreview::Hidden),
         };
         let kind = EntryAfter::File { size: now.size, hash };
-        let change = Change { content, ..Change::bare(here.layer, PathBuf::new(), now, kind) };
+        let change = Change { content, ..Change::without_before(here.layer, PathBuf::new(), now, kind) };
         self.push(here, name, change, before)
     }
 
@@ -355,38 +369,45 @@ impl LayerScan {
         now: &FileStat,
         before: Option<&FileStat>,
     ) -> Result<(), ChangesError> {
-        let target = dir_handles::target(&here.upper, name).map_err(errno("a link of the draft"))?;
+        let target = dir_handles::read_link(&here.upper, name).map_err(errno("a link of the draft"))?;
         if let (Some(lower), Some(FileType::Symlink)) = (&here.lower, before.map(|before| before.kind))
-            && dir_handles::target(lower, name).is_ok_and(|old| old == target)
+            && dir_handles::read_link(lower, name).is_ok_and(|old| old == target)
         {
             return Ok(());
         }
-        let change = Change { mode: 0, ..Change::bare(here.layer, PathBuf::new(), now, EntryAfter::Link { target }) };
+        let change =
+            Change { mode: 0, ..Change::without_before(here.layer, PathBuf::new(), now, EntryAfter::Link { target }) };
         self.push(here, name, change, before)
     }
 
     /// What a hidden folder holds and the upper one does not.
-    fn hidden(&mut self, here: &ScannedFolder<'_>, names: &HashSet<OsString>) -> Result<(), ChangesError> {
+    fn record_hidden(&mut self, here: &ScannedFolder<'_>, names: &HashSet<OsString>) -> Result<(), ChangesError> {
         let Some(lower) = &here.lower else { return Ok(()) };
-        let listed = dir_handles::folder(lower, Path::new("")).map_err(errno("a folder of the workspace"))?;
-        for name in dir_handles::names(&listed).map_err(errno("a folder of the workspace"))? {
+        let listed =
+            dir_handles::open_folder_for_reading(lower, Path::new("")).map_err(errno("a folder of the workspace"))?;
+        for name in dir_handles::list_names(&listed).map_err(errno("a folder of the workspace"))? {
             let name = name.map_err(errno("a folder of the workspace"))?;
             if names.contains(&name) {
                 continue;
             }
             self.count(here, &name)?;
-            if let Some(before) = dir_handles::seen(lower, &name).map_err(errno("a file of the workspace"))? {
-                self.gone(here, &name, &before)?;
+            if let Some(before) = dir_handles::stat_at(lower, &name).map_err(errno("a file of the workspace"))? {
+                self.record_removal(here, &name, &before)?;
             }
         }
         Ok(())
     }
 
-    fn gone(&mut self, here: &ScannedFolder<'_>, name: &OsStr, before: &FileStat) -> Result<(), ChangesError> {
+    fn record_removal(
+        &mut self,
+        here: &ScannedFolder<'_>,
+        name: &OsStr,
+        before: &FileStat,
+    ) -> Result<(), ChangesError> {
         let change = Change {
             mode: 0,
             was_special: false,
-            ..Change::bare(here.layer, PathBuf::new(), before, EntryAfter::Gone)
+            ..Change::without_before(here.layer, PathBuf::new(), before, EntryAfter::Gone)
         };
         self.push(here, name, Change { inode: 0, ..change }, Some(before))
     }
@@ -409,14 +430,14 @@ impl LayerScan {
             change.before = match before.kind {
                 FileType::RegularFile => EntryBefore::File { size: before.size },
                 FileType::Symlink => EntryBefore::Link {
-                    target: dir_handles::target(lower, name).map_err(errno("a link of the workspace"))?,
+                    target: dir_handles::read_link(lower, name).map_err(errno("a link of the workspace"))?,
                 },
                 FileType::Directory if change.now == EntryAfter::Folder => {
                     // What is in it changes its time, and does not touch its mode.
                     change.conflicts = false;
                     EntryBefore::Folder { holds: 0 }
                 }
-                FileType::Directory => self.goes(lower, name, &mut change)?,
+                FileType::Directory => self.inspect_removed_folder(lower, name, &mut change)?,
                 _ => EntryBefore::Special,
             };
         }
@@ -425,8 +446,13 @@ impl LayerScan {
     }
 
     /// Counts what goes with a folder, and looks whether any of it changed.
-    fn goes(&mut self, lower: &OwnedFd, name: &OsStr, change: &mut Change) -> Result<EntryBefore, ChangesError> {
-        let top = match dir_handles::folder(lower, Path::new(name)) {
+    fn inspect_removed_folder(
+        &mut self,
+        lower: &OwnedFd,
+        name: &OsStr,
+        change: &mut Change,
+    ) -> Result<EntryBefore, ChangesError> {
+        let top = match dir_handles::open_folder_for_reading(lower, Path::new(name)) {
             Ok(top) => top,
             // Nobody can say what is in it.
             Err(Errno::ACCESS) => {
@@ -437,7 +463,7 @@ impl LayerScan {
         };
         let (mut holds, mut todo) = (0, vec![PathBuf::new()]);
         while let Some(path) = todo.pop() {
-            let folder = match dir_handles::folder(&top, &path) {
+            let folder = match dir_handles::open_folder_for_reading(&top, &path) {
                 Ok(folder) => folder,
                 // Another mount, or what nobody may read, is not thrown away unseen.
                 Err(Errno::ACCESS | Errno::XDEV) => {
@@ -446,9 +472,9 @@ impl LayerScan {
                 }
                 Err(error) => return Err(errno("a folder of the workspace")(error)),
             };
-            for name in dir_handles::names(&folder).map_err(errno("a folder of the workspace"))? {
+            for name in dir_handles::list_names(&folder).map_err(errno("a folder of the workspace"))? {
                 let name = name.map_err(errno("a folder of the workspace"))?;
-                let Some(seen) = dir_handles::seen(&folder, &name).map_err(errno("a file of the workspace"))? else {
+                let Some(seen) = dir_handles::stat_at(&folder, &name).map_err(errno("a file of the workspace"))? else {
                     continue;
                 };
                 holds += 1;
@@ -467,7 +493,7 @@ impl LayerScan {
     }
 
     /// Opens something of the upper layer, even if its program let nobody read it.
-    fn unlocked(
+    fn open_unlocking(
         &mut self,
         folder: &OwnedFd,
         path: &Path,
@@ -479,8 +505,8 @@ impl LayerScan {
                 if self.locked.0.len() >= LOCKED_MAX {
                     return Err(ScanLimit::Locked.into());
                 }
-                let handle = dir_handles::handle(folder.as_fd(), path.as_os_str()).map_err(&failed)?;
-                let mode = dir_handles::seen_at(&handle).map_err(&failed)?.mode;
+                let handle = dir_handles::open_path_handle(folder.as_fd(), path.as_os_str()).map_err(&failed)?;
+                let mode = dir_handles::stat_handle(&handle).map_err(&failed)?.mode;
                 dir_handles::set_mode(&handle, mode | 0o700).map_err(&failed)?;
                 self.locked.0.push((handle, mode));
                 open(folder, path).map_err(failed)

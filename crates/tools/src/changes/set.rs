@@ -116,11 +116,11 @@ impl Change {
             changed: FileTime(0, 0),
             device: (0, 0),
         };
-        Self::bare(0, PathBuf::new(), &seen, EntryAfter::Gone)
+        Self::without_before(0, PathBuf::new(), &seen, EntryAfter::Gone)
     }
 
     /// With nothing said about what stands there in the workspace.
-    pub(super) fn bare(root: usize, path: PathBuf, seen: &FileStat, now: EntryAfter) -> Self {
+    pub(super) fn without_before(root: usize, path: PathBuf, seen: &FileStat, now: EntryAfter) -> Self {
         let was_special = seen.kind == FileType::RegularFile && seen.mode & !MODE_BITS != 0;
         Self {
             root,

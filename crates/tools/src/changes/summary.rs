@@ -38,7 +38,7 @@ impl ChangeSet {
     #[must_use]
     pub fn summary(&self, number: u32) -> WorkspaceDraft {
         let words = SummaryWriter { roots: &self.roots, bounds: &SHOWN };
-        let later = || self.changes.iter().filter_map(|change| words.later(change).map(|why| (change, why)));
+        let later = || self.changes.iter().filter_map(|change| words.autorun_note(change).map(|why| (change, why)));
         let mut runs_later: Vec<String> =
             later().take(LATER_MAX).map(|(change, why)| format!("{}: {why}", words.path(change))).collect();
         let more = later().skip(LATER_MAX).count();
@@ -46,14 +46,14 @@ impl ChangeSet {
             runs_later.push(format!("… and {more} more"));
         }
         let changes = u32::try_from(self.changes.len()).unwrap_or(u32::MAX);
-        let (shown, whole) = (words.told(self), SummaryWriter { bounds: &WHOLE, ..words }.told(self));
+        let (shown, whole) = (words.change_list(self), SummaryWriter { bounds: &WHOLE, ..words }.change_list(self));
         let whole = (whole != shown).then_some(whole);
         WorkspaceDraft { number, digest: self.digest(), changes, shown, whole, runs_later }
     }
 }
 
 /// A path on one line: in the workspace as it is named there, anywhere else in full.
-pub(super) fn path_shown(roots: &[PathBuf], root: usize, path: &Path) -> String {
+pub(super) fn display_path(roots: &[PathBuf], root: usize, path: &Path) -> String {
     SummaryWriter { roots, bounds: &SHOWN }.path_in(root, path)
 }
 
@@ -77,7 +77,7 @@ impl SummaryWriter<'_> {
             (_, true) => self.roots.get(root).cloned().unwrap_or_default(),
             (_, false) => self.place(root, path),
         };
-        ends(&safe_bytes(told.as_os_str().as_bytes()), self.bounds.path)
+        head_and_tail(&safe_bytes(told.as_os_str().as_bytes()), self.bounds.path)
     }
 
     fn path(&self, change: &Change) -> String {
@@ -85,24 +85,24 @@ impl SummaryWriter<'_> {
     }
 
     fn link(&self, target: &OsStr) -> String {
-        ends(&safe_bytes(target.as_bytes()), self.bounds.path)
+        head_and_tail(&safe_bytes(target.as_bytes()), self.bounds.path)
     }
 
     /// Why it runs later by itself. The folders above what lies beside the workspace say that as well; those above the workspace
     /// itself would say it of each file in it.
-    fn later(&self, change: &Change) -> Option<&'static str> {
+    fn autorun_note(&self, change: &Change) -> Option<&'static str> {
         match change.root {
-            0 => autorun_files::why(change, &change.path),
-            root => autorun_files::why(change, &self.place(root, &change.path)),
+            0 => autorun_files::autorun_reason(change, &change.path),
+            root => autorun_files::autorun_reason(change, &self.place(root, &change.path)),
         }
     }
 
-    fn told(&self, set: &ChangeSet) -> String {
+    fn change_list(&self, set: &ChangeSet) -> String {
         let bounds = self.bounds;
         let mut text = counts(set);
         // What steers comes first.
         let (first, rest): (Vec<&Change>, Vec<&Change>) =
-            set.changes.iter().partition(|change| self.later(change).is_some() || change.conflicts);
+            set.changes.iter().partition(|change| self.autorun_note(change).is_some() || change.conflicts);
         let all: Vec<&Change> = first.into_iter().chain(rest).collect();
         let mut listed = 0;
         let mut list = String::new();
@@ -147,11 +147,13 @@ impl SummaryWriter<'_> {
         let more = match (&change.now, &change.before) {
             (EntryAfter::Gone, EntryBefore::Folder { holds }) => format!(", a folder with {holds} in it"),
             (EntryAfter::Gone, EntryBefore::Link { target }) => format!(", a link to {}", self.link(target)),
-            (EntryAfter::Link { target }, _) => format!(", a link to {}{}", self.link(target), way_out(target)),
+            (EntryAfter::Link { target }, _) => {
+                format!(", a link to {}{}", self.link(target), link_escape_note(target))
+            }
             (EntryAfter::Folder, EntryBefore::Folder { .. }) => {
                 format!(", mode {:03o} → {:03o}", change.mode_before, change.mode)
             }
-            (EntryAfter::Folder, before) => format!(", a folder{}", in_place(before)),
+            (EntryAfter::Folder, before) => format!(", a folder{}", former_kind(before)),
             (EntryAfter::Special { what }, _) => format!(", {what}: it is not kept"),
             (EntryAfter::File { size, hash }, before) => {
                 let mut more = format!(", {size} bytes");
@@ -160,7 +162,7 @@ impl SummaryWriter<'_> {
                         write!(more, " instead of {old}").unwrap_or_default()
                     }
                     EntryBefore::File { .. } => {}
-                    other => more.push_str(in_place(other)),
+                    other => more.push_str(former_kind(other)),
                 }
                 let is_long = *size > TEXT_BYTES_MAX && change.content != ContentPreview::Hidden;
                 if is_long {
@@ -177,7 +179,7 @@ impl SummaryWriter<'_> {
             (EntryAfter::Gone, _) => String::new(),
         };
         line.push_str(&more);
-        if let Some(why) = self.later(change) {
+        if let Some(why) = self.autorun_note(change) {
             write!(line, " ({why})").unwrap_or_default();
         }
         if change.conflicts {
@@ -194,7 +196,8 @@ impl SummaryWriter<'_> {
             ContentPreview::Diff(text) => (text, ""),
             ContentPreview::Text(text) => (text, "+"),
         };
-        let lines: Vec<String> = text.lines().map(|line| format!("{mark}{}", ends(&safe(line), bounds.line))).collect();
+        let lines: Vec<String> =
+            text.lines().map(|line| format!("{mark}{}", head_and_tail(&safe(line), bounds.line))).collect();
         let whole = lines.iter().map(|line| line.chars().count() + 1).sum::<usize>();
         let name = self.path(change);
         if whole <= bounds.content {
@@ -232,7 +235,7 @@ fn counts(set: &ChangeSet) -> String {
     if some.is_empty() { "Nothing is changed".to_owned() } else { format!("Files and folders: {}", some.join(", ")) }
 }
 
-fn in_place(before: &EntryBefore) -> &'static str {
+fn former_kind(before: &EntryBefore) -> &'static str {
     match before {
         EntryBefore::Nothing => "",
         EntryBefore::File { .. } => ", in the place of a file",
@@ -250,14 +253,14 @@ fn verb(change: &Change) -> &'static str {
     }
 }
 
-fn way_out(target: &OsStr) -> &'static str {
+fn link_escape_note(target: &OsStr) -> &'static str {
     let path = Path::new(target);
     let leaves = path.is_absolute() || path.components().any(|part| part == std::path::Component::ParentDir);
     if leaves { " (it may lead out of the workspace)" } else { "" }
 }
 
 /// Head and tail of one line.
-fn ends(text: &str, chars_max: usize) -> String {
+fn head_and_tail(text: &str, chars_max: usize) -> String {
     let chars = text.chars().count();
     if chars <= chars_max {
         return text.to_owned();

@@ -48,7 +48,7 @@ pub(super) fn all(place: &DraftLocation) -> Result<Vec<DraftDir>, ChangesError> 
 }
 
 /// Those that can be taken back, newest first.
-fn kept(place: &DraftLocation) -> Result<Vec<(Timestamp, DraftDir)>, ChangesError> {
+fn kept_drafts(place: &DraftLocation) -> Result<Vec<(Timestamp, DraftDir)>, ChangesError> {
     let mut kept = Vec::new();
     for draft in all(place)? {
         match &draft.record.state {
@@ -65,11 +65,11 @@ fn kept(place: &DraftLocation) -> Result<Vec<(Timestamp, DraftDir)>, ChangesErro
 /// Holds all that can be taken back within its bound: the oldest goes first.
 pub(super) fn trim(place: &DraftLocation) -> Result<u32, ChangesError> {
     let (mut total, mut gone) = (0_u64, 0);
-    for (_, draft) in kept(place)? {
+    for (_, draft) in kept_drafts(place)? {
         if let DraftState::Kept { stored, .. } = draft.record.state {
             total = total.saturating_add(stored);
             if total > UNDO_BYTES_MAX && stored > 0 {
-                let moved = draft.moved_away()?;
+                let moved = draft.move_aside()?;
                 remove::remove(&moved).map_err(io("a change that is too old to be taken back"))?;
                 gone += 1;
             }
@@ -90,7 +90,7 @@ pub(super) fn empty_layers(draft: &DraftDir) {
 }
 
 impl Drafts {
-    fn any(&self) -> DraftLocation {
+    fn any_location(&self) -> DraftLocation {
         self.place("any")
     }
 
@@ -99,7 +99,7 @@ impl Drafts {
     /// # Errors
     /// When they cannot be read.
     pub fn runs(&self) -> Result<Vec<RunId>, ChangesError> {
-        let drafts = all(&self.any())?.into_iter();
+        let drafts = all(&self.any_location())?.into_iter();
         let open = drafts.filter(|draft| draft.record.state == DraftState::Open);
         let mut runs: Vec<RunId> = open.map(|draft| draft.record.run).collect();
         runs.sort_unstable();
@@ -111,8 +111,8 @@ impl Drafts {
     ///
     /// # Errors
     /// When drafts cannot be read.
-    pub fn last(&self, session: Option<&SessionKey>) -> Result<Option<DraftDir>, ChangesError> {
-        let mut kept = kept(&self.any())?.into_iter().map(|(_, draft)| draft);
+    pub fn last_kept(&self, session: Option<&SessionKey>) -> Result<Option<DraftDir>, ChangesError> {
+        let mut kept = kept_drafts(&self.any_location())?.into_iter().map(|(_, draft)| draft);
         Ok(kept.find(|draft| session.is_none_or(|session| draft.record.session == *session)))
     }
 
@@ -121,7 +121,7 @@ impl Drafts {
     /// # Errors
     /// When there is none, or it cannot be taken back.
     pub fn undo_last(&self, session: Option<&SessionKey>, now: Timestamp) -> Result<UndoOutcome, ChangesError> {
-        self.last(session)?.ok_or(ChangesError::NothingToUndo)?.undo(now)
+        self.last_kept(session)?.ok_or(ChangesError::NothingToUndo)?.undo(now)
     }
 
     /// Finishes what was cut off, and lets go of what nobody needs. Only for who holds the data directory's lock.
@@ -130,14 +130,14 @@ impl Drafts {
     /// When the folder of drafts cannot be read.
     pub fn sweep(&self, now: Timestamp, is_over: &dyn Fn(RunId) -> bool) -> Result<SweepReport, ChangesError> {
         let mut swept = SweepReport::default();
-        for draft in all(&self.any())? {
-            if let Err(error) = one(&draft, now, is_over, &mut swept) {
+        for draft in all(&self.any_location())? {
+            if let Err(error) = sweep_draft(&draft, now, is_over, &mut swept) {
                 tracing::warn!(%error, draft = %draft.dir().display(), "draft.stuck: upkeep tries it again");
                 swept.failed += 1;
             }
         }
-        let place = self.any();
-        let turn = DraftLocation::turn();
+        let place = self.any_location();
+        let turn = DraftLocation::lock_workspace();
         swept.expired += trim(&place)?;
         drop(turn);
         self.clear(&mut swept)?;
@@ -164,21 +164,21 @@ impl Drafts {
 }
 
 /// What becomes of one draft.
-fn one(
+fn sweep_draft(
     draft: &DraftDir,
     now: Timestamp,
     is_over: &dyn Fn(RunId) -> bool,
     swept: &mut SweepReport,
 ) -> Result<(), ChangesError> {
     let place = &draft.place;
-    let turn = DraftLocation::turn();
+    let turn = DraftLocation::lock_workspace();
     // It may have been settled since it was listed.
     let Some(mut draft) = DraftDir::find(place.clone())? else { return Ok(()) };
     match draft.record.state {
         DraftState::Open if is_over(draft.record.run) => {
             // What goes on in the background may do so when its run is over. Another reason to fail will be told by the removal.
-            let Ok(_alone) = draft.in_use() else { return Ok(()) };
-            let gone = draft.moved_away()?;
+            let Ok(_alone) = draft.lock_for_use() else { return Ok(()) };
+            let gone = draft.move_aside()?;
             drop(turn);
             remove::remove(&gone).map_err(io("a draft that was thrown away"))?;
             swept.discarded += 1;
@@ -193,7 +193,7 @@ fn one(
             swept.finished += 1;
         }
         DraftState::Kept { at, .. } | DraftState::Undone { at } if now.duration_since(at) > UNDO_FOR => {
-            let gone = draft.moved_away()?;
+            let gone = draft.move_aside()?;
             drop(turn);
             remove::remove(&gone).map_err(io("a change that is too old to be taken back"))?;
             swept.expired += 1;

@@ -227,8 +227,8 @@ fn sample() -> (Harness, Tree, Tree) {
 fn a_change_is_kept_and_taken_back_byte_for_byte() {
     let (house, before, after) = sample();
     let draft = house.draft(1, &after);
-    let set = draft.look().unwrap();
-    assert_eq!(set, draft.look().unwrap(), "a look changes nothing");
+    let set = draft.change_set().unwrap();
+    assert_eq!(set, draft.change_set().unwrap(), "a look changes nothing");
     assert_eq!(Tree::of(&house.root()), before);
     let kept = draft.keep(&set.digest(), at(2)).unwrap();
     assert_eq!((&kept.left_out[..], &kept.no_undo), (&[][..], &None));
@@ -254,10 +254,10 @@ fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
     for step in 0.. {
         let (house, before, after) = sample();
         let draft = house.draft(1, &after);
-        let digest = draft.look().unwrap().digest();
-        root_handles::cut::after(Some(step));
+        let digest = draft.change_set().unwrap().digest();
+        root_handles::cut::fail_after(Some(step));
         let cut = draft.keep(&digest, at(2));
-        root_handles::cut::after(None);
+        root_handles::cut::fail_after(None);
         let is_whole = cut.is_ok();
         // Another process goes on, by the run itself or at its start.
         let drafts = Drafts::new(house.dir.path(), &Workspace::of(house.dir.path()));
@@ -267,9 +267,9 @@ fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
         let draft = drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap();
         assert_eq!(draft.keep(&digest, at(3)).unwrap().left_out, [], "cut off after {step} steps");
         assert_eq!(Tree::of(&house.root()), after, "cut off after {step} steps");
-        root_handles::cut::after(Some(step));
+        root_handles::cut::fail_after(Some(step));
         let cut = drafts.undo_last(None, at(4));
-        root_handles::cut::after(None);
+        root_handles::cut::fail_after(None);
         if cut.is_err() {
             drafts.undo_last(None, at(5)).unwrap();
         }
@@ -285,7 +285,7 @@ fn whoever_is_cut_off_at_any_step_begins_again_and_comes_to_the_same_end() {
 fn another_digest_than_was_agreed_to_keeps_nothing() {
     let (house, before, after) = sample();
     let draft = house.draft(1, &after);
-    let digest = draft.look().unwrap().digest();
+    let digest = draft.change_set().unwrap().digest();
     fs::write(draft.layer(0, "upper").join("more"), "since").unwrap();
     assert!(matches!(draft.keep(&digest, at(2)), Err(ChangesError::Differs { .. })));
     assert_eq!(Tree::of(&house.root()), before);
@@ -315,7 +315,7 @@ fn what_only_looked_leaves_nothing() {
     whiteout(&upper.join("made and deleted"));
     File::create(upper.join("marked")).unwrap();
     note(&upper.join("marked"), "user.overlay.whiteout", b"");
-    assert!(draft.look().unwrap().is_empty());
+    assert!(draft.change_set().unwrap().is_empty());
     // Nobody asked, so nothing stays of it.
     assert_eq!(draft.keep_all(at(2)).unwrap().changes, 0);
     assert!(!draft.dir().exists());
@@ -329,7 +329,7 @@ fn an_opaque_folder_hides_what_it_does_not_hold() {
     put(&upper.join("gone"), &Node::Folder(0o755));
     put(&upper.join("gone/fresh"), &file(0o644, "fresh"));
     note(&upper.join("gone"), "user.overlay.opaque", b"y");
-    let set = draft.look().unwrap();
+    let set = draft.change_set().unwrap();
     let paths: Vec<(&Path, bool)> = set.changes.iter().map(|c| (c.path.as_path(), c.now == EntryAfter::Gone)).collect();
     assert_eq!(paths, [(Path::new("gone/deep"), true), (Path::new("gone/fresh"), false)]);
     draft.keep_all(at(2)).unwrap();
@@ -345,7 +345,7 @@ fn what_changed_in_the_workspace_meanwhile_is_not_kept() {
     let draft = house.draft(1, &after);
     house.write_later("a.txt", "by hand", &draft);
     house.write_later("gone/deep/x", "by hand", &draft);
-    let set = draft.look().unwrap();
+    let set = draft.change_set().unwrap();
     let kept = draft.keep(&set.digest(), at(2)).unwrap();
     let left: Vec<&str> = kept.left_out.iter().map(|left| left.path.as_str()).collect();
     assert_eq!(left, ["a.txt", "gone"]);
@@ -400,7 +400,7 @@ fn a_sweep_lets_go_of_what_nobody_needs_and_of_nothing_else() {
     }
     house.drafts.find(RunId(3), &DraftId::Shared(0)).unwrap().unwrap().keep_all(at(10)).unwrap();
     assert_eq!(house.drafts.runs().unwrap(), [RunId(1), RunId(2)]);
-    let in_use = house.drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap().in_use().unwrap();
+    let in_use = house.drafts.find(RunId(1), &DraftId::Shared(0)).unwrap().unwrap().lock_for_use().unwrap();
     assert_eq!(house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap().discarded, 0, "somebody works there");
     drop(in_use);
     let swept = house.drafts.sweep(at(11), &|run| run == RunId(1)).unwrap();
@@ -434,10 +434,10 @@ fn a_folder_on_another_file_system_is_kept_without_a_way_back() {
         let drafts = Drafts::new(dir.path(), &workspace);
         let draft = drafts.open(&Harness::of(step, "7"), &DraftId::Shared(0)).unwrap();
         write_layer(&draft.layer(0, "upper"), &before, &after);
-        let digest = draft.look().unwrap().digest();
-        root_handles::cut::after(Some(u32::try_from(step).unwrap()));
+        let digest = draft.change_set().unwrap().digest();
+        root_handles::cut::fail_after(Some(u32::try_from(step).unwrap()));
         let cut = draft.keep(&digest, at(2));
-        root_handles::cut::after(None);
+        root_handles::cut::fail_after(None);
         let kept = draft.keep(&digest, at(2)).unwrap();
         assert!(kept.no_undo.is_some() && kept.left_out.is_empty(), "{kept}");
         assert_eq!(Tree::of(&root), after, "cut off after {step} steps");

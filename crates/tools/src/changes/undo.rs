@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::changes::dir_handles::{self, FileTime};
 use crate::changes::draft_dir::DraftDir;
-use crate::changes::keep::{EntryOutcome, set_folder_mode, unmake};
+use crate::changes::keep::{EntryOutcome, remove_empty_folder, set_folder_mode};
 use crate::changes::record::{
     self, DraftRecord, DraftState, Entry, EntryAction, MANIFEST, Manifest, PLACED, PlacedFiles, PreviousEntry, REFUSED,
     RESTORED, RestoredFiles,
@@ -35,16 +35,16 @@ impl<'a> UndoOperation<'a> {
     }
 
     pub(super) fn undo(self) -> Result<UndoOutcome, ChangesError> {
-        let turn = DraftLocation::turn();
-        let mut draft = self.draft.fresh()?;
+        let turn = DraftLocation::lock_workspace();
+        let mut draft = self.draft.reloaded()?;
         match draft.record.state.clone() {
             DraftState::Kept { kept, at, .. } => {
                 if let Some(why) = kept.no_undo {
                     return Err(ChangesError::NoUndo(why));
                 }
                 let manifest: Manifest = record::read(draft.dir(), MANIFEST)?.ok_or(ChangesError::Gone)?;
-                record::write(draft.dir(), REFUSED, &refused(&draft, &manifest)?)?;
-                draft.becomes(DraftState::Undoing { at })?;
+                record::write(draft.dir(), REFUSED, &changed_since_kept(&draft, &manifest)?)?;
+                draft.write_state(DraftState::Undoing { at })?;
             }
             DraftState::Undoing { .. } => {}
             DraftState::Open | DraftState::Keeping { .. } | DraftState::Undone { .. } => {
@@ -66,7 +66,7 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<UndoOutcome
     for entry in &manifest.entries {
         if matches!(entry.act, EntryAction::Make { .. } | EntryAction::Mode { .. } | EntryAction::Open) {
             step()?;
-            match back.grounds.get(entry.root)?.open_up(&entry.path) {
+            match back.grounds.get(entry.root)?.make_writable(&entry.path) {
                 Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => {}
                 Err(error) => return Err(errno("a folder of the workspace")(error)),
             }
@@ -77,7 +77,7 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<UndoOutcome
         match back.entry(index, entry)? {
             EntryOutcome::Done => changes += u32::from(!matches!(entry.act, EntryAction::Open)),
             EntryOutcome::Left(why) => {
-                left_out.push(SkippedPath { path: draft.shown(entry.root, &entry.path), why: why.to_owned() })
+                left_out.push(SkippedPath { path: draft.display_path(entry.root, &entry.path), why: why.to_owned() })
             }
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<UndoOutcome
         step()?;
         let mode = match entry.act {
             EntryAction::Mode { .. } if !back.has_mode(entry)? => {
-                left_out.push(SkippedPath { path: draft.shown(entry.root, &entry.path), why: SINCE.to_owned() });
+                left_out.push(SkippedPath { path: draft.display_path(entry.root, &entry.path), why: SINCE.to_owned() });
                 changes -= 1;
                 continue;
             }
@@ -98,7 +98,7 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<UndoOutcome
     let restored = back.restored(&manifest)?;
     record::write(draft.dir(), RESTORED, &restored)?;
     let DraftRecord { session, .. } = draft.record.clone();
-    draft.becomes(DraftState::Undone { at: now })?;
+    draft.write_state(DraftState::Undone { at: now })?;
     Ok(UndoOutcome { session, kept_at: at, changes, left_out })
 }
 
@@ -110,15 +110,15 @@ struct UndoContext<'a> {
 }
 
 /// Which files are others than were kept. This is noted first: to move one name of a file changes the time of its other names.
-fn refused(draft: &DraftDir, manifest: &Manifest) -> Result<HashSet<usize>, ChangesError> {
+fn changed_since_kept(draft: &DraftDir, manifest: &Manifest) -> Result<HashSet<usize>, ChangesError> {
     let placed: PlacedFiles = record::read(draft.dir(), PLACED)?.unwrap_or_default();
-    let since = since(draft)?;
+    let since = later_changes(draft)?;
     let (mut grounds, mut refused) = (OpenRoots::new(draft), HashSet::new());
     for (index, entry) in manifest.entries.iter().enumerate() {
         if !matches!(entry.act, EntryAction::Put { .. } | EntryAction::Replace { .. }) {
             continue;
         }
-        if let Some(seen) = grounds.get(entry.root)?.seen(&entry.path)?
+        if let Some(seen) = grounds.get(entry.root)?.stat_path(&entry.path)?
             && !placed.get(&index).is_some_and(|own| is_own(*own, (seen.inode, seen.changed), &since))
         {
             refused.insert(index);
@@ -128,7 +128,7 @@ fn refused(draft: &DraftDir, manifest: &Manifest) -> Result<HashSet<usize>, Chan
 }
 
 /// What later changes took away and gave back when they were taken back, which gave it another time.
-fn since(draft: &DraftDir) -> Result<HashMap<(u64, FileTime), FileTime>, ChangesError> {
+fn later_changes(draft: &DraftDir) -> Result<HashMap<(u64, FileTime), FileTime>, ChangesError> {
     let mut since = HashMap::new();
     for other in all(&draft.place)? {
         if matches!(other.record.state, DraftState::Undone { .. }) {
@@ -163,7 +163,7 @@ impl<'a> UndoContext<'a> {
             return Ok(EntryOutcome::Done);
         }
         let Some(name) = entry.path.file_name() else { return Ok(EntryOutcome::Left(TAKEN)) };
-        match self.grounds.get(entry.root)?.parent(&entry.path) {
+        match self.grounds.get(entry.root)?.enter_parent(&entry.path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => {
                 return Ok(if matches!(entry.act, EntryAction::Put { .. }) {
                     EntryOutcome::Done
@@ -174,13 +174,13 @@ impl<'a> UndoContext<'a> {
             opened => opened.map_err(errno("a folder of the workspace"))?,
         }
         let did = match entry.act {
-            EntryAction::Put { .. } => self.take_away(index, entry),
-            EntryAction::Replace { old, .. } => self.put_back(index, entry, old),
+            EntryAction::Put { .. } => self.remove_added(index, entry),
+            EntryAction::Replace { old, .. } => self.restore_old(index, entry, old),
             EntryAction::Remove { old } => bring_back(self.ground(entry)?, index, name, old),
             EntryAction::Make { old } => {
                 let ground = self.ground(entry)?;
                 let unmade =
-                    if is_back(ground, name, old) { Ok(EntryOutcome::Done) } else { unmake_here(ground, name) };
+                    if is_back(ground, name, old) { Ok(EntryOutcome::Done) } else { remove_folder_here(ground, name) };
                 match (unmade, old) {
                     (Ok(EntryOutcome::Done), Some(old)) => bring_back(ground, index, name, old),
                     (unmade, _) => unmade,
@@ -195,8 +195,8 @@ impl<'a> UndoContext<'a> {
     fn has_mode(&mut self, entry: &Entry) -> Result<bool, ChangesError> {
         let EntryAction::Mode { old } = entry.act else { return Ok(true) };
         let ground = self.grounds.get(entry.root)?;
-        let Ok(folder) = dir_handles::place(&ground.lower, &entry.path) else { return Ok(true) };
-        let mode = dir_handles::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
+        let Ok(folder) = dir_handles::open_folder(&ground.lower, &entry.path) else { return Ok(true) };
+        let mode = dir_handles::stat_handle(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
         Ok([entry.mode, entry.mode | 0o700, old, old | 0o700].contains(&mode))
     }
 
@@ -204,21 +204,23 @@ impl<'a> UndoContext<'a> {
         self.grounds.get(entry.root)
     }
 
-    fn take_away(&mut self, index: usize, entry: &Entry) -> rustix::io::Result<EntryOutcome> {
+    fn remove_added(&mut self, index: usize, entry: &Entry) -> rustix::io::Result<EntryOutcome> {
         let (name, is_refused) = (name(&entry.path), self.refused.contains(&index));
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
-        let Some(seen) = dir_handles::seen(ground.here()?, name)? else { return Ok(EntryOutcome::Done) };
+        let Some(seen) = dir_handles::stat_at(ground.entry_folder()?, name)? else { return Ok(EntryOutcome::Done) };
         if is_refused || !entry.brings(seen.inode) {
             return Ok(EntryOutcome::Left(SINCE));
         }
         let (store, away) = (ground.store(index).0, format!("new-{index}"));
-        renameat_with(ground.here()?, name, &*store, &away, RenameFlags::NOREPLACE).map(|()| EntryOutcome::Done)
+        renameat_with(ground.entry_folder()?, name, &*store, &away, RenameFlags::NOREPLACE).map(|()| EntryOutcome::Done)
     }
 
-    fn put_back(&mut self, index: usize, entry: &Entry, old: PreviousEntry) -> rustix::io::Result<EntryOutcome> {
+    fn restore_old(&mut self, index: usize, entry: &Entry, old: PreviousEntry) -> rustix::io::Result<EntryOutcome> {
         let (name, is_refused) = (name(&entry.path), self.refused.contains(&index));
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
-        let Some(seen) = dir_handles::seen(ground.here()?, name)? else { return Ok(EntryOutcome::Left(SINCE)) };
+        let Some(seen) = dir_handles::stat_at(ground.entry_folder()?, name)? else {
+            return Ok(EntryOutcome::Left(SINCE));
+        };
         if seen.inode == old.inode {
             return Ok(EntryOutcome::Done);
         }
@@ -226,10 +228,10 @@ impl<'a> UndoContext<'a> {
             return Ok(EntryOutcome::Left(SINCE));
         }
         let (from, source) = ground.source(index, entry)?;
-        if dir_handles::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
+        if dir_handles::stat_at(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
             return Ok(EntryOutcome::Left("its old version is not there any more"));
         }
-        renameat_with(&*from, &source, ground.here()?, name, RenameFlags::EXCHANGE).map(|()| EntryOutcome::Done)
+        renameat_with(&*from, &source, ground.entry_folder()?, name, RenameFlags::EXCHANGE).map(|()| EntryOutcome::Done)
     }
 
     /// What is back where it was, with its times.
@@ -245,7 +247,7 @@ impl<'a> UndoContext<'a> {
                 | EntryAction::Mode { .. }
                 | EntryAction::Open => continue,
             };
-            let seen = self.grounds.get(entry.root)?.seen(&entry.path)?;
+            let seen = self.grounds.get(entry.root)?.stat_path(&entry.path)?;
             if let Some(seen) = seen.filter(|seen| seen.inode == old.inode) {
                 restored.push((old.inode, old.changed, seen.changed));
             }
@@ -255,12 +257,12 @@ impl<'a> UndoContext<'a> {
 }
 
 fn is_back(ground: &RootHandles, name: &OsStr, old: Option<PreviousEntry>) -> bool {
-    let seen = ground.here().and_then(|here| dir_handles::seen(here, name));
+    let seen = ground.entry_folder().and_then(|here| dir_handles::stat_at(here, name));
     old.is_some_and(|old| seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.inode == old.inode)))
 }
 
-fn unmake_here(ground: &RootHandles, name: &OsStr) -> rustix::io::Result<EntryOutcome> {
-    unmake(ground.here()?, name)
+fn remove_folder_here(ground: &RootHandles, name: &OsStr) -> rustix::io::Result<EntryOutcome> {
+    remove_empty_folder(ground.entry_folder()?, name)
 }
 
 /// What was deleted comes back.
@@ -270,16 +272,16 @@ fn bring_back(
     name: &OsStr,
     old: PreviousEntry,
 ) -> rustix::io::Result<EntryOutcome> {
-    match dir_handles::seen(ground.here()?, name)? {
+    match dir_handles::stat_at(ground.entry_folder()?, name)? {
         Some(seen) if seen.inode == old.inode => return Ok(EntryOutcome::Done),
         Some(_) => return Ok(EntryOutcome::Left(TAKEN)),
         None => {}
     }
     let (store, kept) = ground.store(index);
-    if dir_handles::seen(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
+    if dir_handles::stat_at(&*store, &kept)?.is_none_or(|seen| seen.inode != old.inode) {
         return Ok(EntryOutcome::Left("its old version is not there any more"));
     }
-    match renameat_with(&*store, &kept, ground.here()?, name, RenameFlags::NOREPLACE) {
+    match renameat_with(&*store, &kept, ground.entry_folder()?, name, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(EntryOutcome::Left(TAKEN)),
         done => done.map(|()| EntryOutcome::Done),
     }

@@ -27,7 +27,7 @@ fn trial(script: &str) -> Harness {
 
 impl Harness {
     async fn call(&self, arguments: Value) -> Outcome {
-        self.tool.call(Invocation::trial(arguments)).await
+        self.tool.call(Invocation::for_trial(arguments)).await
     }
 
     async fn said(&self, arguments: Value) -> String {
@@ -89,7 +89,7 @@ async fn d6_each_call_is_graded_high_and_approved_anew() {
     assert_eq!((spec.role, spec.timeout, spec.idempotent), (Role::Admin, Timeout::Agent, false));
     assert_eq!((spec.facts.approval, spec.facts.risk), (Approval::Critical, Risk::Execute));
     assert_eq!(spec.schema.parameters.pointer("/properties/agent/enum"), Some(&json!(["fake"])));
-    let call = Invocation::trial(json!({ "agent": "fake", "task": "x", "dir": "garden" }));
+    let call = Invocation::for_trial(json!({ "agent": "fake", "task": "x", "dir": "garden" }));
     let assessed = trial.tool.assess(&call, &|_| false).await;
     assert_eq!((assessed.risk, assessed.grade), (Risk::Execute, DangerGrade::High));
     assert_eq!(

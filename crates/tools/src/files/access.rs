@@ -119,14 +119,14 @@ impl FileAccess {
 
     /// The same; files are changed there.
     #[must_use]
-    pub fn at(self, desk: DraftWorkspace) -> Self {
+    pub fn with_drafts(self, desk: DraftWorkspace) -> Self {
         Self { desk: Some(desk), ..self }
     }
 
     /// Where files are changed, if not where they lie: a place where that can be looked at before it is kept.
     pub async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
         let desk = self.desk.as_ref()?;
-        desk.holds().await.then_some(desk)
+        desk.can_be_reviewed().await.then_some(desk)
     }
 
     pub(super) fn plan(&self) -> FileAccessSpec {
@@ -149,7 +149,7 @@ impl FileAccess {
     }
 
     /// The folder that a path lies in, by its words, and the way from there.
-    fn root_of(&self, path: &str) -> Result<(&Root, PathBuf), FileAccessError> {
+    fn containing_root(&self, path: &str) -> Result<(&Root, PathBuf), FileAccessError> {
         let asked = Path::new(path);
         let outside = || {
             let roots = self.roots.iter().map(|root| root.path.display().to_string()).collect::<Vec<_>>().join(", ");
@@ -173,8 +173,8 @@ impl FileAccess {
     ///
     /// # Errors
     /// When it is none of the allowed ones.
-    pub fn spot(&self, path: &str, writing: bool) -> Result<ResolvedPath, FileAccessError> {
-        let (root, relative) = self.root_of(path)?;
+    pub fn resolve(&self, path: &str, writing: bool) -> Result<ResolvedPath, FileAccessError> {
+        let (root, relative) = self.containing_root(path)?;
         if writing && !root.writable {
             return Err(FileAccessError::ReadOnly { path: path.to_owned() });
         }
@@ -213,7 +213,7 @@ impl FileAccess {
             }
             _ => None,
         };
-        let spot = match self.spot(path, writing) {
+        let spot = match self.resolve(path, writing) {
             Ok(spot) => spot,
             Err(error) => return refused(error),
         };
@@ -229,8 +229,8 @@ impl FileAccess {
     /// Where a path leads, if links take it elsewhere than it says: absolute, or within the workspace.
     #[must_use]
     pub fn behind_links(&self, path: &str) -> Option<String> {
-        let (root, _) = self.root_of(path).ok()?;
-        let spot = self.spot(path, false).ok()?;
+        let (root, _) = self.containing_root(path).ok()?;
+        let spot = self.resolve(path, false).ok()?;
         let mut ancestors = spot.relative.ancestors().map(|step| match step.as_os_str().is_empty() {
             true => (Path::new("."), spot.relative.as_path()),
             false => (step, spot.relative.strip_prefix(step).unwrap_or(Path::new(""))),
@@ -250,7 +250,7 @@ impl FileAccess {
     /// The size of an ordinary file that is there.
     #[must_use]
     pub fn size_of(&self, path: &str) -> Option<u64> {
-        let spot = self.spot(path, false).ok()?;
+        let spot = self.resolve(path, false).ok()?;
         spot.dir.metadata(&spot.relative).ok().filter(|found| found.is_file()).map(|found| found.len())
     }
 
@@ -260,20 +260,20 @@ impl FileAccess {
     /// When it is none, or lies outside.
     pub fn open(&self, spot: &ResolvedPath) -> Result<fs::File, FileAccessError> {
         let failed = |error: io::Error| self.failed(&spot.path, &error);
-        self.ordinary(spot, &spot.dir.metadata(&spot.relative).map_err(failed)?)?;
+        self.check_ordinary(spot, &spot.dir.metadata(&spot.relative).map_err(failed)?)?;
         let mut options = OpenOptions::new();
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         options.read(true).custom_flags(flags.bits().cast_signed());
         let file = spot.dir.open_with(&spot.relative, &options).map_err(failed)?;
         // What was opened is looked at again: in between, another may have taken its place.
-        self.ordinary(spot, &file.metadata().map_err(failed)?)?;
+        self.check_ordinary(spot, &file.metadata().map_err(failed)?)?;
         if self.is_own(&real_path(&file).map_err(failed)?) {
             return Err(FileAccessError::Own { path: spot.path.clone() });
         }
         Ok(file.into_std())
     }
 
-    fn ordinary(&self, spot: &ResolvedPath, found: &cap_std::fs::Metadata) -> Result<(), FileAccessError> {
+    fn check_ordinary(&self, spot: &ResolvedPath, found: &cap_std::fs::Metadata) -> Result<(), FileAccessError> {
         let path = spot.path.clone();
         if found.is_dir() {
             return Err(FileAccessError::Folder { path });

@@ -33,7 +33,8 @@ impl DeleteFile {
     #[must_use]
     pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Deletes a file or an empty folder.";
-        let spec = spec_of::<Arguments>("delete_file", about, false).of(MODULE, Role::User).with(changing()).on_need();
+        let spec =
+            spec_of::<Arguments>("delete_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
         Self { spec, room }
     }
 }
@@ -62,8 +63,11 @@ impl Tool for DeleteFile {
 }
 
 /// Deletes what is there; of a link, the link.
-pub(super) fn done(room: &FileAccess, Arguments { path }: &Arguments) -> Result<FileOperationResult, FileAccessError> {
-    let (parent, name) = folder_of(room, &room.spot(path, true)?, false)?;
+pub(super) fn execute(
+    room: &FileAccess,
+    Arguments { path }: &Arguments,
+) -> Result<FileOperationResult, FileAccessError> {
+    let (parent, name) = folder_of(room, &room.resolve(path, true)?, false)?;
     let name = Path::new(&name);
     let failed = |error: std::io::Error| room.failed(path, &error);
     let found = parent.symlink_metadata(name).map_err(failed)?;

@@ -57,7 +57,11 @@ pub struct DocumentReader(Confinement);
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn taken<F: Read + Seek>(file: &mut F, name: &str, view: DocumentView) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read_as_document<F: Read + Seek>(
+    file: &mut F,
+    name: &str,
+    view: DocumentView,
+) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(HEAD).read_to_end(&mut bytes)?;
@@ -112,15 +116,15 @@ impl DocumentReader {
             Err(_elapsed) => return cannot(&format!("it took longer than {} s", WITHIN.as_secs())),
         };
         match serde_json::from_str::<Result<Document, String>>(&ended.out) {
-            Ok(Ok(document)) => Ok(shown(&document)),
+            Ok(Ok(document)) => Ok(document_text(&document)),
             Ok(Err(why)) => cannot(&why),
-            Err(_none) => cannot(&died(&ended)),
+            Err(_none) => cannot(&failure_reason(&ended)),
         }
     }
 }
 
 /// Why a reader ended without an answer.
-fn died(ended: &ProcessOutput) -> String {
+fn failure_reason(ended: &ProcessOutput) -> String {
     // A shell's way to tell of a signal: the stages pass it on.
     let signal = ended.status.signal().or_else(|| ended.status.code().map(|code| code - 128));
     match signal {
@@ -135,7 +139,7 @@ fn died(ended: &ProcessOutput) -> String {
 }
 
 /// What was read, as one text.
-fn shown(document: &Document) -> String {
+fn document_text(document: &Document) -> String {
     let (unit, total) = (document.kind.unit(), document.total);
     let plural = if total == 1 { "" } else { "s" };
     let mut text = format!("[{}, {total} {unit}{plural}]\n", document.kind.as_str());
@@ -181,7 +185,7 @@ mod tests {
     #[test]
     fn c6_a_document_is_shown_with_its_pages_and_what_is_left() {
         let page = |number, title: &str, text: &str| Page { number, title: title.to_owned(), text: text.to_owned() };
-        let of = |kind, total, pages, notes| shown(&Document { kind, total, pages, notes });
+        let of = |kind, total, pages, notes| document_text(&Document { kind, total, pages, notes });
         insta::assert_snapshot!(of(DocumentKind::Pdf, 1, vec![page(1, "", "Hello")], vec!["Odd.".to_owned()]), @"
         [PDF, 1 page]
         Hello
@@ -199,7 +203,8 @@ mod tests {
 
     #[test]
     fn c6_what_is_text_is_taken_only_where_its_reader_is_wanted() {
-        let taken = |name: &str, bytes: &[u8], view| taken(&mut Cursor::new(bytes), name, view).unwrap().is_some();
+        let taken =
+            |name: &str, bytes: &[u8], view| read_as_document(&mut Cursor::new(bytes), name, view).unwrap().is_some();
         assert!(taken("a", b"%PDF-1.4", DocumentView::Written) && taken("a", b"%PDF-1.4", DocumentView::Read));
         assert!(!taken("a.html", b"<html>", DocumentView::Written) && taken("a.html", b"<html>", DocumentView::Read));
         assert!(!taken("a.txt", b"hello", DocumentView::Read));

@@ -77,7 +77,7 @@ impl Tool for EditFile {
 }
 
 /// Replaces what is to be replaced. What is near is quoted from the file as well.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     wanted: &Arguments,
     stop: &StopFlag,
@@ -90,7 +90,7 @@ pub(super) fn done(
 
 fn edit(room: &FileAccess, wanted: &Arguments, stop: &StopFlag) -> Result<Result<String, String>, FileAccessError> {
     let Arguments { path, old, new, all } = wanted;
-    let spot = room.spot(path, true)?;
+    let spot = room.resolve(path, true)?;
     let mut bytes = Vec::new();
     let read = room.open(&spot)?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| room.failed(path, &error))?;
@@ -102,7 +102,7 @@ fn edit(room: &FileAccess, wanted: &Arguments, stop: &StopFlag) -> Result<Result
     };
     let changed = match replaced(&text, old, new, *all) {
         Ok(changed) => changed,
-        Err(ReplaceError::Absent) => return Ok(Err(absent(&text, old, stop))),
+        Err(ReplaceError::Absent) => return Ok(Err(not_found_message(&text, old, stop))),
         Err(ReplaceError::Many(count)) => {
             let why = format!("It stands there {count} times: give more of the lines around it, or set all.");
             return Ok(Err(why));
@@ -144,13 +144,13 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, Repla
 }
 
 /// What to say where `old` does not stand in the text: the lines that are most like its first.
-fn absent(text: &str, old: &str, stop: &StopFlag) -> String {
+fn not_found_message(text: &str, old: &str, stop: &StopFlag) -> String {
     let first = old.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut near: Vec<(f32, usize, &str)> = Vec::new();
     let mut pairs_left = PAIRS_MAX;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| may_be_alike(line, first)) {
         let left = pairs_left.checked_sub(line.len() * first.len());
-        let Some(left) = left.filter(|_| !stop.is_told()) else { break };
+        let Some(left) = left.filter(|_| !stop.is_stopped()) else { break };
         pairs_left = left;
         let alike = TextDiff::from_chars(line.trim(), first.trim()).ratio();
         if alike >= NEAR_MIN {
@@ -211,11 +211,11 @@ mod tests {
     #[test]
     fn d5_what_is_not_there_names_what_is_near() {
         let text = "fn main() {\n    let total = count + 1;\n}\n";
-        insta::assert_snapshot!(absent(text, "  let total = counts + 1;\n", &StopFlag::default()), @r"
+        insta::assert_snapshot!(not_found_message(text, "  let total = counts + 1;\n", &StopFlag::default()), @r"
         That text is not in the file, letter by letter. Nearest to its first line:
         2	    let total = count + 1;
         ");
-        insta::assert_snapshot!(absent(text, "class Foo", &StopFlag::default()), @"That text is not in the file; read it again.");
+        insta::assert_snapshot!(not_found_message(text, "class Foo", &StopFlag::default()), @"That text is not in the file; read it again.");
         insta::assert_snapshot!(diff("a.rs", text, &text.replace("+ 1", "+ 2")), @r#"
         Changed "a.rs":
         @@ -1,3 +1,3 @@
@@ -230,7 +230,11 @@ mod tests {
         let first = "x".repeat(LINE_CHARS_MAX);
         let compared = PAIRS_MAX / LINE_CHARS_MAX / LINE_CHARS_MAX;
         let far = |lines: usize| {
-            absent(&format!("{}{first}", format!("{}\n", "y".repeat(400)).repeat(lines)), &first, &StopFlag::default())
+            not_found_message(
+                &format!("{}{first}", format!("{}\n", "y".repeat(400)).repeat(lines)),
+                &first,
+                &StopFlag::default(),
+            )
         };
         assert!(far(compared - 1).contains("Nearest"));
         assert!(far(compared).contains("read it again"), "{PAIRS_MAX} pairs are compared by then");

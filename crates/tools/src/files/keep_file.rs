@@ -15,7 +15,7 @@ use crate::files::access::{FileAccess, FileAccessError};
 use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
 use crate::files::record::FileRecords;
 use crate::files::text::size;
-use crate::files::write_file::{folder_of, part};
+use crate::files::write_file::{folder_of, temporary_file};
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -65,7 +65,8 @@ impl KeepFile {
     #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Puts a file that came with a message into the workspace under its own name, for the terminal and programs.";
-        let spec = spec_of::<Arguments>("keep_file", about, true).of(MODULE, Role::User).with(changing()).on_need();
+        let spec =
+            spec_of::<Arguments>("keep_file", about, true).of(MODULE, Role::User).with(changing()).shown_on_need();
         Self { spec, room, records }
     }
 }
@@ -103,16 +104,16 @@ impl Tool for KeepFile {
 }
 
 /// Keeps it under the first name that is free. One that is there and is the same stays as it is.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     KeepRequest { source, folder, name }: &KeepRequest,
 ) -> Result<FileOperationResult, FileAccessError> {
     let dir = folder.trim_end_matches('/');
     let path = |name: &str| if matches!(dir, "" | ".") { name.to_owned() } else { format!("{dir}/{name}") };
-    let (parent, _) = folder_of(room, &room.spot(&path(name), true)?, true)?;
+    let (parent, _) = folder_of(room, &room.resolve(&path(name), true)?, true)?;
     let failed = |error: io::Error| FileAccessError::Failed { path: path(name), why: error.to_string() };
-    let (being_written, bytes) = copied(source, &parent).map_err(failed)?;
-    let placed = place(&parent, &being_written, name, source);
+    let (being_written, bytes) = copy_beside(source, &parent).map_err(failed)?;
+    let placed = place_file(&parent, &being_written, name, source);
     if !matches!(placed, Ok(PlacedFile::New(_)))
         && let Err(error) = parent.remove_file(&being_written)
     {
@@ -131,7 +132,7 @@ enum PlacedFile {
     There(String),
 }
 
-fn place(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::Result<PlacedFile> {
+fn place_file(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::Result<PlacedFile> {
     for number in 1..=NAMES_MAX {
         let name = numbered(name, number);
         match renameat_with(parent, being_written, parent, Path::new(&name), RenameFlags::NOREPLACE) {
@@ -148,9 +149,9 @@ fn place(parent: &Dir, being_written: &Path, name: &str, source: &Path) -> io::R
 }
 
 /// A copy under a name of its own, and its size.
-fn copied(source: &Path, parent: &Dir) -> io::Result<(PathBuf, u64)> {
+fn copy_beside(source: &Path, parent: &Dir) -> io::Result<(PathBuf, u64)> {
     let mut from = fs::File::open(source)?;
-    let (name, mut to) = part(parent)?;
+    let (name, mut to) = temporary_file(parent)?;
     let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.sync_all().map(|()| bytes));
     match copied {
         Ok(bytes) => Ok((name, bytes)),
@@ -238,7 +239,7 @@ mod tests {
             let source = dir.path().join("content");
             fs::write(&source, content).unwrap();
             let wanted = KeepRequest { source, folder: folder.to_owned(), name: "a.txt".to_owned() };
-            done(&room, &wanted).map(|told| told.text).map_err(|error| error.to_string())
+            execute(&room, &wanted).map(|told| told.text).map_err(|error| error.to_string())
         };
         assert_eq!(keep("one", ".").unwrap(), "Kept as \"a.txt\", 3 bytes.");
         assert_eq!(keep("two", ".").unwrap(), "Kept as \"a (2).txt\", 3 bytes.");

@@ -38,7 +38,7 @@ impl ListFiles {
     /// Lists in `room`.
     #[must_use]
     pub fn new(room: Arc<FileAccess>) -> Self {
-        let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).on_need();
+        let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).shown_on_need();
         Self { spec, room }
     }
 }
@@ -72,7 +72,7 @@ pub(super) struct ListRequest {
 }
 
 /// Lists it.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     ListRequest { path, depth }: &ListRequest,
     stop: &StopFlag,
@@ -81,7 +81,7 @@ pub(super) fn done(
 }
 
 fn list(room: &FileAccess, path: &str, depth: usize, stop: &StopFlag) -> Result<String, FileAccessError> {
-    let spot = room.spot(path, false)?;
+    let spot = room.resolve(path, false)?;
     let mut lines = Vec::new();
     let walked = walk(room, &spot, depth, stop, &mut |entry: &Entry<'_>| {
         let shown = entry.path.display().to_string().replace(char::is_control, "\u{fffd}");

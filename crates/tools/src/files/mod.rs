@@ -46,7 +46,7 @@ pub struct StopFlag(Arc<AtomicBool>);
 impl StopFlag {
     /// Is the call gone?
     #[must_use]
-    pub fn is_told(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

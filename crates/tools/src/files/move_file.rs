@@ -37,7 +37,8 @@ impl MoveFile {
     #[must_use]
     pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Moves or renames a file; makes the folders that it needs.";
-        let spec = spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).on_need();
+        let spec =
+            spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
         Self { spec, room }
     }
 }
@@ -61,12 +62,12 @@ impl Tool for MoveFile {
 }
 
 /// Moves what is there, never over anything.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     Arguments { path, to }: &Arguments,
 ) -> Result<FileOperationResult, FileAccessError> {
-    let (from, name) = folder_of(room, &room.spot(path, true)?, false)?;
-    let (into, new) = folder_of(room, &room.spot(to, true)?, true)?;
+    let (from, name) = folder_of(room, &room.resolve(path, true)?, false)?;
+    let (into, new) = folder_of(room, &room.resolve(to, true)?, true)?;
     let renamed = renameat_with(&from, Path::new(&name), &into, Path::new(&new), RenameFlags::NOREPLACE);
     renamed.map_err(|error| match io::Error::from(error) {
         error if error.kind() == io::ErrorKind::AlreadyExists => {

@@ -99,14 +99,14 @@ impl FileOperation {
 
     fn carry_out(&self, room: &FileAccess, stop: &StopFlag) -> Result<FileOperationResult, FileAccessError> {
         match self {
-            Self::Read(wanted) => read_file::done(room, wanted, stop),
-            Self::List(wanted) => list_files::done(room, wanted, stop),
-            Self::Search(wanted) => search_files::done(room, wanted, stop),
-            Self::Write(wanted) => write_file::done(room, wanted),
-            Self::Edit(wanted) => edit_file::done(room, wanted, stop),
-            Self::Move(wanted) => move_file::done(room, wanted),
-            Self::Delete(wanted) => delete_file::done(room, wanted),
-            Self::Keep(wanted) => keep_file::done(room, wanted),
+            Self::Read(wanted) => read_file::execute(room, wanted, stop),
+            Self::List(wanted) => list_files::execute(room, wanted, stop),
+            Self::Search(wanted) => search_files::execute(room, wanted, stop),
+            Self::Write(wanted) => write_file::execute(room, wanted),
+            Self::Edit(wanted) => edit_file::execute(room, wanted, stop),
+            Self::Move(wanted) => move_file::execute(room, wanted),
+            Self::Delete(wanted) => delete_file::execute(room, wanted),
+            Self::Keep(wanted) => keep_file::execute(room, wanted),
         }
     }
 
@@ -127,20 +127,22 @@ impl FileOperation {
 
 /// Has it done where the call works.
 pub(super) async fn carry_out(room: &Arc<FileAccess>, invocation: &Invocation, deed: FileOperation) -> Outcome {
-    match told(room, invocation, deed).await {
+    match run_operation(room, invocation, deed).await {
         Ok(told) => outcome(room, told),
         Err(error) => Outcome::Error(error.to_string()),
     }
 }
 
 /// The same, and what came of it.
-pub(super) async fn told(
+pub(super) async fn run_operation(
     room: &Arc<FileAccess>,
     invocation: &Invocation,
     deed: FileOperation,
 ) -> Result<FileOperationResult, FileAccessError> {
     match room.desk_that_holds().await {
-        Some(desk) if deed.changes() || desk.is_open(invocation).await => in_draft(desk, room, invocation, deed).await,
+        Some(desk) if deed.changes() || desk.is_open(invocation).await => {
+            run_in_draft(desk, room, invocation, deed).await
+        }
         _ => {
             let room = Arc::clone(room);
             blocking(move |stop| deed.carry_out(&room, stop)).await
@@ -161,7 +163,7 @@ pub(super) fn outcome(
 }
 
 /// Has it done by the worker.
-async fn in_draft(
+async fn run_in_draft(
     desk: &DraftWorkspace,
     room: &Arc<FileAccess>,
     invocation: &Invocation,
@@ -173,12 +175,12 @@ async fn in_draft(
             return Ok(FileOperationResult { is_error, ..FileOperationResult::done(text) });
         }
     };
-    let told = by_worker(&bench, room, &deed).await;
+    let told = run_in_worker(&bench, room, &deed).await;
     let Some(said) = bench.end().await else { return told };
     told.map(|told| FileOperationResult { text: format!("{}\n{said}", told.text), ..told })
 }
 
-async fn by_worker(
+async fn run_in_worker(
     bench: &CallWorkspace,
     room: &FileAccess,
     deed: &FileOperation,

@@ -66,7 +66,7 @@ impl ReadFile {
             let mut file =
                 opened.map_err(|error| FileAccessError::Failed { path: name.clone(), why: error.to_string() })?;
             let wanted = ReadRequest { path: name, ..wanted };
-            told(&mut file, &wanted, true, stop)
+            read_text(&mut file, &wanted, true, stop)
         });
         let outcome = self.read(&record.name, told.await?, page).await;
         Ok(outcome.from(OriginSource::new(Origin::File, &record.name)))
@@ -74,7 +74,7 @@ impl ReadFile {
 
     async fn path(&self, invocation: &Invocation, wanted: ReadRequest) -> Result<Outcome, FileAccessError> {
         let (path, page) = (wanted.path.clone(), wanted.page.clone());
-        let told = operation::told(&self.room, invocation, FileOperation::Read(wanted)).await?;
+        let told = operation::run_operation(&self.room, invocation, FileOperation::Read(wanted)).await?;
         Ok(match told.of.is_some() {
             true => from_file(&self.room, &path, self.read(&path, told, page).await),
             false => operation::outcome(&self.room, told),
@@ -85,7 +85,7 @@ impl ReadFile {
     async fn read(&self, name: &str, told: FileOperationResult, page: Option<String>) -> Outcome {
         let FileOperationResult { text, is_error, file, .. } = told;
         match file {
-            Some(bytes) if picture::look(sniff(&bytes), &bytes).is_some() => shown(name, bytes),
+            Some(bytes) if picture::inspect(sniff(&bytes), &bytes).is_some() => picture_outcome(name, bytes),
             Some(bytes) => match self.reader.read(name, bytes, page.as_deref().unwrap_or_default()).await {
                 Ok(text) => Outcome::Text(text),
                 Err(why) => Outcome::Error(why),
@@ -106,17 +106,17 @@ pub(super) struct ReadRequest {
 }
 
 /// Reads it.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     wanted: &ReadRequest,
     stop: &StopFlag,
 ) -> Result<FileOperationResult, FileAccessError> {
-    let mut file = room.open(&room.spot(&wanted.path, false)?)?;
-    told(&mut file, wanted, false, stop)
+    let mut file = room.open(&room.resolve(&wanted.path, false)?)?;
+    read_text(&mut file, wanted, false, stop)
 }
 
 /// The text of a file; a document as it is, for its reader.
-fn told(
+fn read_text(
     file: &mut std::fs::File,
     wanted: &ReadRequest,
     came: bool,
@@ -128,10 +128,10 @@ fn told(
     // What people work on here is shown as it is written; of what came, people want to know what it says.
     let read = page.is_some() || came && lines == LineRange::default();
     let view_as = if read { DocumentView::Read } else { DocumentView::Written };
-    if let Some(bytes) = picture_of(file).map_err(failed)? {
+    if let Some(bytes) = read_picture(file).map_err(failed)? {
         return Ok(FileOperationResult::file(path, bytes));
     }
-    if let Some(bytes) = document::taken(file, path, view_as).map_err(failed)? {
+    if let Some(bytes) = document::read_as_document(file, path, view_as).map_err(failed)? {
         return Ok(FileOperationResult::file(path, bytes));
     }
     let text = view(file, lines, stop).map_err(failed)?.map_err(FileAccessError::Content)?;
@@ -139,11 +139,11 @@ fn told(
 }
 
 /// All of a file, if it is a picture that models are shown.
-fn picture_of(file: &mut std::fs::File) -> std::io::Result<Option<Vec<u8>>> {
+fn read_picture(file: &mut std::fs::File) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(HEAD).read_to_end(&mut bytes)?;
-    if picture::look(sniff(&bytes), &bytes).is_none() {
+    if picture::inspect(sniff(&bytes), &bytes).is_none() {
         return Ok(None);
     }
     file.take(picture::BYTES_MAX + 1 - HEAD).read_to_end(&mut bytes)?;
@@ -151,14 +151,14 @@ fn picture_of(file: &mut std::fs::File) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 /// A picture of that name, to be shown.
-fn shown(name: &str, bytes: Vec<u8>) -> Outcome {
+fn picture_outcome(name: &str, bytes: Vec<u8>) -> Outcome {
     let mime = sniff(&bytes);
-    match picture::look(mime, &bytes) {
+    match picture::inspect(mime, &bytes) {
         Some(Err(why)) => Outcome::Error(format!("This is {mime}, and it cannot be shown: {why}.")),
         _ => {
             let name = name.rsplit('/').next().unwrap_or(name).to_owned();
             Outcome::Text(format!("This is {mime}, {}.", size(bytes.len() as u64)))
-                .along(vec![OutputFile { name, bytes }])
+                .with_files(vec![OutputFile { name, bytes }])
         }
     }
 }

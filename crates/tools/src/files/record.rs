@@ -42,7 +42,7 @@ pub struct RecordedFile {
 
 /// What the model is told of a file.
 #[must_use]
-pub fn line(id: FileId, name: &str, mime: &str, bytes: u64) -> String {
+pub fn record_line(id: FileId, name: &str, mime: &str, bytes: u64) -> String {
     format!("[File {name:?}, {mime}, {}: id {id}, for read_file and send_file]", size(bytes))
 }
 
@@ -91,7 +91,7 @@ impl FileRecords {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub async fn brought(
+    pub async fn record_brought_file(
         &self,
         invocation: &Invocation,
         at: usize,

@@ -55,7 +55,7 @@ impl SearchFiles {
     #[must_use]
     pub fn new(room: Arc<FileAccess>) -> Self {
         let about = "Finds lines in files that match a pattern.";
-        let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).on_need();
+        let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).shown_on_need();
         Self { spec, room }
     }
 }
@@ -79,15 +79,15 @@ impl Tool for SearchFiles {
 }
 
 /// Searches.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     wanted: &Arguments,
     stop: &StopFlag,
 ) -> Result<FileOperationResult, FileAccessError> {
     let path = wanted.path.as_deref().unwrap_or(".");
     let mut search = Search::new(matcher(&wanted.pattern)?, globs(wanted.glob.as_deref())?, stop);
-    search.run(room, &room.spot(path, false)?)?;
-    Ok(FileOperationResult::from(path, search.told()))
+    search.run(room, &room.resolve(path, false)?)?;
+    Ok(FileOperationResult::from(path, search.into_text()))
 }
 
 /// A pattern that takes time in proportion to what is searched; one that would take too much memory is refused.
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         if self.globs.matched(entry.path, false).is_ignore() {
             return WalkControl::On;
         }
-        if self.stop.is_told() || self.lines.len() >= LINES_MAX || self.bytes + bytes > SEARCHED_MAX {
+        if self.stop.is_stopped() || self.lines.len() >= LINES_MAX || self.bytes + bytes > SEARCHED_MAX {
             self.left_out = true;
             return if self.bytes + bytes > SEARCHED_MAX && self.lines.len() < LINES_MAX {
                 WalkControl::On
@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
         file.rewind()?;
         let (lines, left_out, stop) = (&mut self.lines, &mut self.left_out, self.stop);
         let sink = Lossy(|number, line| {
-            if lines.len() >= LINES_MAX || stop.is_told() {
+            if lines.len() >= LINES_MAX || stop.is_stopped() {
                 *left_out = true;
                 return Ok(false);
             }
@@ -202,7 +202,7 @@ impl<'a> Search<'a> {
         self.searcher.search_reader(&self.matcher, file.take(SEARCHED_MAX), sink)
     }
 
-    fn told(mut self) -> String {
+    fn into_text(mut self) -> String {
         if self.lines.is_empty() {
             self.lines.push("Nothing matches.".to_owned());
         }

@@ -77,7 +77,7 @@ impl Harness {
 
     /// What one path gives to read.
     fn read(&self, path: &str) -> Result<String, String> {
-        let spot = self.room.spot(path, false).map_err(|error| error.to_string())?;
+        let spot = self.room.resolve(path, false).map_err(|error| error.to_string())?;
         let mut file = self.room.open(&spot).map_err(|error| error.to_string())?;
         view(&mut file, LineRange::default(), &StopFlag::default()).map_err(|error| error.to_string())?
     }
@@ -249,7 +249,7 @@ fn d5_a_file_is_written_whole_with_its_folders_and_keeps_its_permissions() {
 
 /// A call of a tool: its words, whatever came of it, and whether they taint.
 async fn call(tool: &dyn Tool, arguments: Value) -> (String, bool) {
-    match tool.call(Invocation::trial(arguments)).await {
+    match tool.call(Invocation::for_trial(arguments)).await {
         Outcome::From(_, inner) => match *inner {
             Outcome::Text(text) | Outcome::Error(text) => (text, true),
             other => panic!("{other:?}"),
@@ -338,7 +338,7 @@ async fn n6_what_a_call_would_do_is_known_before_it_is_made() {
     let home = Harness::new();
     let tool = WriteFile::new(Arc::clone(&home.room));
     let assess = async |path: &str| {
-        let asked = Invocation::trial(json!({ "path": path, "content": "x" }));
+        let asked = Invocation::for_trial(json!({ "path": path, "content": "x" }));
         tool.assess(&asked, &|_| false).await
     };
     assert_eq!((assess("brand/new").await.grade, assess("brand/new").await.reasons.len()), (DangerGrade::Safe, 0));
@@ -373,7 +373,7 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     let store = Store::open(&home.path("data/test.db"), SchedulingMode::Threaded).await.unwrap();
     store.write(people).await.unwrap();
     let records = FileRecords { store, contents: Contents::of(Path::new(&home.path("data"))) };
-    let mine = Invocation::trial(json!({}));
+    let mine = Invocation::for_trial(json!({}));
     let origin = OriginSource::new(Origin::File, "x");
     let file = |bytes: &[u8]| OutputFile { name: "a.txt".to_owned(), bytes: bytes.to_vec() };
     let id = records.snapshot(&mine, file(b"hello"), origin.clone()).await.unwrap();
@@ -382,7 +382,7 @@ async fn n8_a_record_is_for_the_people_of_its_conversation() {
     let reader = DocumentReader::new(Sandbox::none("this is a test"), Path::new("/d"));
     let tool = ReadFile::new(Arc::clone(&home.room), records, reader);
     let read = |session: i64| {
-        let mut asked = Invocation::trial(json!({ "id": id.0 }));
+        let mut asked = Invocation::for_trial(json!({ "id": id.0 }));
         asked.place.session = SessionId(session);
         tool.call(asked)
     };
@@ -406,8 +406,8 @@ async fn n6_what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
     let home = Harness::new();
     let before = home.beside();
     let (moves, deletes) = (MoveFile::new(Arc::clone(&home.room)), DeleteFile::new(Arc::clone(&home.room)));
-    let moved = async |path: &str, to: &str| moves.call(Invocation::trial(json!({ "path": path, "to": to }))).await;
-    let deleted = async |path: &str| deletes.call(Invocation::trial(json!({ "path": path }))).await;
+    let moved = async |path: &str, to: &str| moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await;
+    let deleted = async |path: &str| deletes.call(Invocation::for_trial(json!({ "path": path }))).await;
     let music = home.path("music/song").display().to_string();
     for (path, to) in [
         ("out/secret", "mine"),

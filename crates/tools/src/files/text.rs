@@ -66,7 +66,7 @@ pub fn view<F: Read + Seek>(file: &mut F, wanted: LineRange, stop: &StopFlag) ->
     }
     let first = wanted.from.unwrap_or(1).max(1);
     if wanted == LineRange::default() && total > SHOWN_BYTES_MAX {
-        return ends(file, total).map(Ok);
+        return head_and_tail(file, total).map(Ok);
     }
     let (at, lines_before) = find_line(file, first, stop)?;
     if lines_before + 1 < first {
@@ -100,7 +100,7 @@ fn numbered(text: &str, first: u64, count: usize) -> String {
 }
 
 /// The beginning, with numbers, and the end, without: nobody has counted the lines between.
-fn ends<F: Read + Seek>(file: &mut F, total: u64) -> io::Result<String> {
+fn head_and_tail<F: Read + Seek>(file: &mut F, total: u64) -> io::Result<String> {
     let half = SHOWN_BYTES_MAX / 2;
     let head = read(file, 0, half)?;
     let head = whole_lines(&head, true);
@@ -124,7 +124,7 @@ fn find_line<F: Read + Seek>(file: &mut F, line: u64, stop: &StopFlag) -> io::Re
     let (mut at, mut seen) = (0_u64, 0_u64);
     let mut buffer = vec![0; STEP];
     while seen + 1 < line {
-        if stop.is_told() {
+        if stop.is_stopped() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let read = file.read(&mut buffer)?;

@@ -60,7 +60,7 @@ pub(super) fn walk(
     let mut looked_at = 0;
     let mut open = vec![(dir, PathBuf::new())];
     while let Some((dir, path)) = open.pop() {
-        if stop.is_told() {
+        if stop.is_stopped() {
             return Ok(WalkOutcome::TooMany);
         }
         let (names, more) = match names(&dir, ENTRIES_MAX - looked_at) {

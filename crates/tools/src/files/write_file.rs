@@ -65,7 +65,7 @@ impl Tool for WriteFile {
 }
 
 /// Writes the file.
-pub(super) fn done(
+pub(super) fn execute(
     room: &FileAccess,
     Arguments { path, content }: &Arguments,
 ) -> Result<FileOperationResult, FileAccessError> {
@@ -84,7 +84,7 @@ pub fn write(room: &FileAccess, path: &str, content: &[u8]) -> Result<(), FileAc
     if content.len() > BYTES_MAX {
         return Err(FileAccessError::Content(format!("At most {} can be written at once.", size(BYTES_MAX as u64))));
     }
-    let spot = room.spot(path, true)?;
+    let spot = room.resolve(path, true)?;
     let (parent, name) = target(room, &spot)?;
     let failed = |error: io::Error| room.failed(path, &error);
     let real = real_path(&parent).map_err(failed)?.join(&name);
@@ -146,7 +146,7 @@ fn replace(parent: &Dir, name: &Path, content: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let (part, mut file) = part(parent)?;
+    let (part, mut file) = temporary_file(parent)?;
     let done = (|| {
         if let Ok(found) = parent.metadata(name) {
             file.set_permissions(found.permissions())?;
@@ -166,7 +166,7 @@ fn replace(parent: &Dir, name: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// A new file beside the one to be replaced.
-pub(super) fn part(parent: &Dir) -> io::Result<(PathBuf, cap_std::fs::File)> {
+pub(super) fn temporary_file(parent: &Dir) -> io::Result<(PathBuf, cap_std::fs::File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let process = std::process::id();

@@ -23,7 +23,7 @@ fn tool(server: &TestServer) -> HttpRequest {
 }
 
 async fn ask(tool: &HttpRequest, server: &TestServer, arguments: serde_json::Value) -> String {
-    let told = match tool.call(Invocation::trial(arguments)).await {
+    let told = match tool.call(Invocation::for_trial(arguments)).await {
         Outcome::From(source, inner) => format!("[{source}] {inner:?}"),
         other => format!("{other:?}"),
     };
@@ -157,7 +157,7 @@ async fn n6_what_a_request_may_do_is_in_its_arguments() {
         (json!({ "method": "DELETE", "url": url, "auth": "api" }), Risk::Send, DangerGrade::Medium),
         (json!({ "method": "GET", "url": server.url("/") }), Risk::Send, DangerGrade::Medium),
     ] {
-        let found = tool.assess(&Invocation::trial(arguments.clone()), &heard).await;
+        let found = tool.assess(&Invocation::for_trial(arguments.clone()), &heard).await;
         assert_eq!((found.risk, found.grade), (risk, grade), "{arguments}");
     }
     let facts = tool.spec().facts;

@@ -19,7 +19,7 @@ pub(super) fn list(people: &[Person], today: Date) -> String {
     if people.is_empty() {
         return "Nobody is known yet.".to_owned();
     }
-    let mut lines: Vec<String> = people.iter().take(LISTED_MAX).map(|person| head(person, today)).collect();
+    let mut lines: Vec<String> = people.iter().take(LISTED_MAX).map(|person| person_line(person, today)).collect();
     if let Some(more) = people.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
         lines.push(format!("… and {more} more: look them up by name."));
     }
@@ -29,17 +29,17 @@ pub(super) fn list(people: &[Person], today: Date) -> String {
 /// One person with all that is known, a line each.
 pub fn card(card: &PersonCard, today: Date, zone: &TimeZone) -> String {
     let facts = card.facts.iter().map(|fact| {
-        let key = line(keys::within(&card.person, &fact.key), SHOWN_MAX);
+        let key = line(keys::key_without_owner(&card.person, &fact.key), SHOWN_MAX);
         let at = Timestamp::from_millisecond(fact.created_at).unwrap_or(Timestamp::UNIX_EPOCH);
         let disputed = if fact.disputed { "; disputed" } else { "" };
         let name = line(&card.person.name, SHOWN_MAX);
         format!("- {name}, {key}: {} ({}{disputed})", line(&fact.value, SHOWN_MAX), day(at, zone))
     });
-    std::iter::once(head(&card.person, today)).chain(facts).collect::<Vec<_>>().join("\n")
+    std::iter::once(person_line(&card.person, today)).chain(facts).collect::<Vec<_>>().join("\n")
 }
 
 /// Who somebody is, on one line.
-pub(super) fn head(person: &Person, today: Date) -> String {
+pub(super) fn person_line(person: &Person, today: Date) -> String {
     let mut known: Vec<String> = person.relation.iter().map(|relation| line(relation, SHOWN_MAX)).collect();
     known.extend(person.birthday.map(|birthday| format!("born {}{}", birthday.in_words(), age(birthday, today))));
     let identities = person.identities.iter().map(|Identity { kind, value }| match kind.as_str() {

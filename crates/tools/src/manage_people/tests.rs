@@ -71,7 +71,7 @@ impl Harness {
 
     /// The same, in a run that has read these.
     async fn outcome_of(&self, caller: Caller, tool: &str, arguments: Value, taint: Taint) -> Outcome {
-        assert_eq!(self.tools.misfit(tool, &arguments), None);
+        assert_eq!(self.tools.argument_errors(tool, &arguments), None);
         let Caller { user, role, trust, private } = caller;
         let name = if user == 1 { "Ada" } else { "Bo" }.to_owned();
         let invocation = Invocation {
@@ -81,7 +81,7 @@ impl Harness {
             now: "2027-05-04T10:00:00Z".parse().unwrap(),
             run: RunId(1),
             taint,
-            ..Invocation::trial(arguments)
+            ..Invocation::for_trial(arguments)
         };
         self.tools.get(tool).unwrap().call(invocation).await
     }

@@ -27,18 +27,19 @@ impl ToolAnswer {
     /// What a result says.
     pub(super) fn of(result: &CallToolResult) -> Self {
         let mut text = BoundedText::default();
-        result.content.iter().for_each(|block| text.add(&words(block)));
+        result.content.iter().for_each(|block| text.add(&block_text(block)));
         // Who sends both says the same twice.
         if let Some(structured) = result.structured_content.as_ref().filter(|_| text.kept.is_empty()) {
             text.add(&structured.to_string());
         }
         let failed = result.is_error == Some(true);
-        let text = text.told(if failed { "It failed, and did not say why." } else { "Done; it answered nothing." });
+        let text =
+            text.into_text(if failed { "It failed, and did not say why." } else { "Done; it answered nothing." });
         Self { text, failed, files: result.content.iter().filter_map(file).collect() }
     }
 }
 
-fn words(block: &ContentBlock) -> String {
+fn block_text(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => bytes("image", &image.mime_type, &image.data),
@@ -61,14 +62,14 @@ fn words(block: &ContentBlock) -> String {
 /// The file that a block is, under a name that says what it is.
 fn file(block: &ContentBlock) -> Option<OutputFile> {
     let (name, base64) = match block {
-        ContentBlock::Image(image) => (named("picture", &image.mime_type), &image.data),
-        ContentBlock::Audio(audio) => (named("sound", &audio.mime_type), &audio.data),
+        ContentBlock::Image(image) => (file_name("picture", &image.mime_type), &image.data),
+        ContentBlock::Audio(audio) => (file_name("sound", &audio.mime_type), &audio.data),
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 let path = uri.split(['?', '#']).next().unwrap_or_default();
                 let last = path.rsplit('/').next().filter(|last| last.contains('.'));
                 let name = last.map(str::to_owned);
-                (name.unwrap_or_else(|| named("file", mime_type.as_deref().unwrap_or_default())), blob)
+                (name.unwrap_or_else(|| file_name("file", mime_type.as_deref().unwrap_or_default())), blob)
             }
             _ => return None,
         },
@@ -81,7 +82,7 @@ fn file(block: &ContentBlock) -> Option<OutputFile> {
 }
 
 /// `picture.png` for `image/png`.
-fn named(what: &str, mime: &str) -> String {
+fn file_name(what: &str, mime: &str) -> String {
     let kind = mime.split(';').next().unwrap_or_default();
     let end = kind.split_once('/').map_or("", |(_, end)| end.split('+').next().unwrap_or_default());
     let end = end.trim_start_matches("x-");
@@ -113,7 +114,7 @@ impl BoundedText {
         self.left_out += words.len() - fits;
     }
 
-    fn told(self, otherwise: &str) -> String {
+    fn into_text(self, otherwise: &str) -> String {
         match self.left_out {
             _ if self.kept.trim().is_empty() => otherwise.to_owned(),
             0 => self.kept,

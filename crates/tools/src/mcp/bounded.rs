@@ -32,7 +32,7 @@ impl Default for OutputAllowance {
 
 impl OutputAllowance {
     /// Something was asked of it: it may answer at length.
-    pub(super) fn renew(&self) {
+    pub(super) fn reset(&self) {
         self.bytes.store(BYTES_MAX, Ordering::Relaxed);
         self.messages.store(MESSAGES_MAX, Ordering::Relaxed);
     }
@@ -67,9 +67,9 @@ impl<R> BoundedReader<R> {
     }
 
     /// Notes what was read.
-    fn hear(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn note_output(&mut self, bytes: &[u8]) -> io::Result<()> {
         let flooded = |fate: &ServerDiagnostics, how: &str| {
-            fate.flooded(how);
+            fate.note_flood(how);
             Err(io::Error::new(io::ErrorKind::QuotaExceeded, "the server says too much"))
         };
         if !self.allowance.take(bytes) {
@@ -92,7 +92,7 @@ impl<R> BoundedReader<R> {
     fn end_line(&mut self) {
         let line = self.line.trim_ascii();
         if !line.is_empty() && !line.starts_with(b"{") && !line.starts_with(b"[") {
-            self.fate.babbled(&String::from_utf8_lossy(line));
+            self.fate.note_non_message(&String::from_utf8_lossy(line));
         }
         self.line.clear();
         self.message = 0;
@@ -103,7 +103,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.source).poll_read(cx, buffer))?;
-        let heard = self.hear(&buffer.filled()[before..]);
+        let heard = self.note_output(&buffer.filled()[before..]);
         if heard.is_err() {
             // Who is told of an error reads nothing.
             buffer.set_filled(before);
@@ -122,7 +122,7 @@ mod tests {
         let fate = Arc::new(ServerDiagnostics::default());
         let mut bounded = BoundedReader::new(source, Arc::clone(allowance), Arc::clone(&fate));
         let mut sink = Vec::new();
-        (bounded.read_to_end(&mut sink).await, fate.told())
+        (bounded.read_to_end(&mut sink).await, fate.summary())
     }
 
     #[tokio::test]
@@ -133,12 +133,12 @@ mod tests {
         let one = vec![b'{'; MESSAGE_BYTES_MAX + 1];
         let (ended, told) = read(&one, &allowance).await;
         assert!(ended.is_err() && told == "it sent one message of more than 16 MB", "{told}");
-        allowance.renew();
+        allowance.reset();
         let lines = b"{}\n".repeat(MESSAGES_MAX);
         assert!(read(&lines, &allowance).await.0.is_ok());
         let (ended, told) = read(b"{}\n", &allowance).await;
         assert!(ended.is_err() && told == "it said more than anybody asked of it, without end", "{told}");
-        allowance.renew();
+        allowance.reset();
         assert!(read(&lines, &allowance).await.0.is_ok(), "it was asked again");
     }
 

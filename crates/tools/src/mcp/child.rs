@@ -90,8 +90,8 @@ pub(super) struct ShutdownTokens {
 
 impl RunningProcess {
     /// Watches it to its end.
-    pub(super) async fn mind(mut self, fate: Arc<ServerDiagnostics>, tokens: ShutdownTokens) {
-        let murmurs = listen(self.stderr.take(), &fate);
+    pub(super) async fn supervise(mut self, fate: Arc<ServerDiagnostics>, tokens: ShutdownTokens) {
+        let murmurs = read_stderr(self.stderr.take(), &fate);
         let mut murmurs = std::pin::pin!(murmurs);
         let mut silent = false;
         let exited = loop {
@@ -107,7 +107,7 @@ impl RunningProcess {
             }
         };
         if let Some(Ok(status)) = exited {
-            fate.exited(status);
+            fate.note_exit(status);
             if !silent && tokio::time::timeout(REST, murmurs).await.is_err() {
                 tracing::debug!("a child of the server holds its output open");
             }
@@ -126,7 +126,7 @@ impl RunningProcess {
 }
 
 /// Reads what it writes to its standard error, to the end.
-async fn listen(stderr: Option<ChildStderr>, fate: &ServerDiagnostics) {
+async fn read_stderr(stderr: Option<ChildStderr>, fate: &ServerDiagnostics) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0_u8; 4096];
     let mut logged = 0;
@@ -134,7 +134,7 @@ async fn listen(stderr: Option<ChildStderr>, fate: &ServerDiagnostics) {
         match stderr.read(&mut buffer).await {
             Ok(0) => return,
             Ok(read) => {
-                fate.murmured(&buffer[..read]);
+                fate.note_stderr(&buffer[..read]);
                 if logged < LOGGED_BYTES_MAX {
                     tracing::debug!(text = %String::from_utf8_lossy(&buffer[..read]), "mcp.murmur");
                 }

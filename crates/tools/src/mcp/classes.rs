@@ -55,7 +55,7 @@ impl ClassStatus {
     }
 }
 
-fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -68,19 +68,19 @@ impl Classes {
             let class = ToolClass::parse(&row.class)?;
             Some(((row.server, row.tool), StoredClass { class, digest: row.digest }))
         });
-        *held(&self.0.said) = said.collect();
+        *locked(&self.0.said) = said.collect();
         Ok(())
     }
 
     /// What a server says of its tools was believed; it is stored already.
-    pub fn believe(&self, classing: &ServerClassification) {
-        let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::hinted).collect();
+    pub fn accept_hints(&self, classing: &ServerClassification) {
+        let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::by_server_hint).collect();
         self.take(&classing.server, &said);
     }
 
     /// This was said of a server's tools; it is stored already. They are on offer so from now on.
     pub(super) fn take(&self, server: &str, said: &[NewClass<'_>]) {
-        let mut all = held(&self.0.said);
+        let mut all = locked(&self.0.said);
         for NewClass { tool, class, digest } in said {
             let key = (server.to_owned(), (*tool).to_owned());
             tracing::info!(server, tool, class = class.map(ToolClass::as_str), "mcp.classed");
@@ -90,20 +90,20 @@ impl Classes {
             };
         }
         drop(all);
-        let servers: Vec<Arc<Server>> = held(&self.0.servers).iter().filter_map(Weak::upgrade).collect();
+        let servers: Vec<Arc<Server>> = locked(&self.0.servers).iter().filter_map(Weak::upgrade).collect();
         servers.iter().filter(|other| other.settings.name == server).for_each(Server::publish);
     }
 
     /// From now on this server hears of what is said.
-    pub(super) fn join(&self, server: &Arc<Server>) {
-        let mut servers = held(&self.0.servers);
+    pub(super) fn register_server(&self, server: &Arc<Server>) {
+        let mut servers = locked(&self.0.servers);
         servers.retain(|known| known.strong_count() > 0);
         servers.push(Arc::downgrade(server));
     }
 
     /// What was said of a tool of the server that is called and known so.
     pub(super) fn of(&self, server: &str, identity: &str, tool: &ListedTool) -> ClassStatus {
-        let said = held(&self.0.said).get(&(server.to_owned(), tool.name.clone())).cloned();
+        let said = locked(&self.0.said).get(&(server.to_owned(), tool.name.clone())).cloned();
         match said {
             None => ClassStatus::Unsaid,
             Some(said) if said.digest == digest(identity, tool) => ClassStatus::Said(said.class),

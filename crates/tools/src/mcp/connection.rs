@@ -135,13 +135,13 @@ impl Connection {
         let over = tokens.over.clone();
         let greeted = match &settings.way {
             ServerTransport::Program { vector, environment, dir, own } => {
-                let confined = own.as_ref().map(|own| place.walls.around(own, vector));
+                let confined = own.as_ref().map(|own| place.walls.confine(own, vector));
                 let program = Program { vector, environment, dir, leftovers: &place.leftovers, confined };
                 let (started, stdin, stdout) = child::start(&program).await.map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
                     reason,
                 })?;
-                tasks::spawn_among(&place.tracker, "mcp.program", started.mind(Arc::clone(&fate), tokens.clone()));
+                tasks::spawn_among(&place.tracker, "mcp.program", started.supervise(Arc::clone(&fate), tokens.clone()));
                 let stdout = BoundedReader::new(stdout, Arc::clone(&allowance), Arc::clone(&fate));
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MESSAGE_BYTES_MAX);
                 serve(ears, transport, mode, over, settings.start_within).await
@@ -165,13 +165,13 @@ impl Connection {
                 if !matches!(error, McpError::Lost(_)) {
                     tokens.over.cancel();
                 }
-                Err(error.with(&told(&fate, &tokens, is_process).await))
+                Err(error.with_diagnostics(&closed_reason(&fate, &tokens, is_process).await))
             }
         }
     }
 
     /// Can nobody be reached by it any more?
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.tokens.over.is_cancelled() || self.service.peer().is_transport_closed()
     }
 
@@ -181,7 +181,7 @@ impl Connection {
     }
 
     /// Resolves when it is over.
-    pub(super) async fn over(&self) {
+    pub(super) async fn wait_closed(&self) {
         self.tokens.over.cancelled().await;
     }
 
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// Has a process end by itself, and waits until it is gone.
-    pub(super) async fn leave(&self) {
+    pub(super) async fn end_process(&self) {
         if !self.is_process {
             self.tokens.over.cancel();
             return;
@@ -207,7 +207,7 @@ impl Connection {
     pub(super) async fn list(&self) -> Result<ToolList, McpError> {
         let (mut found, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
-            self.allowance.renew();
+            self.allowance.reset();
             let (tools, next) = self.page(cursor.take()).await?;
             found.extend(tools);
             cursor = next;
@@ -215,7 +215,7 @@ impl Connection {
                 break;
             }
         }
-        Ok(sort(found))
+        Ok(sort_tools(found))
     }
 
     async fn page(&self, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), McpError> {
@@ -239,10 +239,10 @@ impl Connection {
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
     pub(super) async fn call(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
         let _call = OpenCallGuard::of(self);
-        self.allowance.renew();
+        self.allowance.reset();
         let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
         if wants_task() {
-            return Box::pin(self.as_task(tool, call)).await;
+            return Box::pin(self.call_as_task(tool, call)).await;
         }
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(call.arguments.clone());
         params.meta = (!call.meta.is_empty()).then(|| RequestMetaObject(MetaObject(call.meta.clone())));
@@ -253,7 +253,7 @@ impl Connection {
             Err(error) => task::is_undone(error),
         };
         if is_undone {
-            let said = Box::pin(self.as_task(tool, call)).await?;
+            let said = Box::pin(self.call_as_task(tool, call)).await?;
             self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
             return Ok(said);
         }
@@ -268,11 +268,10 @@ impl Connection {
     async fn failure(&self, error: ServiceError) -> McpError {
         match error {
             ServiceError::McpError(error) => McpError::Refused(excerpt(&error.message)),
-            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
-                McpError::Lost(String::new()).with(&told(&self.fate, &self.tokens, self.is_process).await)
-            }
+            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => McpError::Lost(String::new())
+                .with_diagnostics(&closed_reason(&self.fate, &self.tokens, self.is_process).await),
             ServiceError::TransportSend(error) => McpError::Lost(causes(error.error.as_ref()))
-                .with(&told(&self.fate, &self.tokens, self.is_process).await),
+                .with_diagnostics(&closed_reason(&self.fate, &self.tokens, self.is_process).await),
             _ => McpError::Strange,
         }
     }
@@ -309,12 +308,12 @@ where
     let serving = Box::pin(serve_client_with_lifecycle_and_ct(ears.clone(), transport, mode, over));
     match tokio::time::timeout(within, serving).await {
         Ok(Ok(service)) => Ok(service),
-        Ok(Err(error)) => Err(unserved(&error)),
+        Ok(Err(error)) => Err(start_error(&error)),
         Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
     }
 }
 
-fn unserved(error: &ClientInitializeError) -> McpError {
+fn start_error(error: &ClientInitializeError) -> McpError {
     match error {
         ClientInitializeError::JsonRpcError(error) => McpError::Refused(excerpt(&error.message)),
         ClientInitializeError::TransportError { error, .. } => McpError::Lost(causes(error.error.as_ref())),
@@ -327,11 +326,11 @@ fn unserved(error: &ClientInitializeError) -> McpError {
 }
 
 /// What became of the server; how a process ended is known a little later than that it has.
-async fn told(fate: &ServerDiagnostics, tokens: &ShutdownTokens, is_process: bool) -> String {
+async fn closed_reason(fate: &ServerDiagnostics, tokens: &ShutdownTokens, is_process: bool) -> String {
     if is_process && tokio::time::timeout(FATE, tokens.gone.cancelled()).await.is_err() {
         tracing::debug!("the server has not ended");
     }
-    fate.told()
+    fate.summary()
 }
 
 /// An error with those behind it, each once.
@@ -373,7 +372,7 @@ fn address(
 }
 
 /// Reads a list; what cannot be offered is set aside.
-fn sort(found: Vec<Value>) -> ToolList {
+fn sort_tools(found: Vec<Value>) -> ToolList {
     let (mut tools, mut quarantined, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
     for tool in found {
         let name = excerpt(tool["name"].as_str().unwrap_or_default());

@@ -35,23 +35,23 @@ impl ServerDiagnostics {
     }
 
     /// It ended by itself.
-    pub(super) fn exited(&self, status: ExitStatus) {
+    pub(super) fn note_exit(&self, status: ExitStatus) {
         self.facts().exit = Some(status);
     }
 
     /// It said too much.
-    pub(super) fn flooded(&self, how: &str) {
+    pub(super) fn note_flood(&self, how: &str) {
         self.facts().flood = Some(how.to_owned());
         self.flood.cancel();
     }
 
     /// It said something that is no message; the first is kept.
-    pub(super) fn babbled(&self, line: &str) {
+    pub(super) fn note_non_message(&self, line: &str) {
         self.facts().babble.get_or_insert_with(|| plain(line, SHOWN_CHARS_MAX));
     }
 
     /// It wrote this to its standard error.
-    pub(super) fn murmured(&self, bytes: &[u8]) {
+    pub(super) fn note_stderr(&self, bytes: &[u8]) {
         let mut facts = self.facts();
         facts.last.extend(bytes);
         let excess = facts.last.len().saturating_sub(LAST_BYTES_MAX);
@@ -59,7 +59,7 @@ impl ServerDiagnostics {
     }
 
     /// All of it, in words for people; none: nothing is known.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let facts = self.facts();
         let flood = facts.flood.clone();
         let exit = facts.exit.map(|status| format!("it ended ({status})"));
@@ -84,14 +84,14 @@ mod tests {
     #[test]
     fn what_became_of_a_server_is_told_in_a_line() {
         let fate = ServerDiagnostics::default();
-        assert_eq!(fate.told(), "");
-        fate.exited(ExitStatus::from_raw(256));
-        fate.murmured(&b"x".repeat(5_000));
-        fate.murmured(b" npm error\n  404 Not\x1b[0m Found\n");
-        let told = fate.told();
+        assert_eq!(fate.summary(), "");
+        fate.note_exit(ExitStatus::from_raw(256));
+        fate.note_stderr(&b"x".repeat(5_000));
+        fate.note_stderr(b" npm error\n  404 Not\x1b[0m Found\n");
+        let told = fate.summary();
         assert!(told.starts_with("it ended (exit status: 1); its last words were \"xxx"), "{told}");
         assert!(told.ends_with("npm error 404 Not[0m Found\"") && told.len() < 400, "{told}");
-        fate.flooded("it floods");
-        assert_eq!(fate.told(), "it floods");
+        fate.note_flood("it floods");
+        assert_eq!(fate.summary(), "it floods");
     }
 }

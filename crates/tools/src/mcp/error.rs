@@ -62,7 +62,7 @@ fn after(why: &str) -> String {
 
 impl McpError {
     /// The same, with what became of the server.
-    pub(super) fn with(self, fate: &str) -> Self {
+    pub(super) fn with_diagnostics(self, fate: &str) -> Self {
         let join = |why: String| match (why.is_empty(), fate.is_empty()) {
             (_, true) => why,
             (true, false) => fate.to_owned(),

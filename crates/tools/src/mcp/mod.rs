@@ -89,21 +89,21 @@ impl Servers {
 
     /// Looks after them until Hob stops. Those whose tools nobody knows yet are asked if `asks`.
     pub fn keep(&self, asks: bool) {
-        self.keep_some(asks, |_| true);
+        self.keep_matching(asks, |_| true);
     }
 
     /// The servers of another config, on offer in `shed` instead. One of which nothing has changed stays as it is, with its
     /// connection; a new one is looked after at once, as by [`Servers::keep`]. One that is gone, or has changed, ends when
     /// nobody has its tools any more: runs that began with it go on with it.
     #[must_use]
-    pub fn followed_by(&self, all: Vec<Settings>, shed: &Arc<ToolRegistryHandle>, asks: bool) -> Self {
+    pub fn reconfigured(&self, all: Vec<Settings>, shed: &Arc<ToolRegistryHandle>, asks: bool) -> Self {
         let Some(place) = &self.place else { return Self::default() };
         let known = |settings: &Settings| self.all.iter().find(|server| server.settings == *settings);
         let next: Arc<[Arc<Server>]> = all
             .into_iter()
             .map(|settings| match known(&settings) {
                 Some(server) => {
-                    server.move_to(shed);
+                    server.offer_in(shed);
                     Arc::clone(server)
                 }
                 None => Server::new(settings, place, shed),
@@ -112,15 +112,15 @@ impl Servers {
         let is_among = |all: &[Arc<Server>], server: &Arc<Server>| all.iter().any(|other| Arc::ptr_eq(other, server));
         self.all.iter().filter(|server| !is_among(&next, server)).for_each(|server| server.retired.cancel());
         let servers = Self { all: next, place: self.place.clone() };
-        servers.keep_some(asks, |server| !is_among(&self.all, server));
+        servers.keep_matching(asks, |server| !is_among(&self.all, server));
         servers
     }
 
-    fn keep_some(&self, asks: bool, is_meant: impl Fn(&Arc<Server>) -> bool) {
+    fn keep_matching(&self, asks: bool, is_meant: impl Fn(&Arc<Server>) -> bool) {
         let Some(place) = &self.place else { return };
         let few = Arc::new(Semaphore::new(ASKED_MAX));
         for server in self.all.iter().filter(|server| is_meant(server)) {
-            tasks::spawn_among(&place.tracker, "mcp", Arc::clone(server).keep(Arc::clone(&few), asks));
+            tasks::spawn_among(&place.tracker, "mcp", Arc::clone(server).supervise(Arc::clone(&few), asks));
         }
     }
 
@@ -161,7 +161,7 @@ impl Servers {
     /// A line about each, for people.
     #[must_use]
     pub fn standing(&self, now: Timestamp) -> Vec<String> {
-        self.all.iter().map(|server| server.standing().line(now)).collect()
+        self.all.iter().map(|server| server.status().line(now)).collect()
     }
 }
 

@@ -68,7 +68,7 @@ impl McpTool {
 
     /// What it does, as an owner says; else what the server says of that: nobody vouches for it, so a person is told whose word
     /// it is.
-    fn says_of_itself(&self) -> &'static str {
+    fn claimed_class(&self) -> &'static str {
         match self.class.holds() {
             Some(ToolClass::Critical) => return "; an owner has classed it as critical",
             Some(ToolClass::Looks | ToolClass::Changes | ToolClass::Off) => {
@@ -85,7 +85,7 @@ impl McpTool {
     }
 
     /// What is to be asked of it all the same, as nobody has said what it does.
-    fn unclassed(&self, invocation: &Invocation, known: &mut Assessment) {
+    fn assess_unclassified(&self, invocation: &Invocation, known: &mut Assessment) {
         let (settings, name) = (self.settings(), &self.settings().name);
         if let ClassStatus::Stale(class) = self.class {
             let class = class.as_str();
@@ -164,7 +164,7 @@ impl Tool for McpTool {
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
             // A look at an address tells its host what is in it.
-            if let Some(url) = unheard("", &invocation.arguments, heard) {
+            if let Some(url) = unmentioned_address("", &invocation.arguments, heard) {
                 known.risk = Risk::Send;
                 known.reasons.push(format!("it may go to an address that nobody has told me: {url}"));
             }
@@ -174,9 +174,9 @@ impl Tool for McpTool {
         if names_money(&invocation.arguments.to_string()) {
             known.risk = Risk::Spend;
         }
-        known.reasons.push(format!("the MCP server {name} does it{}", self.says_of_itself()));
+        known.reasons.push(format!("the MCP server {name} does it{}", self.claimed_class()));
         if self.class.holds().is_none() {
-            self.unclassed(invocation, &mut known);
+            self.assess_unclassified(invocation, &mut known);
         }
         known
     }
@@ -187,8 +187,8 @@ impl Tool for McpTool {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
         let outcome = match Box::pin(self.server.call(&self.listed, CallParams { arguments, meta })).await {
-            Ok(said) if said.failed => Outcome::Error(said.text).along(said.files),
-            Ok(said) => Outcome::Text(said.text).along(said.files),
+            Ok(said) if said.failed => Outcome::Error(said.text).with_files(said.files),
+            Ok(said) => Outcome::Text(said.text).with_files(said.files),
             Err(error) => self.failure(&error),
         };
         if self.settings().trusted_output {
@@ -201,7 +201,7 @@ impl Tool for McpTool {
 
 /// The first address among a call's arguments that nobody has told the run. Without a scheme it is one where its beginning or the
 /// argument's name says so: `report.md` is a file.
-fn unheard(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url> {
+fn unmentioned_address(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url> {
     match argument {
         Value::String(text) => {
             let text = text.trim();
@@ -212,8 +212,8 @@ fn unheard(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url
             url.set_fragment(None);
             (!heard(&Mention::Address(&url))).then_some(url)
         }
-        Value::Array(all) => all.iter().find_map(|one| unheard(name, one, heard)),
-        Value::Object(all) => all.iter().find_map(|(name, one)| unheard(name, one, heard)),
+        Value::Array(all) => all.iter().find_map(|one| unmentioned_address(name, one, heard)),
+        Value::Object(all) => all.iter().find_map(|(name, one)| unmentioned_address(name, one, heard)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn n16_a_look_may_only_go_to_addresses_that_somebody_has_told() {
         let told = |said: &Mention<'_>| said.stands_in("see https://a.example/x and go");
-        let of = |arguments: Value| unheard("", &arguments, &told).map(|url| url.to_string());
+        let of = |arguments: Value| unmentioned_address("", &arguments, &told).map(|url| url.to_string());
         assert_eq!(of(json!({ "url": "https://a.example/x#part", "n": 1, "q": "https: what is that?" })), None);
         assert_eq!(of(json!({ "url": "https://a.example/x?q=secret" })).unwrap(), "https://a.example/x?q=secret");
         assert_eq!(of(json!({ "all": [{ "at": " HTTP://b.example" }] })).unwrap(), "http://b.example/");

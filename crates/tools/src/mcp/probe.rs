@@ -35,13 +35,13 @@ pub struct ProbeReport {
 ///
 /// # Errors
 /// When the server cannot be reached, or does not answer.
-pub async fn look(settings: &Settings, place: &ServerContext) -> Result<ProbeReport, McpError> {
+pub async fn probe_server(settings: &Settings, place: &ServerContext) -> Result<ProbeReport, McpError> {
     let began = Instant::now();
     let (link, list) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
     let took = began.elapsed();
-    link.leave().await;
+    link.end_process().await;
     let before = CachedTools::load(&place.data_dir, &settings.name, &settings.identity()).unwrap_or_default();
-    let changed = before.followed_by(list.tools.clone(), place.clock.now()).changed.into_keys().collect();
+    let changed = before.updated(list.tools.clone(), place.clock.now()).changed.into_keys().collect();
     let known = CachedTools::first(&settings.identity(), list.tools);
     if let Err(error) = known.save(&place.data_dir, &settings.name) {
         tracing::warn!(server = settings.name, %error, "what was seen is not kept");
@@ -60,7 +60,7 @@ pub async fn look(settings: &Settings, place: &ServerContext) -> Result<ProbeRep
 
 /// How many tools of a server are known from the last time; none: it was never asked.
 #[must_use]
-pub fn known(settings: &Settings, data_dir: &Path) -> Option<usize> {
+pub fn cached_tool_count(settings: &Settings, data_dir: &Path) -> Option<usize> {
     let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
 }

@@ -77,7 +77,7 @@ impl Server {
             changed: Arc::new(Notify::new()),
             wake: Notify::new(),
         });
-        place.classes.join(&server);
+        place.classes.register_server(&server);
         server.publish();
         server
     }
@@ -89,7 +89,7 @@ impl Server {
     /// Calls a tool that its server described so.
     pub(super) async fn call(self: &Arc<Self>, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
         let link = self.link().await?;
-        self.is_still(tool)?;
+        self.check_unchanged(tool)?;
         let mut hand = InFlightCall { server: self, link: &link, is_answered: false };
         let within = self.settings.call_within;
         let answer = match tokio::time::timeout(within, link.call(&tool.name, call)).await {
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// Does the server still say of the tool what it said when the tool was chosen?
-    fn is_still(&self, tool: &ListedTool) -> Result<(), McpError> {
+    fn check_unchanged(&self, tool: &ListedTool) -> Result<(), McpError> {
         let now = self.now();
         let known = now.known.iter().flat_map(|known| &known.tools).find(|known| known.name == tool.name);
         match known {
@@ -124,17 +124,17 @@ impl Server {
         self.now().known.as_ref().and_then(|known| known.changed.get(tool).copied())
     }
 
-    fn at_work(&self) -> Option<Arc<Connection>> {
-        self.now().link.as_ref().filter(|link| !link.is_over()).cloned()
+    fn live_connection(&self) -> Option<Arc<Connection>> {
+        self.now().link.as_ref().filter(|link| !link.is_closed()).cloned()
     }
 
     /// The connection, which is made if there is none.
     pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Connection>, McpError> {
-        if let Some(link) = self.at_work() {
+        if let Some(link) = self.live_connection() {
             return Ok(link);
         }
         let _turn = self.starting.lock().await;
-        if let Some(link) = self.at_work() {
+        if let Some(link) = self.live_connection() {
             return Ok(link);
         }
         if self.place.stop.is_cancelled() {
@@ -167,7 +167,7 @@ impl Server {
         let mut now = self.now();
         now.failures = now.failures.saturating_add(1);
         // The first failure costs nothing: a server that died is started again at once.
-        let rest = rest(now.failures, self.place.rng.fraction());
+        let rest = back_off(now.failures, self.place.rng.fraction());
         now.rests_until = Some(Instant::now() + rest);
         let since = now.failing.as_ref().map_or_else(|| self.place.clock.now(), |(since, _)| *since);
         now.failing = Some((since, error.to_string()));
@@ -189,7 +189,7 @@ impl Server {
         // Somebody may have looked at it at the command line meanwhile.
         let before = CachedTools::load(&self.place.data_dir, name, &identity);
         let known = match before {
-            Some(before) => before.followed_by(list.tools, self.place.clock.now()),
+            Some(before) => before.updated(list.tools, self.place.clock.now()),
             None => CachedTools::first(&identity, list.tools),
         };
         if let Err(error) = known.save(&self.place.data_dir, name) {
@@ -206,7 +206,7 @@ impl Server {
     }
 
     /// From now on its tools are on offer there; where they were they stay as they are.
-    pub(super) fn move_to(self: &Arc<Self>, shed: &Arc<ToolRegistryHandle>) {
+    pub(super) fn offer_in(self: &Arc<Self>, shed: &Arc<ToolRegistryHandle>) {
         *self.shed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(shed);
         self.publish();
     }
@@ -236,10 +236,10 @@ impl Server {
     }
 
     /// How it is, for people.
-    pub(super) fn standing(&self) -> ServerStatus {
+    pub(super) fn status(&self) -> ServerStatus {
         let tools = self.tools().map(|tools| tools.tools).unwrap_or_default();
         let now = self.now();
-        let is_there = now.link.as_ref().is_some_and(|link| !link.is_over());
+        let is_there = now.link.as_ref().is_some_and(|link| !link.is_closed());
         let state = match &now.failing {
             Some((since, why)) => ServerState::Failing { since: *since, why: why.clone() },
             None if is_there => ServerState::Ready,
@@ -259,7 +259,7 @@ impl Server {
 
     /// Looks after it until Hob stops: asks for a list that is not known yet, a few servers at a time, hears of changes,
     /// and ends what nobody uses.
-    pub(super) async fn keep(self: Arc<Self>, few: Arc<Semaphore>, asks: bool) {
+    pub(super) async fn supervise(self: Arc<Self>, few: Arc<Semaphore>, asks: bool) {
         let stop = self.place.stop.clone();
         loop {
             let step = async {
@@ -272,18 +272,18 @@ impl Server {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                () = self.unwanted() => break,
+                () = self.retire_when_unused() => break,
                 () = Box::pin(step) => {}
             }
         }
         let link = self.now().link.take();
         if let Some(link) = link {
-            link.leave().await;
+            link.end_process().await;
         }
     }
 
     /// The config has it no more, and no run has its tools: each of them holds it.
-    async fn unwanted(self: &Arc<Self>) {
+    async fn retire_when_unused(self: &Arc<Self>) {
         self.retired.cancelled().await;
         while Arc::strong_count(self) > 1 {
             tokio::time::sleep(RETIRED_EVERY).await;
@@ -304,7 +304,7 @@ impl Server {
                 if self.now().link.take_if(|current| Arc::ptr_eq(current, &link)).is_some()
                     && link.idle_since().is_some()
                 {
-                    link.leave().await;
+                    link.end_process().await;
                 }
             }
             Err(error) => tracing::debug!(server = self.settings.name, %error, "its tools are not known yet"),
@@ -313,7 +313,7 @@ impl Server {
 
     /// Waits for something to do, and does it.
     pub(super) async fn watch(self: &Arc<Self>) {
-        let link = self.at_work();
+        let link = self.live_connection();
         let idle = async {
             match &link {
                 Some(link) => {
@@ -324,7 +324,7 @@ impl Server {
         };
         let over = async {
             match &link {
-                Some(link) => link.over().await,
+                Some(link) => link.wait_closed().await,
                 None => std::future::pending().await,
             }
         };
@@ -336,15 +336,15 @@ impl Server {
             }
             () = self.changed.notified() => {
                 tokio::time::sleep(LIST_EVERY).await;
-                self.look_again().await;
+                self.refresh_tools().await;
             }
-            () = idle => self.let_go().await,
+            () = idle => self.close_if_idle().await,
         }
     }
 
     /// Asks for its tools, of which it says that they have changed.
-    async fn look_again(self: &Arc<Self>) {
-        let Some(link) = self.at_work() else { return };
+    async fn refresh_tools(self: &Arc<Self>) {
+        let Some(link) = self.live_connection() else { return };
         match tokio::time::timeout(self.settings.start_within, link.list()).await {
             Ok(Ok(list)) => self.take(list),
             Ok(Err(error)) => {
@@ -355,14 +355,14 @@ impl Server {
     }
 
     /// Ends it if nobody has used it for long.
-    async fn let_go(&self) {
+    async fn close_if_idle(&self) {
         let is_idle = |link: &mut Arc<Connection>| {
             link.idle_since().is_some_and(|since| since + self.settings.idle <= Instant::now())
         };
         let link = self.now().link.take_if(is_idle);
         if let Some(link) = link {
             tracing::info!(server = self.settings.name, "mcp.idle: nobody has used it for a while; it is ended");
-            link.leave().await;
+            link.end_process().await;
         }
     }
 }
@@ -382,7 +382,7 @@ pub(super) async fn open(
 }
 
 /// How long it rests after so many failures.
-fn rest(failures: u32, fraction: f64) -> Duration {
+fn back_off(failures: u32, fraction: f64) -> Duration {
     let Some(doublings) = failures.checked_sub(2) else { return Duration::ZERO };
     let full = REST.saturating_mul(2_u32.saturating_pow(doublings)).min(REST_MAX);
     full.mul_f64(0.5 + fraction / 2.0)
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn who_keeps_failing_rests_longer_and_longer() {
-        let secs = |failures| (rest(failures, 0.0).as_millis(), rest(failures, 1.0).as_millis());
+        let secs = |failures| (back_off(failures, 0.0).as_millis(), back_off(failures, 1.0).as_millis());
         assert_eq!(secs(0), (0, 0));
         assert_eq!(secs(1), (0, 0));
         assert_eq!(secs(2), (500, 1_000));

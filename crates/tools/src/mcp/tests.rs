@@ -92,7 +92,7 @@ impl Harness {
 
     async fn call(&self, tool: &str, arguments: Value) -> Outcome {
         let tool = self.shed.now().get(tool).unwrap_or_else(|| panic!("no {tool}: {}", self.line()));
-        tool.call(Invocation::trial(arguments)).await
+        tool.call(Invocation::for_trial(arguments)).await
     }
 
     /// What it answers, whether it is a failure, and what that comes from.

@@ -126,7 +126,7 @@ impl ServerTools {
     ///
     /// # Errors
     /// When a tool is named that the server does not have.
-    fn said<'a>(&'a self, wish: &ClassChange) -> Result<Vec<NewClass<'a>>, ClassError> {
+    fn class_changes<'a>(&'a self, wish: &ClassChange) -> Result<Vec<NewClass<'a>>, ClassError> {
         let mut said = Vec::new();
         for (name, class) in &wish.tools {
             let tool = self.tools.iter().find(|tool| tool.own == *name || tool.name == *name);
@@ -154,7 +154,7 @@ impl ServerTools {
         classes: &Classes,
         now: Timestamp,
     ) -> Result<(), ClassError> {
-        let said = self.said(wish)?;
+        let said = self.class_changes(wish)?;
         let owned = said.iter().map(|new| (new.tool.to_owned(), new.class, new.digest.to_owned()));
         let (server, owned, at) = (self.server.clone(), owned.collect::<Vec<_>>(), millis(now));
         let put = async move |tx: &mut Tx| {

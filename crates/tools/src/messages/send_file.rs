@@ -48,7 +48,7 @@ impl SendFile {
         let about = "Sends a file to this conversation.";
         let facts =
             ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Send, ..ToolFacts::default() };
-        let spec = spec_of::<Arguments>("send_file", about, true).of(MODULE, Role::User).with(facts).on_need();
+        let spec = spec_of::<Arguments>("send_file", about, true).of(MODULE, Role::User).with(facts).shown_on_need();
         Self { spec, room, records }
     }
 
@@ -61,7 +61,7 @@ impl SendFile {
         };
         let (room, asked) = (Arc::clone(&self.room), path.clone());
         let bytes = blocking(move |_| {
-            let file = room.open(&room.spot(&asked, false)?)?;
+            let file = room.open(&room.resolve(&asked, false)?)?;
             let mut bytes = Vec::new();
             file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| room.failed(&asked, &error))?;
             Ok(bytes)

@@ -38,7 +38,7 @@ impl SendMessage {
     pub fn new(addresses: Addresses) -> Self {
         let about = "Sends a message besides your answer; to others only for the owner.";
         let facts = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
-        let spec = spec_of::<Arguments>("send_message", about, true).of(MODULE, Role::User).with(facts).on_need();
+        let spec = spec_of::<Arguments>("send_message", about, true).of(MODULE, Role::User).with(facts).shown_on_need();
         Self { spec, addresses }
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     use hob_core::domain::principal::Trust;
 
     fn invocation(role: Role, arguments: serde_json::Value) -> Invocation {
-        let mut invocation = Invocation::trial(arguments);
+        let mut invocation = Invocation::for_trial(arguments);
         invocation.principal.role = role;
         invocation
     }

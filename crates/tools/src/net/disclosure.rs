@@ -14,12 +14,12 @@ use hob_core::policy::net::{AddressZone, AllowedPlaces, zone};
 /// A look at an address. One that stood whole in what the run has heard tells its host nothing; one that was put together
 /// here may say anything that the run knows.
 #[must_use]
-pub fn look(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
+pub fn assess_address(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
     // What is no address, or is not gone to, tells nobody anything.
     let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
     let mut found = Assessment::usual(Risk::Read);
     if heard(&Mention::Address(&url)) {
-        found.site = url.host().map(|host| site_of(&host));
+        found.site = url.host().map(|host| registrable_site(&host));
     } else {
         found.risk = Risk::Send;
         found.reasons.push(format!("it tells {} what is in the address", url.host_str().unwrap_or_default()));
@@ -50,7 +50,7 @@ fn special(url: &Url, allowed: &AllowedPlaces) -> Option<String> {
 
 /// Whom a host belongs to, as far as its name tells: whoever has a name can put any other before it. Where several share
 /// one (`co.uk`), they share what is counted of it.
-fn site_of(host: &Host<&str>) -> String {
+fn registrable_site(host: &Host<&str>) -> String {
     match host {
         Host::Domain(name) => {
             let labels: Vec<&str> = name.trim_end_matches('.').rsplit('.').take(2).collect();
@@ -91,15 +91,15 @@ mod tests {
             ("http://10.0.0.1/", Risk::Send, DangerGrade::Safe),
             ("no address", Risk::Read, DangerGrade::Safe),
         ] {
-            let found = look(text, &allowed, &heard);
+            let found = assess_address(text, &allowed, &heard);
             assert_eq!((found.risk, found.grade), (risk, grade), "{text}");
         }
-        let site = |text: &str| look(text, &allowed, &|_: &Mention<'_>| true).site.unwrap_or_default();
+        let site = |text: &str| assess_address(text, &allowed, &|_: &Mention<'_>| true).site.unwrap_or_default();
         assert_eq!(site("https://a.b.evil.example./x"), "evil.example");
         assert_eq!(site("http://8.8.8.8/"), "8.8.8.8");
         assert_eq!(site("http://[2001:4860::1]/"), site("http://[2001:4860::2:3]/"));
-        assert_eq!(look("https://new.example/", &allowed, &heard).site, None);
-        insta::assert_snapshot!(look("http://192.168.1.9/off", &allowed, &heard).reasons.join("\n"), @r"
+        assert_eq!(assess_address("https://new.example/", &allowed, &heard).site, None);
+        insta::assert_snapshot!(assess_address("http://192.168.1.9/off", &allowed, &heard).reasons.join("\n"), @r"
         it tells 192.168.1.9 what is in the address
         192.168.1.9 is in a private network
         ");

@@ -161,7 +161,7 @@ impl EgressGuard {
 
     /// The same, somewhere else.
     #[must_use]
-    pub fn amid(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
+    pub fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
         Self { surroundings, ..self }
     }
 
@@ -173,7 +173,7 @@ impl EgressGuard {
 
     /// The same, that lets through to the host of `url` as well: one that the operator named.
     #[must_use]
-    pub fn opened_to(&self, url: &Url) -> Self {
+    pub fn allowing_host(&self, url: &Url) -> Self {
         let place = url.host_str().zip(url.port_or_known_default());
         let place = place.and_then(|(host, port)| NamedPlace::parse(&format!("{host}:{port}")).ok());
         let Some(place) = place else { return self.clone() };
@@ -192,7 +192,7 @@ impl EgressGuard {
     /// When it may not be asked, or does not answer.
     pub async fn send(&self, query: FetchRequest) -> Result<FetchResponse, NetError> {
         let total = self.limits.total;
-        let late = |_elapsed| NetError::TimedOut { host: name_of(&query.url), secs: total.as_secs() };
+        let late = |_elapsed| NetError::TimedOut { host: host_name(&query.url), secs: total.as_secs() };
         tokio::time::timeout(total, self.follow(&query)).await.map_err(late)?
     }
 
@@ -202,9 +202,9 @@ impl EgressGuard {
         for _hop in 0..=REDIRECTS_MAX {
             let target = self.target(&url).await?;
             if before == Some(AllowedAs::ToAll) && target.open == AllowedAs::ByName {
-                return Err(NetError::Inward(name_of(&url)));
+                return Err(NetError::Inward(host_name(&url)));
             }
-            let response = self.hop(query, &url, &target).await?;
+            let response = self.send_once(query, &url, &target).await?;
             match redirected(query, &url, &response)? {
                 Some(next) => url = next,
                 None => return self.answer(url, response).await,
@@ -216,7 +216,7 @@ impl EgressGuard {
 
     /// Resolves a URL's host, once, and checks every address.
     async fn target(&self, url: &Url) -> Result<Target, NetError> {
-        let named = || name_of(url);
+        let named = || host_name(url);
         let nowhere = || NetError::Address("it names no host".to_owned());
         let (host, port) = url.host().zip(url.port_or_known_default()).ok_or_else(nowhere)?;
         let found = match host {
@@ -248,7 +248,7 @@ impl EgressGuard {
     }
 
     /// One request, to what was checked and nothing else.
-    async fn hop(&self, query: &FetchRequest, url: &Url, target: &Target) -> Result<Response, NetError> {
+    async fn send_once(&self, query: &FetchRequest, url: &Url, target: &Target) -> Result<Response, NetError> {
         let client = hob_http::builder(self.limits.connect)
             .no_proxy()
             .referer(false)
@@ -258,7 +258,7 @@ impl EgressGuard {
             .http2_max_header_list_size(HEADER_BYTES_MAX)
             .dns_resolver(PinnedResolver::new(url, &target.addresses))
             .build();
-        let broken = |error: &reqwest::Error| NetError::of(name_of(url), error);
+        let broken = |error: &reqwest::Error| NetError::of(host_name(url), error);
         let client = client.map_err(|error| broken(&error))?;
         let mut request = client.request(query.method.clone(), url.clone()).header(ACCEPT_ENCODING, "gzip");
         if url.origin() == query.url.origin() {
@@ -267,7 +267,9 @@ impl EgressGuard {
                 request = request.body(body.clone());
             }
         }
-        if let Some(Credentials { name, value, .. }) = query.credentials.as_ref().filter(|c| c.are_for(url, target)) {
+        if let Some(Credentials { name, value, .. }) =
+            query.credentials.as_ref().filter(|c| c.may_be_sent_to(url, target))
+        {
             request = request.header(name, value);
         }
         request.send().await.map_err(|error| broken(&error))
@@ -276,17 +278,17 @@ impl EgressGuard {
     async fn answer(&self, url: Url, mut response: Response) -> Result<FetchResponse, NetError> {
         let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
         let read = body::read(response, self.limits.bytes_max).await;
-        let (body, cut) = read.map_err(|error| NetError::of(name_of(&url), &error))?;
+        let (body, cut) = read.map_err(|error| NetError::of(host_name(&url), &error))?;
         let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (body, cut) = body::unpack(coding, body, cut, self.limits.bytes_max)
-            .map_err(|why| NetError::Broken { host: name_of(&url), why: why.to_string() })?;
+            .map_err(|why| NetError::Broken { host: host_name(&url), why: why.to_string() })?;
         Ok(FetchResponse { url, status, headers, body, cut })
     }
 }
 
 impl Credentials {
     /// May they go there? Only to their own places, and in the open only within the house.
-    fn are_for(&self, url: &Url, target: &Target) -> bool {
+    fn may_be_sent_to(&self, url: &Url, target: &Target) -> bool {
         let own = AllowedPlaces::new(self.places.clone());
         let place = url.host().zip(url.port_or_known_default());
         let sealed = url.scheme() == "https" || target.open == AllowedAs::ByName;
@@ -303,12 +305,12 @@ fn redirected(query: &FetchRequest, url: &Url, response: &Response) -> Result<Op
     let no_address = || NetError::Address("a redirect leads to what is no address".to_owned());
     let next = address(to.ok_or_else(no_address)?.as_str())?;
     if url.scheme() == "https" && next.scheme() == "http" {
-        return Err(NetError::Downgrade(name_of(&next)));
+        return Err(NetError::Downgrade(host_name(&next)));
     }
     Ok(Some(next))
 }
 
 /// The host of a URL, in words.
-fn name_of(url: &Url) -> String {
+fn host_name(url: &Url) -> String {
     url.host_str().unwrap_or("nowhere").to_owned()
 }

@@ -247,7 +247,7 @@ impl NetworkProbe for PublicMachine {
 #[tokio::test]
 async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
     let names = FakeResolver::of(&[("evil.example", &["2001:470:0:1::aa 81.2.69.7 2001:470:0:1::9 81.2.69.9"])]);
-    let guard = guard(&[], names).amid(Arc::new(PublicMachine));
+    let guard = guard(&[], names).with_local_networks(Arc::new(PublicMachine));
     let mut told = String::new();
     for url in [
         "http://81.2.69.7:8080/",

@@ -57,7 +57,7 @@ impl FreeSpace {
     }
 
     /// When it is to be looked at again.
-    fn again(self, reserve: u64) -> Duration {
+    fn next_check(self, reserve: u64) -> Duration {
         let ms = self.bytes.saturating_sub(reserve) / BYTES_PER_MS / 2;
         Duration::from_millis(ms.clamp(EVERY_MS.0, EVERY_MS.1))
     }
@@ -83,39 +83,40 @@ impl ReserveGuard {
     /// Is there too little room for what runs here?
     pub(super) fn is_short(&self) -> bool {
         FreeSpace::of(&self.folder).is_some_and(|room| {
-            room.is_below(self.reserve, u64::MAX) && room.is_below(self.reserve, self.written().unwrap_or(u64::MAX))
+            room.is_below(self.reserve, u64::MAX)
+                && room.is_below(self.reserve, self.bytes_written().unwrap_or(u64::MAX))
         })
     }
 
     /// Waits until it is to be looked at again.
     pub(super) fn wait(&self) {
-        let again = FreeSpace::of(&self.folder).map(|room| room.again(self.reserve));
+        let again = FreeSpace::of(&self.folder).map(|room| room.next_check(self.reserve));
         std::thread::sleep(again.unwrap_or(Duration::from_millis(EVERY_MS.1)));
     }
 
     /// So many bytes have been written here: by those who live, and by those whose end somebody has waited for. None: somebody
     /// hides that. A program can have what it wrote forgotten, but what must be left by all, it must leave.
-    fn written(&self) -> Option<u64> {
+    fn bytes_written(&self) -> Option<u64> {
         let mut text = [0; 1_024];
         let count = self.own.as_ref()?.read_at(&mut text, 0).ok()?;
-        let own = told(std::str::from_utf8(&text[..count]).ok()?)?;
+        let own = parse_bytes(std::str::from_utf8(&text[..count]).ok()?)?;
         let this = std::process::id().to_string();
         let names = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut others = names.filter(|name| *name != this && name.bytes().all(|byte| byte.is_ascii_digit()));
-        others.try_fold(own, |all, process| Some(all.saturating_add(of_process(&process)?)))
+        others.try_fold(own, |all, process| Some(all.saturating_add(written_by(&process)?)))
     }
 }
 
-fn of_process(process: &str) -> Option<u64> {
+fn written_by(process: &str) -> Option<u64> {
     match fs::read_to_string(format!("/proc/{process}/io")) {
-        Ok(text) => told(&text),
+        Ok(text) => parse_bytes(&text),
         // It has ended meanwhile.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::SRCH)) => Some(0),
         Err(_) => None,
     }
 }
 
-fn told(text: &str) -> Option<u64> {
+fn parse_bytes(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
 }
 
@@ -145,9 +146,9 @@ mod tests {
         ] {
             assert_eq!(now.is_below(GIB, written), is_below, "{now:?}, {written} written");
         }
-        assert_eq!(room(GIB, None).again(GIB), Duration::from_millis(10));
-        assert_eq!(room(3 * GIB, None).again(GIB), Duration::from_millis(256));
-        assert_eq!(room(300 * GIB, None).again(GIB), Duration::from_secs(1));
+        assert_eq!(room(GIB, None).next_check(GIB), Duration::from_millis(10));
+        assert_eq!(room(3 * GIB, None).next_check(GIB), Duration::from_millis(256));
+        assert_eq!(room(300 * GIB, None).next_check(GIB), Duration::from_secs(1));
         assert!(FreeSpace::of(Path::new("/")).is_some() && FreeSpace::of(Path::new("/nowhere")).is_none());
     }
 
@@ -167,10 +168,10 @@ mod tests {
     #[test]
     fn c9_what_was_written_is_counted() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
-        let before = of_process("self").unwrap();
+        let before = written_by("self").unwrap();
         fs::write(dir.path().join("a"), vec![1; 3 << 20]).unwrap();
-        assert!(of_process("self").unwrap() >= before + (3 << 20));
-        assert_eq!(of_process("0"), Some(0), "who is gone writes no more");
+        assert!(written_by("self").unwrap() >= before + (3 << 20));
+        assert_eq!(written_by("0"), Some(0), "who is gone writes no more");
         assert!(
             !ReserveGuard::new(dir.path(), 0, true).is_short()
                 && ReserveGuard::new(dir.path(), u64::MAX, true).is_short()

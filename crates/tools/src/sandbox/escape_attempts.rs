@@ -27,21 +27,21 @@ pub(super) fn attempt(trial: &EscapeTrial, temporary: &Path) -> Vec<String> {
         ("create", File::create(beside("new")).is_ok()),
         ("see", fs::symlink_metadata(&trial.file).is_ok() || rustix::fs::access(&trial.file, Access::EXISTS).is_ok()),
         ("follow", fs::read_link(beside("link")).is_ok()),
-        ("watch", watches(trial)),
+        ("watch", can_watch(trial)),
         ("make a program of its owner's of", sets_owner(temporary)),
         ("connect to", connected),
-        ("talk to", UnixStream::connect(beside("socket")).is_ok() || is_heard_by_name(trial)),
+        ("talk to", UnixStream::connect(beside("socket")).is_ok() || reaches_abstract_socket(trial)),
         ("send to", is_sent(trial)),
     ];
     tries.into_iter().filter(|(_, done)| *done).map(|(what, _)| what.to_owned()).collect()
 }
 
-fn watches(trial: &EscapeTrial) -> bool {
+fn can_watch(trial: &EscapeTrial) -> bool {
     let watch = rustix::fs::inotify::init(CreateFlags::CLOEXEC);
     watch.and_then(|watch| rustix::fs::inotify::add_watch(watch, &trial.file, WatchFlags::MODIFY)).is_ok()
 }
 
-fn is_heard_by_name(trial: &EscapeTrial) -> bool {
+fn reaches_abstract_socket(trial: &EscapeTrial) -> bool {
     LocalAddr::from_abstract_name(&trial.name).and_then(|address| UnixStream::connect_addr(&address)).is_ok()
 }
 

@@ -31,7 +31,7 @@ use crate::files::{document, operation};
 use crate::sandbox::disk::ReserveGuard;
 use crate::sandbox::escape_attempts::attempt;
 use crate::sandbox::layout::{Layout, PROGRAM, TEMPORARY};
-use crate::sandbox::restrictions::{Exemptions, RestrictionError, lower, raise, system};
+use crate::sandbox::restrictions::{Exemptions, RestrictionError, enforce, lower, system};
 use crate::sandbox::root_fs;
 use crate::sandbox::spec::{CHANGED, Spec, Stage, TrialReport};
 
@@ -73,7 +73,7 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
 
 fn enter(mut spec: Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
     match spec.stage {
-        Stage::Outer => outer(&spec, vector),
+        Stage::Outer => run_outer_stage(&spec, vector),
         Stage::First => {
             // Should the outer one be killed, this is the next to go, and with it all others. What holds if it was killed before
             // this line is the lifeline.
@@ -81,28 +81,28 @@ fn enter(mut spec: Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
             // In a group of its own: who signals theirs does not meet the outer one, which watches Hob.
             leave_terminal();
             let lifeline = lifeline(&spec)?;
-            let alone = root_fs::furnish(&spec)?;
+            let alone = root_fs::build_root(&spec)?;
             (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
             let counted = count(&spec, true);
-            come_forward();
+            raise_oom_score();
             if alone {
                 root_fs::seal_proc()?;
             }
-            inner(&spec, vector, (Isolation { alone, counted }, lifeline))
+            run_inner_stage(&spec, vector, (Isolation { alone, counted }, lifeline))
         }
         Stage::Wrapped => {
             let lifeline = lifeline(&spec)?;
             (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
             let counted = count(&spec, true);
-            come_forward();
-            inner(&spec, vector, (Isolation { alone: true, counted }, lifeline))
+            raise_oom_score();
+            run_inner_stage(&spec, vector, (Isolation { alone: true, counted }, lifeline))
         }
         Stage::Bare => {
             leave_terminal();
             let hob = watched(&spec)?;
             let counted = count(&spec, false);
-            come_forward();
-            inner(&spec, vector, (Isolation { alone: false, counted }, hob))
+            raise_oom_score();
+            run_inner_stage(&spec, vector, (Isolation { alone: false, counted }, hob))
         }
     }
 }
@@ -141,14 +141,14 @@ fn lifeline(spec: &Spec) -> Result<OwnedFd, RestrictionError> {
 }
 
 /// The first to go when memory is short. It is no wall.
-fn come_forward() {
+fn raise_oom_score() {
     if fs::write("/proc/self/oom_score_adj", "900").is_err() {
         // Some containers do not allow it.
     }
 }
 
 /// The last to get the processor: what this thread starts from now on. Those that end it stand before it.
-fn step_back() {
+fn lower_priority() {
     if rustix::process::setpriority_process(None, 5).is_err() {
         // It is no wall either.
     }
@@ -170,7 +170,7 @@ fn leave_terminal() {
 }
 
 /// Has namespaces made, and is there until whatever is in them has ended, or Hob has.
-fn outer(spec: &Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
+fn run_outer_stage(spec: &Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
     leave_terminal();
     let hob = watched(spec)?;
     let (held, kept) = system("its lifeline", nix::unistd::pipe())?;
@@ -179,7 +179,7 @@ fn outer(spec: &Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
     let next = Spec { stage, lifeline: Some(held.as_raw_fd()), ..spec.clone() };
     let told = serde_json::to_string(&next).map_err(|error| RestrictionError::System("the way in", error.into()))?;
     let mut command = match &spec.bubblewrap {
-        Some(bubblewrap) => by_bubblewrap(bubblewrap, spec),
+        Some(bubblewrap) => bubblewrap_command(bubblewrap, spec),
         None => {
             separate(spec)?;
             Command::new("/proc/self/exe")
@@ -240,7 +240,7 @@ fn separate(spec: &Spec) -> Result<(), RestrictionError> {
 }
 
 /// The same by bubblewrap.
-fn by_bubblewrap(bubblewrap: &Path, spec: &Spec) -> Command {
+fn bubblewrap_command(bubblewrap: &Path, spec: &Spec) -> Command {
     let mut command = Command::new(bubblewrap);
     // The next stage is the first there, which nobody within can stop: it looks after the disk, and ends them.
     command.args(["--die-with-parent", "--new-session", "--as-pid-1"]);
@@ -294,11 +294,15 @@ fn processes_of_user() -> u64 {
 }
 
 /// Raises the walls, starts the program behind them, and ends with it, or with whom `life` tells of.
-fn inner(spec: &Spec, vector: &[OsString], (state, life): (Isolation, OwnedFd)) -> Result<u8, RestrictionError> {
+fn run_inner_stage(
+    spec: &Spec,
+    vector: &[OsString],
+    (state, life): (Isolation, OwnedFd),
+) -> Result<u8, RestrictionError> {
     let disk = ReserveGuard::new(&spec.temporary, spec.reach.limits.disk_left_mb.saturating_mul(1 << 20), state.alone);
     // Nobody within looks into this process, or takes what it has open: it is the one that ends them.
     system("its privacy", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
-    raise(&spec.reach, &Exemptions { temporary: &spec.temporary, program: &spec.program, alone: state.alone })?;
+    enforce(&spec.reach, &Exemptions { temporary: &spec.temporary, program: &spec.program, alone: state.alone })?;
     if let Some(trial) = &spec.trial {
         if let Some(path) = &trial.change {
             system("a draft", fs::write(path, CHANGED))?;
@@ -323,7 +327,7 @@ fn inner(spec: &Spec, vector: &[OsString], (state, life): (Isolation, OwnedFd)) 
     let Some((program, arguments)) = vector.split_first() else {
         return Err(RestrictionError::System("the command", io::ErrorKind::InvalidInput.into()));
     };
-    step_back();
+    lower_priority();
     if program == operation::WORKER {
         system("the work with files", operation::serve(io::stdin()))?;
         return Ok(0);
@@ -386,13 +390,13 @@ fn until_too_many(most: u64) {
 /// What it writes must not fill the disk on which Hob keeps its own.
 fn end_if_short(disk: &ReserveGuard) {
     if disk.is_short() {
-        tell_at_once("Hob has ended this: the disk is nearly full.\n");
+        write_nonblocking("Hob has ended this: the disk is nearly full.\n");
         end();
     }
 }
 
 /// Says this in the program's output, if it can be said now: who shares that may have filled it, and nobody waits for them.
-fn tell_at_once(words: &str) {
+fn write_nonblocking(words: &str) {
     let output = io::stderr();
     let told = rustix::fs::fcntl_setfl(&output, OFlags::NONBLOCK);
     if told.and_then(|()| rustix::io::write(&output, words.as_bytes())).is_err() {

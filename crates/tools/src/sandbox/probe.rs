@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::sandbox::spec::{CHANGED, EscapeTrial, Limits, Overlay, SandboxAccess, TrialReport};
-use crate::sandbox::{Namespaces, Sandbox, SandboxProfile, Strength, way_in};
+use crate::sandbox::{Namespaces, Sandbox, SandboxProfile, Strength, entry_arguments};
 
 /// How long one try may take.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ impl Sandbox {
         };
         let (strength, overlays) = match ProbeFixture::make(question.data_dir) {
             Ok(scene) => {
-                let strength = look(&program, question, &scene).await;
+                let strength = strongest(&program, question, &scene).await;
                 let own = matches!(&strength, Strength::Full { namespaces: Some(Namespaces::Own) });
                 let overlays = own && overlays(&program, question, &scene).await;
                 (strength, overlays)
@@ -91,7 +91,7 @@ impl ProbeFixture {
 }
 
 /// The strongest of what works: Hob's own namespaces, then bubblewrap's, then none.
-async fn look(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFixture) -> Strength {
+async fn strongest(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFixture) -> Strength {
     let bubblewrap = question.path.and_then(find_bubblewrap).map(Namespaces::Bubblewrap);
     let ways = [question.namespaces.then_some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
     let mut why = String::new();
@@ -144,7 +144,7 @@ async fn attempt(
     let reach = SandboxAccess { read: Vec::new(), write, network: false, limits: Limits::default() };
     let room = SandboxProfile { reach, overlays, temporary: at("in") };
     let trial = EscapeTrial { change: overlaid.then(|| at("root/changed")), ..scene.trial()? };
-    let vector = way_in(program, namespaces, &room, Some(trial));
+    let vector = entry_arguments(program, namespaces, &room, Some(trial));
     let Some((first, rest)) = vector.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };

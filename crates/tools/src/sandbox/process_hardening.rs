@@ -35,12 +35,12 @@ pub fn hide() {
 ///
 /// # Errors
 /// When the folder's own rights cannot be changed.
-pub fn mend(data_dir: &Path) -> io::Result<()> {
-    narrow(data_dir)?;
+pub fn restrict_data_dir(data_dir: &Path) -> io::Result<()> {
+    restrict_path(data_dir)?;
     for entry in fs::read_dir(data_dir)? {
         let path = entry?.path();
         // What lies within a folder that nobody may enter is out of reach.
-        if let Err(error) = narrow(&path) {
+        if let Err(error) = restrict_path(&path) {
             tracing::debug!(%error, path = %path.display(), "its rights stay as they are");
         }
     }
@@ -48,7 +48,7 @@ pub fn mend(data_dir: &Path) -> io::Result<()> {
 }
 
 /// Of a file or a folder; what a link leads to is somebody else's.
-fn narrow(path: &Path) -> io::Result<()> {
+fn restrict_path(path: &Path) -> io::Result<()> {
     // A handle that is no opening: closing one lets go of all locks that this process has on the file, hob.lock's among them.
     let handle = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let meta = fs::File::from(handle.try_clone()?).metadata()?;
@@ -80,7 +80,7 @@ mod tests {
         {
             open(path, rights);
         }
-        mend(&data).unwrap();
+        restrict_data_dir(&data).unwrap();
         assert_eq!((mode(&data), mode(&data.join("contents")), mode(&data.join("hob.db"))), (0o700, 0o700, 0o600));
         assert_eq!(mode(&other), 0o644);
     }
@@ -90,7 +90,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let _lock = DataLock::take(data.path()).unwrap();
         fs::set_permissions(data.path().join("hob.lock"), fs::Permissions::from_mode(0o644)).unwrap();
-        mend(data.path()).unwrap();
+        restrict_data_dir(data.path()).unwrap();
         // A process does not see its own locks: another one is asked.
         let held = std::process::Command::new("python3")
             .args(["-c", "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"])

@@ -52,7 +52,7 @@ impl ProgramSandbox {
 
     /// The walls around a program that is started by this command.
     #[must_use]
-    pub fn around(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
+    pub fn confine(&self, own: &ProgramAccess, command: &[String]) -> Confinement {
         let home = own.home(&self.data_dir);
         let data = self.data_dir.canonicalize().unwrap_or_else(|_| self.data_dir.clone());
         // Who names a file or a folder in the command wants it to be read there; nobody so names all that Hob knows.
@@ -81,7 +81,7 @@ mod tests {
         let own =
             ProgramAccess { folder: "mcp/notes".to_owned(), read: vec!["/srv".into()], ..ProgramAccess::default() };
         let command = ["python3", &at("script.py"), &at("missing"), &at(""), &at("data"), "/"].map(str::to_owned);
-        let confined = ProgramSandbox::none(&dir.path().join("data")).around(&own, &command);
+        let confined = ProgramSandbox::none(&dir.path().join("data")).confine(&own, &command);
         assert_eq!(confined.reach.read, [PathBuf::from("/srv"), at("script.py").into()]);
         assert_eq!(confined.reach.write, [PathBuf::from(at("data/own/mcp/notes"))]);
         assert_eq!(confined.home(), Some(Path::new(&at("data/own/mcp/notes"))));

@@ -38,7 +38,7 @@ impl Removal {
     ///
     /// # Errors
     /// When something in it cannot be deleted.
-    pub fn go_on(&mut self) -> io::Result<bool> {
+    pub fn delete_some(&mut self) -> io::Result<bool> {
         let top = match opened(CWD, self.path.as_path()) {
             Ok(top) => top,
             Err(Errno::NOENT) => return Ok(true),
@@ -81,7 +81,7 @@ impl Removal {
             }
             left -= 1;
             if unlink(folder, entry.file_name())?.is_some() {
-                self.lift(top, (folder, entry.file_name()))?;
+                self.move_up(top, (folder, entry.file_name()))?;
             }
         }
         match unlinkat(top, name, AtFlags::REMOVEDIR) {
@@ -91,7 +91,7 @@ impl Removal {
         }
     }
 
-    fn lift(&mut self, top: &OwnedFd, (folder, name): (&OwnedFd, &CStr)) -> io::Result<()> {
+    fn move_up(&mut self, top: &OwnedFd, (folder, name): (&OwnedFd, &CStr)) -> io::Result<()> {
         loop {
             self.moved += 1;
             match renameat(folder, name, top, format!(".moved-{}", self.moved)) {
@@ -139,7 +139,7 @@ fn is_itself(name: &CStr) -> bool {
 pub async fn remove(path: PathBuf) {
     let mut removal = Removal::of(&path);
     loop {
-        let step = tokio::task::spawn_blocking(move || (removal.go_on(), removal)).await;
+        let step = tokio::task::spawn_blocking(move || (removal.delete_some(), removal)).await;
         match step {
             Ok((Ok(false), rest)) => removal = rest,
             Ok((Ok(true), _)) => return,
@@ -161,7 +161,7 @@ mod tests {
     fn all(path: &Path) -> u32 {
         let mut removal = Removal::of(path);
         let mut steps = 1;
-        while !removal.go_on().unwrap() {
+        while !removal.delete_some().unwrap() {
             steps += 1;
         }
         steps
@@ -200,6 +200,6 @@ mod tests {
         }
         all(&path);
         assert!(!path.exists() && other.join("kept").exists());
-        assert!(Removal::of(&path).go_on().unwrap(), "what is gone is gone");
+        assert!(Removal::of(&path).delete_some().unwrap(), "what is gone is gone");
     }
 }

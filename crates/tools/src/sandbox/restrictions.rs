@@ -122,7 +122,7 @@ pub(super) struct Exemptions<'a> {
 }
 
 /// Raises them all around this thread and whatever it starts from now on.
-pub(super) fn raise(reach: &SandboxAccess, doors: &Exemptions<'_>) -> Result<(), RestrictionError> {
+pub(super) fn enforce(reach: &SandboxAccess, doors: &Exemptions<'_>) -> Result<(), RestrictionError> {
     limit(&reach.limits)?;
     drop_capabilities()?;
     system("no new privileges", rustix::thread::set_no_new_privs(true))?;

@@ -39,7 +39,7 @@ const OPTIONS: [(&str, MsFlags); 7] = [
 ];
 
 /// Furnishes the namespace that this process is the first in. False where the kernel allows no new `/proc` there.
-pub(super) fn furnish(spec: &Spec) -> Result<bool, RestrictionError> {
+pub(super) fn build_root(spec: &Spec) -> Result<bool, RestrictionError> {
     let working = system("the working directory", std::env::current_dir())?;
     let temporary = system("the temporary folder", spec.temporary.canonicalize())?;
     let layout = Layout::of(spec);
@@ -59,12 +59,12 @@ pub(super) fn furnish(spec: &Spec) -> Result<bool, RestrictionError> {
         link(at, to)?;
     }
     for (at, piece) in &layout.pieces {
-        put(at, piece, &copies)?;
+        mount_piece(at, piece, &copies)?;
     }
     if own && getuid().is_root() {
         mask()?;
     }
-    seal(&layout)?;
+    remount_read_only(&layout)?;
     system("the former root", umount2(FORMER, MntFlags::MNT_DETACH))?;
     // Whoever works in a folder that is not there works nowhere.
     system("the working directory", std::env::set_current_dir(working))?;
@@ -97,11 +97,11 @@ fn link(at: &Path, to: &Path) -> Result<(), RestrictionError> {
 }
 
 /// What stands at a place.
-fn put(at: &Path, piece: &MountEntry, copies: &[OverlayHandles]) -> Result<(), RestrictionError> {
+fn mount_piece(at: &Path, piece: &MountEntry, copies: &[OverlayHandles]) -> Result<(), RestrictionError> {
     let (MountEntry::Read(from) | MountEntry::Write(from) | MountEntry::Device(from)) = piece else {
         let MountEntry::Copy(index) = piece else { return Ok(()) };
         system("the new root", fs::create_dir_all(at))?;
-        return copies.get(*index).map_or(Ok(()), |copy| copy.lay(at));
+        return copies.get(*index).map_or(Ok(()), |copy| copy.mount_at(at));
     };
     let outside = Path::new(FORMER).join(from.strip_prefix("/").unwrap_or(from));
     // What is not there can neither be read nor written.
@@ -116,7 +116,7 @@ fn put(at: &Path, piece: &MountEntry, copies: &[OverlayHandles]) -> Result<(), R
 }
 
 /// Makes all of it read-only but what may be written, and what was mounted in it as well.
-fn seal(layout: &Layout) -> Result<(), RestrictionError> {
+fn remount_read_only(layout: &Layout) -> Result<(), RestrictionError> {
     let table = system("mounts", fs::read_to_string(Path::new(FORMER).join("proc/self/mountinfo")))?;
     for (path, options) in table.lines().filter_map(mounted) {
         if path.starts_with(FORMER) || path == Path::new("/proc") {
@@ -154,7 +154,7 @@ impl OverlayHandles {
         Ok(Self { lower: open(&overlay.root)?, upper: open(&overlay.upper)?, work: open(&overlay.work)? })
     }
 
-    fn lay(&self, at: &Path) -> Result<(), RestrictionError> {
+    fn mount_at(&self, at: &Path) -> Result<(), RestrictionError> {
         // By number: a path could hold what means something among options, and is told to whoever asks for the mounts.
         let of = |file: &OwnedFd| format!("{FORMER}/proc/self/fd/{}", file.as_raw_fd());
         let (lower, upper, work) = (of(&self.lower), of(&self.upper), of(&self.work));

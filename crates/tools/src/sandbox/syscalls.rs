@@ -142,7 +142,7 @@ pub(super) fn filter(network: bool) -> Result<(), RestrictionError> {
     apply(UNSEEN.iter().map(|call| (*call, Vec::new())).collect(), missing)?;
     // Programs write instead, as where a file system has none of it.
     let mut reserving =
-        RESERVES.map(|what| asked(1, what)).into_iter().collect::<Result<Vec<_>, RestrictionError>>()?;
+        RESERVES.map(|what| argument_equals(1, what)).into_iter().collect::<Result<Vec<_>, RestrictionError>>()?;
     reserving.push(SeccompRule::new(vec![has(1, KIND, OF_BTRFS)?])?);
     apply(BTreeMap::from([(libc::SYS_fallocate, Vec::new()), (libc::SYS_ioctl, reserving)]), unsupported)?;
     apply(rules(network)?, refused)
@@ -161,7 +161,7 @@ fn apply(mut rules: BTreeMap<i64, Vec<SeccompRule>>, errno: u32) -> Result<(), R
 
 fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, RestrictionError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    let not = |family: i32| other(0, u64::from(family.unsigned_abs()));
+    let not = |family: i32| argument_differs(0, u64::from(family.unsigned_abs()));
     // Never a local socket: behind those sit the machine's own services, which know nothing of this sandbox.
     let sockets = if network {
         vec![SeccompRule::new(vec![not(libc::AF_INET)?, not(libc::AF_INET6)?, not(libc::AF_NETLINK)?])?]
@@ -178,11 +178,11 @@ fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, RestrictionEr
     let made = namespaces.map(|bit| Ok(SeccompRule::new(vec![wide(0, bit)?])?));
     rules.insert(libc::SYS_clone, made.collect::<Result<_, RestrictionError>>()?);
     // Words put into the terminal of whoever started Hob.
-    let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|what| asked(1, what));
+    let typed = [libc::TIOCSTI, libc::TIOCLINUX].map(|what| argument_equals(1, what));
     rules.insert(libc::SYS_ioctl, typed.into_iter().collect::<Result<_, RestrictionError>>()?);
     // Limits and places of others: the one that ends all the others goes by its own.
     for (call, own) in ITS_OWN {
-        let others = own.iter().map(|(argument, own)| Ok(SeccompRule::new(vec![other(*argument, *own)?])?));
+        let others = own.iter().map(|(argument, own)| Ok(SeccompRule::new(vec![argument_differs(*argument, *own)?])?));
         rules.insert(call, others.collect::<Result<_, RestrictionError>>()?);
     }
     modes(&mut rules)?;
@@ -190,12 +190,12 @@ fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, RestrictionEr
 }
 
 /// This argument, of 32 bits, is another than this.
-fn other(argument: u8, than: u64) -> Result<SeccompCondition, RestrictionError> {
+fn argument_differs(argument: u8, than: u64) -> Result<SeccompCondition, RestrictionError> {
     Ok(SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, than)?)
 }
 
 /// This argument, of 32 bits, is this.
-fn asked(argument: u8, what: u64) -> Result<SeccompRule, RestrictionError> {
+fn argument_equals(argument: u8, what: u64) -> Result<SeccompRule, RestrictionError> {
     let is_it = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, what)?;
     Ok(SeccompRule::new(vec![is_it])?)
 }

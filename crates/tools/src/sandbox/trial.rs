@@ -79,7 +79,7 @@ impl Confinement {
             [] => String::new(),
             outside => format!("; outside by the config: {}", outside.join(", ")),
         };
-        let no_drafts = known.is_some_and(|sandbox| sandbox.is_whole() && !sandbox.overlays());
+        let no_drafts = known.is_some_and(|sandbox| sandbox.is_fully_enforced() && !sandbox.overlays());
         format!("{strength}{outside}{}", if no_drafts { NO_DRAFTS } else { "" })
     }
 }

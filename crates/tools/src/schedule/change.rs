@@ -86,7 +86,7 @@ pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(Strin
     let (mut cards, mut taint) = (Vec::new(), Taint::default());
     for row in schedules::list(tx, own, LISTED_MAX).await? {
         if viewer.sees(&row) {
-            taint.join(&Taint::of_stored(Some(&row.taint)));
+            taint.join(&Taint::from_stored(Some(&row.taint)));
             let history = occurrences::history(tx, row.id, HISTORY).await?;
             let whose =
                 if row.user == viewer.principal.user { String::new() } else { format!("\n   for: {}", row.user_name) };
@@ -97,7 +97,7 @@ pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(Strin
 }
 
 /// Changes one.
-pub async fn alter(
+pub async fn apply_change(
     tx: &mut Tx,
     viewer: &Viewer,
     id: ScheduleId,
@@ -140,7 +140,7 @@ impl ChangeOutcome {
     ///
     /// # Errors
     /// The words of a refusal.
-    pub fn told(&self, did: &str, now: Timestamp) -> Result<String, String> {
+    pub fn describe(&self, did: &str, now: Timestamp) -> Result<String, String> {
         match self {
             Self::Done(row, history) => Ok(format!("{did}:\n{}", render::card(row, history, now))),
             Self::Unknown => Err("There is no such schedule. List them to see their numbers.".to_owned()),

@@ -100,14 +100,14 @@ impl ScheduleTool {
             return Err(Outcome::Error("This action needs `id`: list the schedules to see it.".to_owned()));
         };
         let id = ScheduleId(id);
-        let changed = self.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await?;
+        let changed = self.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await?;
         // Done twice, the second time finds nothing: that is what was wanted.
         if change == Change::Remove && changed == ChangeOutcome::Unknown && invocation.attempt > 1 {
             return Ok(Outcome::Text("Deleted.".to_owned()));
         }
-        let text = changed.told(did, now).map_err(Outcome::Error)?;
+        let text = changed.describe(did, now).map_err(Outcome::Error)?;
         let taint = match &changed {
-            ChangeOutcome::Done(row, _) => Taint::of_stored(Some(&row.taint)),
+            ChangeOutcome::Done(row, _) => Taint::from_stored(Some(&row.taint)),
             ChangeOutcome::Unknown
             | ChangeOutcome::NotTheirs
             | ChangeOutcome::InConfig(_)
@@ -133,7 +133,7 @@ impl ScheduleTool {
         let (wish, now) = (ScheduleRequest { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
         let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
         let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
-        made.told("Stored as", now).map_err(Outcome::Error)
+        made.describe("Stored as", now).map_err(Outcome::Error)
     }
 }
 

@@ -49,7 +49,7 @@ pub fn card(row: &ScheduleRow, history: &[OccurrenceRow], now: Timestamp) -> Str
         let next: Vec<String> = next.map(|at| instant(at, &zone)).collect();
         lines.push(format!("   next: {}", next.join(", ")));
     }
-    let past: Vec<String> = history.iter().filter_map(|past| what_came(past, &zone)).collect();
+    let past: Vec<String> = history.iter().filter_map(|past| outcome_text(past, &zone)).collect();
     if !past.is_empty() {
         lines.push(format!("   last: {}", past.join(", ")));
     }
@@ -69,7 +69,7 @@ fn head(row: &ScheduleRow) -> String {
     format!("{}.{name}{state} {}: {}", row.id, when(row), line(&row.task, TASK_CHARS_MAX))
 }
 
-fn what_came(past: &OccurrenceRow, zone: &TimeZone) -> Option<String> {
+fn outcome_text(past: &OccurrenceRow, zone: &TimeZone) -> Option<String> {
     let at = Timestamp::from_millisecond(past.due_at).ok()?;
     let state = if past.state == "queued" { "at work" } else { past.state.as_str() };
     Some(format!("{} {state}", instant(at, zone)))

@@ -48,7 +48,7 @@ impl Harness {
     }
 
     async fn call(&self, invocation: Invocation) -> Result<String, String> {
-        assert_eq!(self.tools.misfit("schedule", &invocation.arguments), None);
+        assert_eq!(self.tools.argument_errors("schedule", &invocation.arguments), None);
         match self.tools.get("schedule").unwrap().call(invocation).await {
             Outcome::Text(text) => Ok(text),
             Outcome::Error(text) => Err(text),
@@ -60,7 +60,7 @@ impl Harness {
 /// The nth call of Ada's run, on a Saturday at noon.
 fn nth(index: usize, arguments: Value) -> Invocation {
     let call = CallId::new(1, index);
-    Invocation { call, now: "2026-11-21T12:00:00Z".parse().unwrap(), ..Invocation::trial(arguments) }
+    Invocation { call, now: "2026-11-21T12:00:00Z".parse().unwrap(), ..Invocation::for_trial(arguments) }
 }
 
 fn create(when: &str, task: &str) -> Value {

@@ -62,7 +62,7 @@ impl SkillBook for FakeSkillBook {
 }
 
 async fn ask(tool: &dyn Tool, arguments: Value) -> Outcome {
-    tool.call(Invocation::trial(arguments)).await
+    tool.call(Invocation::for_trial(arguments)).await
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn k4_to_enable_or_remove_is_critical() {
     let tool = ManageSkills::new(Arc::clone(&book) as Arc<dyn SkillBook>);
     let mut graded = Vec::new();
     for action in ["list", "show", "enable", "disable", "remove", "draft"] {
-        let invocation = Invocation::trial(json!({ "action": action, "name": "tea" }));
+        let invocation = Invocation::for_trial(json!({ "action": action, "name": "tea" }));
         let assessment = tool.assess(&invocation, &|_| false).await;
         graded.push((action, assessment.risk, assessment.grade));
         assert_eq!(assessment.grade == DangerGrade::Critical, !assessment.reasons.is_empty());

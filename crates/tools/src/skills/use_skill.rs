@@ -47,14 +47,14 @@ impl UseSkill {
             Err(error) => return failed(&error),
         };
         let trusted = opened.trusted;
-        let text = if file.is_some() { opened.text } else { whole(name, opened) };
+        let text = if file.is_some() { opened.text } else { skill_text(name, opened) };
         let outcome = Outcome::Text(text);
         if trusted { outcome } else { outcome.from(OriginSource::new(Origin::Skill, name)) }
     }
 }
 
 /// A skill with what is beside it.
-fn whole(name: &str, opened: SkillContent) -> String {
+fn skill_text(name: &str, opened: SkillContent) -> String {
     let SkillContent { text, files, allowed_tools, .. } = opened;
     let mut parts = vec![format!("Skill {name}:"), text];
     if !files.is_empty() {

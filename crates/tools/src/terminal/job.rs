@@ -84,7 +84,7 @@ impl RunningCommand {
     }
 
     /// Gathers what it prints, to its end or for so long. Then nothing of it is left.
-    pub(super) async fn until(mut self, limit: Duration, spool: &Mutex<Spool>) -> io::Result<JobState> {
+    pub(super) async fn run_until(mut self, limit: Duration, spool: &Mutex<Spool>) -> io::Result<JobState> {
         match tokio::time::timeout(limit, Box::pin(self.gather(spool))).await {
             Ok(status) => Ok(JobState::Ended(status?)),
             Err(_elapsed) => {
@@ -104,7 +104,7 @@ impl RunningCommand {
     }
 
     async fn gather(&mut self, spool: &Mutex<Spool>) -> io::Result<ExitStatus> {
-        let gathering = take_in(&mut self.output, spool);
+        let gathering = copy_to_spool(&mut self.output, spool);
         let mut gathering = std::pin::pin!(gathering);
         tokio::select! {
             biased;
@@ -122,7 +122,7 @@ impl RunningCommand {
     }
 }
 
-async fn take_in(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Result<()> {
+async fn copy_to_spool(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Result<()> {
     let mut buffer = vec![0_u8; 64 << 10];
     loop {
         match output.read(&mut buffer).await? {
@@ -173,7 +173,7 @@ impl Job {
         let spool = locked(&self.spool);
         let mut told = locked(&self.told);
         let from = std::mem::replace(&mut *told, spool.total());
-        spool.since(from)
+        spool.excerpt_from(from)
     }
 }
 
@@ -256,7 +256,7 @@ impl Jobs {
 /// Tells how a command ends. Whatever becomes of whoever follows it, it runs no longer than they do: its place is free then.
 fn follow(tell: watch::Sender<JobState>, end: impl Future<Output = JobState> + Send + 'static) {
     tasks::spawn("a command in the background", async move {
-        let end = tasks::caught("a command in the background", end).await;
+        let end = tasks::catch_panic("a command in the background", end).await;
         tell.send_replace(end.unwrap_or(JobState::Lost));
     });
 }
@@ -298,8 +298,8 @@ mod tests {
         drop(pipe);
         let spool = Mutex::new(Spool::on_full_disk());
         let mut output = Receiver::from_owned_fd(output.into()).unwrap();
-        take_in(&mut output, &spool).await.unwrap();
-        let told = locked(&spool).since(0).unwrap().into_text();
+        copy_to_spool(&mut output, &spool).await.unwrap();
+        let told = locked(&spool).excerpt_from(0).unwrap().into_text();
         assert_eq!(told, "… 27 bytes more were printed and could not be kept: the disk is full or broken …");
     }
 }

@@ -14,20 +14,21 @@ pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields)
         return Assessment { grade: DangerGrade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
     let (sandbox, granted) = (desk.confined.sandbox.result().await, desk.confined.reach.network);
-    let holds = desk.holds().await;
-    let mut known = Assessment { contained: holds && foreground && !network && !granted, ..Assessment::default() };
-    if !sandbox.is_whole() {
-        raise(&mut known, DangerGrade::High, format!("Here {}", sandbox.strength()));
+    let can_be_reviewed = desk.can_be_reviewed().await;
+    let mut known =
+        Assessment { contained: can_be_reviewed && foreground && !network && !granted, ..Assessment::default() };
+    if !sandbox.is_fully_enforced() {
+        raise_grade(&mut known, DangerGrade::High, format!("Here {}", sandbox.strength()));
     }
     if network && !granted {
-        raise(&mut known, DangerGrade::High, "It asks for the network".to_owned());
+        raise_grade(&mut known, DangerGrade::High, "It asks for the network".to_owned());
     }
     if let CommandVerdict::Asks { programs } = verdict {
         known.risk = Risk::Execute;
-        if !(holds && foreground) {
+        if !(can_be_reviewed && foreground) {
             let named = if programs.is_empty() { "it".to_owned() } else { programs.join(", ") };
             let why = format!("What {named} changes is in the workspace at once and cannot be undone");
-            raise(&mut known, DangerGrade::Medium, why);
+            raise_grade(&mut known, DangerGrade::Medium, why);
         }
     }
     if network || granted {
@@ -36,7 +37,7 @@ pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields)
     known
 }
 
-fn raise(known: &mut Assessment, to: DangerGrade, why: String) {
+fn raise_grade(known: &mut Assessment, to: DangerGrade, why: String) {
     known.grade = known.grade.max(to);
     known.reasons.push(why);
 }

@@ -74,7 +74,7 @@ impl Spool {
     }
 
     /// What was printed from there on, as far as it is kept.
-    pub(super) fn since(&self, from: u64) -> io::Result<SpoolExcerpt> {
+    pub(super) fn excerpt_from(&self, from: u64) -> io::Result<SpoolExcerpt> {
         let from = from.min(self.total);
         let tail_from = self.total.saturating_sub(self.half).max(self.half);
         let head_end = self.half.min(self.total);
@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn c9_output_is_kept_whole_up_to_the_bound_and_then_by_its_ends() {
         let mut spool = spool(8);
-        assert_eq!(spool.since(0).unwrap().into_text(), "");
+        assert_eq!(spool.excerpt_from(0).unwrap().into_text(), "");
         spool.push(b"12345").unwrap();
-        assert_eq!(spool.since(0).unwrap().into_text(), "12345");
-        assert_eq!(spool.since(4).unwrap().into_text(), "5");
+        assert_eq!(spool.excerpt_from(0).unwrap().into_text(), "12345");
+        assert_eq!(spool.excerpt_from(4).unwrap().into_text(), "5");
         spool.push(b"6789").unwrap();
-        assert_eq!(spool.since(0).unwrap().into_text(), "1234\n… 1 bytes left out …\n6789");
-        assert_eq!(spool.since(5).unwrap().into_text(), "6789");
+        assert_eq!(spool.excerpt_from(0).unwrap().into_text(), "1234\n… 1 bytes left out …\n6789");
+        assert_eq!(spool.excerpt_from(5).unwrap().into_text(), "6789");
         assert_eq!((spool.total(), spool.file.metadata().unwrap().len()), (9, 8));
     }
 
@@ -163,7 +163,7 @@ mod tests {
             }
             let all = pieces.concat();
             let from = from.min(all.len());
-            let SpoolExcerpt { head, lost, tail, .. } = spool.since(from as u64).unwrap();
+            let SpoolExcerpt { head, lost, tail, .. } = spool.excerpt_from(from as u64).unwrap();
             let lost = usize::try_from(lost).unwrap();
             prop_assert_eq!(head.len() + lost + tail.len(), all.len() - from);
             prop_assert_eq!(&head[..], &all[from..from + head.len()]);

@@ -12,7 +12,7 @@ fn tool(server: &TestServer, chars_max: usize) -> WebFetch {
 
 /// What the model reads, without the port; and what it says of where it comes from.
 async fn read(tool: &WebFetch, server: &TestServer, arguments: serde_json::Value) -> (Outcome, String) {
-    let outcome = tool.call(Invocation::trial(arguments)).await;
+    let outcome = tool.call(Invocation::for_trial(arguments)).await;
     let (inner, source) = match outcome {
         Outcome::From(source, inner) => (*inner, source.to_string()),
         other => (other, String::new()),
@@ -122,7 +122,7 @@ async fn n6_what_it_may_do_depends_on_whether_the_address_was_heard() {
     let server = TestServer::start(pages(&[])).await;
     let tool = tool(&server, 8_000);
     let heard = |said: &Mention<'_>| said.stands_in("see https://example.org/a");
-    let assess = async |url: &str| tool.assess(&Invocation::trial(json!({ "url": url })), &heard).await;
+    let assess = async |url: &str| tool.assess(&Invocation::for_trial(json!({ "url": url })), &heard).await;
     let known = Assessment { site: Some("example.org".to_owned()), ..Assessment::usual(Risk::Read) };
     assert_eq!(assess("https://example.org/a").await, known);
     assert_eq!(assess("https://example.org/").await.risk, Risk::Send, "a part of what was heard");

@@ -58,7 +58,7 @@ async fn service(backend: Backend, status: u16, body: &'static str) -> (TestServ
 }
 
 async fn search(tool: &WebSearch, arguments: serde_json::Value) -> String {
-    match tool.call(Invocation::trial(arguments)).await {
+    match tool.call(Invocation::for_trial(arguments)).await {
         Outcome::From(source, inner) => format!("[{source}] {inner:?}"),
         other => format!("{other:?}"),
     }
@@ -151,7 +151,7 @@ async fn n6_words_that_were_heard_may_be_sought_and_others_are_told_to_somebody(
         ("aGVsbG8gd29ybGQ", Risk::Send),
         ("", Risk::Read),
     ] {
-        let found = tool.assess(&Invocation::trial(json!({ "query": query })), &heard).await;
+        let found = tool.assess(&Invocation::for_trial(json!({ "query": query })), &heard).await;
         assert_eq!(found.risk, risk, "{query}");
     }
     assert!(server.heard().is_empty());

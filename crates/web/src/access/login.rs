@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::access::origin_check::{CredentialKind, judge};
-use crate::access::visitor::{COOKIE, Credential, Visitor, asked};
+use crate::access::visitor::{COOKIE, Credential, Visitor, request_facts};
 use crate::access::{LINK_HOLDS, PageAccess, PageRole, VISIT_HOLDS, hash, new_key};
 use crate::api_error::ApiError;
 use crate::serve::{ConnectionIdentity, ProvenIdentity};
@@ -83,11 +83,11 @@ pub(crate) async fn enter(
     }
     proven.is(ProvenIdentity::Link);
     tracing::info!("web.entered: somebody logged in by a link");
-    Ok(with_cookie(Redirect::to("/").into_response(), &holding(&door, cookie.expose())))
+    Ok(with_cookie(Redirect::to("/").into_response(), &visit_cookie(&door, cookie.expose())))
 }
 
 /// The cookie of a visit that has just begun, or that goes on.
-fn holding(door: &PageAccess, secret: &str) -> String {
+fn visit_cookie(door: &PageAccess, secret: &str) -> String {
     let secure = if door.places.secure { "; Secure" } else { "" };
     let age = VISIT_HOLDS.as_secs();
     format!("{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
@@ -96,7 +96,7 @@ fn holding(door: &PageAccess, secret: &str) -> String {
 /// `answer`, which has a browser keep its cookie for as long as if it had logged in now.
 pub(crate) fn renewed(door: &PageAccess, visitor: &Visitor, headers: &HeaderMap, answer: Response) -> Response {
     match (visitor.visit, Credential::of(headers)) {
-        (Some(_), Some(Credential::Cookie(secret))) => with_cookie(answer, &holding(door, &secret)),
+        (Some(_), Some(Credential::Cookie(secret))) => with_cookie(answer, &visit_cookie(door, &secret)),
         _ => answer,
     }
 }
@@ -127,9 +127,9 @@ pub(crate) async fn guard(
     next: axum::middleware::Next,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    judge(&door.places, &asked(&parts, CredentialKind::Cookie)).or_else(|refusal| {
+    judge(&door.places, &request_facts(&parts, CredentialKind::Cookie)).or_else(|refusal| {
         // A program's key is nobody else's doing.
-        let by_key = judge(&door.places, &asked(&parts, CredentialKind::Key));
+        let by_key = judge(&door.places, &request_facts(&parts, CredentialKind::Key));
         if parts.headers.contains_key(header::AUTHORIZATION) { by_key } else { Err(refusal) }
     })?;
     Ok(next.run(Request::from_parts(parts, body)).await)

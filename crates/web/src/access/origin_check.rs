@@ -37,7 +37,7 @@ impl PageHosts {
 
     /// Is it one of them, or the very address at which a request came in? Nobody else's name can be an address.
     #[must_use]
-    pub fn are_named(&self, host: &str, reached: Option<SocketAddr>) -> bool {
+    pub fn accepts_host(&self, host: &str, reached: Option<SocketAddr>) -> bool {
         let is_where = |at: SocketAddr| {
             let host = host.parse::<SocketAddr>().or_else(|_no_port| host.parse().map(|ip: IpAddr| (ip, 80).into()));
             host.is_ok_and(|host| (host.ip(), host.port()) == (at.ip().to_canonical(), at.port()))
@@ -199,9 +199,9 @@ mod tests {
             ("evil", false),
             ("", false),
         ] {
-            assert_eq!(places().are_named(host, reached), is_own, "{host}");
+            assert_eq!(places().accepts_host(host, reached), is_own, "{host}");
         }
-        assert!(!places().are_named("192.168.1.5:8787", None));
+        assert!(!places().accepts_host("192.168.1.5:8787", None));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub struct ChatWatcher {
 
 impl ChatWatcher {
     /// What is to be seen now; what changes after this is news.
-    pub fn look(&mut self) -> ChatActivity {
+    pub fn current_activity(&mut self) -> ChatActivity {
         self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
     }
 
@@ -77,7 +77,7 @@ impl Drop for ChatWatcher {
     fn drop(&mut self) {
         // First it watches no more, then the page looks whether anybody still does.
         self.scene = None;
-        self.page.left(&self.chat);
+        self.page.watcher_left(&self.chat);
     }
 }
 
@@ -126,27 +126,27 @@ impl PageChannel {
 
     /// Whether an owner looks at the page.
     #[must_use]
-    pub fn is_looked_at(&self) -> bool {
+    pub fn has_open_window(&self) -> bool {
         self.windows.load(Ordering::Relaxed) > 0
     }
 
     /// What rings where no window is open. The first that is hung up stays.
-    pub fn hang(&self, bell: PushTrigger) {
+    pub fn set_push_trigger(&self, bell: PushTrigger) {
         if self.bell.set(bell).is_err() {
             tracing::error!("a second bell was hung up, and is not rung");
         }
     }
 
     /// Tells the owner elsewhere that something waits; done at once, whatever comes of it.
-    fn ring(&self, message: &Outgoing) {
+    fn trigger_push(&self, message: &Outgoing) {
         // What takes the place of a message was told of before.
-        if let Some(bell) = self.bell.get().filter(|_| message.replaces.is_none() && !self.is_looked_at()) {
+        if let Some(bell) = self.bell.get().filter(|_| message.replaces.is_none() && !self.has_open_window()) {
             bell.ring(&message.destination.conversation.chat, PushKind::of(message));
         }
     }
 
     /// Whoever watched is gone: what nobody watches is forgotten, unless a reply grows there.
-    fn left(&self, chat: &str) {
+    fn watcher_left(&self, chat: &str) {
         let mut scenes = self.scenes();
         if scenes.get(chat).is_some_and(|scene| scene.receiver_count() == 0 && scene.borrow().growing.is_none()) {
             scenes.remove(chat);
@@ -159,7 +159,7 @@ impl PageChannel {
     }
 
     /// Somebody wrote here.
-    pub fn heard(&self) {
+    pub fn note_input(&self) {
         *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.clock.now());
     }
 
@@ -197,7 +197,7 @@ impl Channel for PageChannel {
                 scene.growing = None;
             }
         });
-        self.ring(message);
+        self.trigger_push(message);
         Ok(Receipt { external_id: Some(message.id.0.to_string()) })
     }
 
@@ -250,7 +250,7 @@ mod tests {
     use hob_core::domain::clock::SystemClock;
 
     fn grown(watch: &mut ChatWatcher) -> usize {
-        watch.look().growing.map_or(0, |(_, text)| text.len())
+        watch.current_activity().growing.map_or(0, |(_, text)| text.len())
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl AppState {
             circumstances: MessageMetadata::default(),
         };
         let accepted = self.router.accept(inbound).await?;
-        self.page.heard();
+        self.page.note_input();
         self.page.changed(chat);
         Ok(accepted)
     }

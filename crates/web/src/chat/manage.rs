@@ -13,7 +13,7 @@ use crate::access::visitor::Owner;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::chat::channel::conversation;
-use crate::chat::routes::{TITLE_CHARS_MAX, named};
+use crate::chat::routes::{TITLE_CHARS_MAX, checked_id};
 use hob_core::domain::ids::SessionId;
 use hob_store::error::StoreError;
 use hob_store::web_chat::{self, ChatPosition};
@@ -49,7 +49,7 @@ async fn close(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
 
 impl AppState {
     async fn place(&self, chat: String) -> Result<(ChatPosition, bool), ApiError> {
-        let chat = named(chat)?;
+        let chat = checked_id(chat)?;
         let found = self.router.store.read(async |tx| find(tx, &chat).await).await?;
         found.ok_or(ApiError::NotFound("conversation"))
     }

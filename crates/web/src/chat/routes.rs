@@ -85,14 +85,14 @@ async fn chats(
     let next = all.last().filter(|_| full).map(|last| last.session.0);
     let entry = |chat: web_chat::WebChat| ChatEntry {
         id: chat.key.strip_prefix("web:").unwrap_or(&chat.key).to_owned(),
-        title: chat.title.unwrap_or_else(|| first_words(&chat.began_with.unwrap_or_default())),
+        title: chat.title.unwrap_or_else(|| title_from(&chat.began_with.unwrap_or_default())),
         at: chat.at,
     };
     Ok(Json(ChatList { chats: all.into_iter().map(entry).collect(), next }))
 }
 
 /// How a conversation is called that nobody has named: its first line.
-fn first_words(text: &str) -> String {
+fn title_from(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(TITLE_CHARS_MAX).collect()
 }
 
@@ -113,7 +113,7 @@ async fn timeline(
     Path(chat): Path<String>,
     Query(part): Query<TimelineParams>,
 ) -> Result<Json<Timeline>, ApiError> {
-    let chat = named(chat)?;
+    let chat = checked_id(chat)?;
     let part = match part.before {
         Some(mark) => TimelineRange::Before(
             Mark::parse(&mark).ok_or_else(|| ApiError::Bad("before is no mark, such as 12-34".to_owned()))?,
@@ -166,11 +166,11 @@ async fn say(
     Path(chat): Path<String>,
     mut form: Multipart,
 ) -> Result<Json<Taken>, ApiError> {
-    let chat = named(chat)?;
+    let chat = checked_id(chat)?;
     let (mut id, mut text, mut files) = (None, String::new(), Vec::new());
     while let Some(field) = form.next_field().await.map_err(broken)? {
         match field.name() {
-            Some("id") => id = Some(named(field.text().await.map_err(broken)?)?),
+            Some("id") => id = Some(checked_id(field.text().await.map_err(broken)?)?),
             Some("text") => text = field.text().await.map_err(broken)?,
             Some("file") if files.len() < FILES_MAX => {
                 let name = field.file_name().map(str::to_owned);
@@ -212,7 +212,7 @@ async fn edit(
     Path((chat, id)): Path<(String, String)>,
     Json(NewText { text }): Json<NewText>,
 ) -> Result<Json<Taken>, ApiError> {
-    let (chat, id) = (named(chat)?, named(id)?);
+    let (chat, id) = (checked_id(chat)?, checked_id(id)?);
     Taken::in_time(served.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
 }
 
@@ -225,7 +225,7 @@ async fn withdraw(
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
 ) -> Result<Json<Taken>, ApiError> {
-    let (chat, id) = (named(chat)?, named(id)?);
+    let (chat, id) = (checked_id(chat)?, checked_id(id)?);
     Taken::in_time(served.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
 }
 
@@ -248,7 +248,7 @@ async fn press(
     Path(chat): Path<String>,
     Json(Press { id, token }): Json<Press>,
 ) -> Result<Json<Taken>, ApiError> {
-    let (chat, id) = (named(chat)?, named(id)?);
+    let (chat, id) = (checked_id(chat)?, checked_id(id)?);
     Ok(Taken::of(served.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
 }
 
@@ -270,14 +270,14 @@ async fn events(
     Query(since): Query<StreamParams>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ApiError> {
-    let chat = named(chat)?;
+    let chat = checked_id(chat)?;
     let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
     Ok(stream::watch(served, visitor, chat, mark))
 }
 
 /// An id that a page made: letters, digits, `-` and `_`.
-pub(crate) fn named(id: String) -> Result<String, ApiError> {
+pub(crate) fn checked_id(id: String) -> Result<String, ApiError> {
     let fits = !id.is_empty()
         && id.len() <= ID_CHARS_MAX
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');

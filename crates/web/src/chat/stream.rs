@@ -95,19 +95,19 @@ impl ChatStream {
                 tokio::time::sleep(TOGETHER).await;
             }
             self.is_first = false;
-            if !self.is_let_in().await {
+            if !self.is_still_authorized().await {
                 return None;
             }
-            let scene = self.scene.look();
+            let scene = self.scene.current_activity();
             let look = TimelineQuery { chat: self.chat.clone(), part: TimelineRange::After(self.mark) };
             let mut events = match self.served.router.store.look(async |tx| look.read(tx).await).await {
-                Ok(timeline) => self.said(timeline),
+                Ok(timeline) => self.timeline_events(timeline),
                 Err(error) => {
                     tracing::warn!(%error, "a conversation cannot be read for the page");
                     Vec::new()
                 }
             };
-            events.extend(self.grown(scene.growing));
+            events.extend(self.growing_event(scene.growing));
             if !events.is_empty() {
                 return Some(events);
             }
@@ -115,7 +115,7 @@ impl ChatStream {
     }
 
     /// Who logs out, or whose key is taken back, hears no more: looked at every so often.
-    async fn is_let_in(&mut self) -> bool {
+    async fn is_still_authorized(&mut self) -> bool {
         if self.let_in.elapsed() < LOOK_EVERY {
             return true;
         }
@@ -126,16 +126,16 @@ impl ChatStream {
         })
     }
 
-    fn said(&mut self, timeline: Timeline) -> Vec<Event> {
+    fn timeline_events(&mut self, timeline: Timeline) -> Vec<Event> {
         if timeline.older.is_some() {
             // More than is told at once: the reader looks for itself.
             self.mark = timeline.upto;
-            return vec![Event::default().event("gap").id(self.mark.told()).data("{}")];
+            return vec![Event::default().event("gap").id(self.mark.into_text()).data("{}")];
         }
         let mut events = Vec::new();
         for message in &timeline.messages {
-            self.mark = passed(self.mark, message);
-            events.extend(event("message", message).map(|event| event.id(self.mark.told())));
+            self.mark = advanced_mark(self.mark, message);
+            events.extend(event("message", message).map(|event| event.id(self.mark.into_text())));
         }
         if self.open.as_ref() != Some(&timeline.open) {
             events.extend(event("state", &StateEvent { open: timeline.open.clone() }));
@@ -144,7 +144,7 @@ impl ChatStream {
         events
     }
 
-    fn grown(&mut self, growing: Option<(RunId, Arc<str>)>) -> Option<Event> {
+    fn growing_event(&mut self, growing: Option<(RunId, Arc<str>)>) -> Option<Event> {
         let Some((run, text)) = growing else {
             self.told = None;
             return None;
@@ -156,7 +156,7 @@ impl ChatStream {
 }
 
 /// The mark once this message is read.
-fn passed(mark: Mark, message: &Message) -> Mark {
+fn advanced_mark(mark: Mark, message: &Message) -> Mark {
     let id = |prefix| message.id.strip_prefix(prefix).and_then(|id: &str| id.parse::<i64>().ok());
     Mark {
         said: id("i").map_or(mark.said, |id| id.max(mark.said)),

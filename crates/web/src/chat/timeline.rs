@@ -165,7 +165,7 @@ impl Mark {
 
     /// The same as text.
     #[must_use]
-    pub fn told(self) -> String {
+    pub fn into_text(self) -> String {
         format!("{}-{}", self.said, self.answered)
     }
 }
@@ -226,7 +226,7 @@ impl TimelineQuery {
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
         let open = web_chat::open(tx, session).await?;
-        let mut timeline = together(said, answered, after, before, open);
+        let mut timeline = merge_newest(said, answered, after, before, open);
         for file in attached(tx, session, &timeline).await? {
             let id = format!("i{}", file.inbound.0);
             let link = FileLink { id: file.id, name: file.name, mime: file.mime, bytes: file.bytes };
@@ -251,7 +251,7 @@ async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<V
 }
 
 /// The newest of both, in order. What is left out is older than all that is shown, so that nothing is passed over.
-fn together(
+fn merge_newest(
     mut said: Vec<UserMessageRow>,
     mut answered: Vec<ReplyRow>,
     after: Mark,

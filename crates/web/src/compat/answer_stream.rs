@@ -50,7 +50,7 @@ impl AnswerStream {
     }
 
     /// What comes next when something was said.
-    pub(super) fn say(&mut self, words: &OutgoingText) -> Option<String> {
+    pub(super) fn emit_text(&mut self, words: &OutgoingText) -> Option<String> {
         if !self.told.insert(words.id) {
             return None;
         }
@@ -111,10 +111,10 @@ mod tests {
             let told = steps.iter().filter_map(|step| match step {
                 Grow(text) => teller.grow(text),
                 Say(id, text) => {
-                    teller.say(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: false })
+                    teller.emit_text(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: false })
                 }
                 Reply(id, text) => {
-                    teller.say(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: true })
+                    teller.emit_text(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: true })
                 }
             });
             assert_eq!(told.collect::<String>(), expected);

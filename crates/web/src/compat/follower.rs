@@ -59,14 +59,14 @@ impl MessageFollower {
             if is_time && self.served.stop.is_cancelled() {
                 return Ok(FollowEvent::Stopping);
             }
-            let scene = self.scene.look();
+            let scene = self.scene.current_activity();
             let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
                 self.looked = Some(scene.changes);
-                self.served.router.store.look(async |tx| progress::look(tx, &self.place).await).await?
+                self.served.router.store.look(async |tx| progress::load_progress(tx, &self.place).await).await?
             } else {
                 None
             };
-            let told = self.tell(scene, seen);
+            let told = self.emit(scene, seen);
             if !told.is_empty() {
                 return Ok(FollowEvent::More(told));
             }
@@ -86,7 +86,7 @@ impl MessageFollower {
         is_time
     }
 
-    fn tell(&mut self, scene: ChatActivity, seen: Option<MessageProgress>) -> String {
+    fn emit(&mut self, scene: ChatActivity, seen: Option<MessageProgress>) -> String {
         let redactor = &self.served.router.redactor;
         let mut told = String::new();
         self.run = seen.as_ref().and_then(|seen| seen.run).or(self.run);
@@ -96,7 +96,7 @@ impl MessageFollower {
         let Some(mut seen) = seen else { return told };
         for words in &mut seen.words {
             words.text = redactor.redact(&words.text).into_owned();
-            told.extend(self.teller.say(words));
+            told.extend(self.teller.emit_text(words));
         }
         if seen.is_over {
             self.over = Some(Box::new(seen));

@@ -29,11 +29,11 @@ pub(super) struct MessageProgress {
 }
 
 /// Looks what has come of a message.
-pub(super) async fn look(tx: &mut Tx, place: &RequestTarget) -> Result<Option<MessageProgress>, StoreError> {
-    let Some(came) = web_compat::came_in(tx, &place.chat, &place.external_id).await? else { return Ok(None) };
+pub(super) async fn load_progress(tx: &mut Tx, place: &RequestTarget) -> Result<Option<MessageProgress>, StoreError> {
+    let Some(came) = web_compat::find_inbound(tx, &place.chat, &place.external_id).await? else { return Ok(None) };
     let seen = match answered_by(tx, &came).await? {
-        Some(run) => by_run(tx, &came, run).await?,
-        None => at_once(tx, &came).await?,
+        Some(run) => progress_of_run(tx, &came, run).await?,
+        None => answered_immediately(tx, &came).await?,
     };
     Ok(Some(seen))
 }
@@ -41,7 +41,7 @@ pub(super) async fn look(tx: &mut Tx, place: &RequestTarget) -> Result<Option<Me
 /// The run that answers a message: its own, the one that it joined, or the one whose question it answered.
 async fn answered_by(tx: &mut Tx, came: &ApiInboundRow) -> Result<Option<RunId>, StoreError> {
     match (came.run, came.state.as_deref()) {
-        (Some(run), Some("joined")) => journal::joined(tx, run).await,
+        (Some(run), Some("joined")) => journal::joined_run(tx, run).await,
         (Some(run), _) => Ok(Some(run)),
         (None, _) if came.disposition == "answer" => web_compat::at_work(tx, came.session, came.at).await,
         (None, _) => Ok(None),
@@ -49,15 +49,15 @@ async fn answered_by(tx: &mut Tx, came: &ApiInboundRow) -> Result<Option<RunId>,
 }
 
 /// A command, or a message that was not taken, was answered as it was taken in.
-async fn at_once(tx: &mut Tx, came: &ApiInboundRow) -> Result<MessageProgress, StoreError> {
-    let told = web_compat::told(tx, came.id).await?;
+async fn answered_immediately(tx: &mut Tx, came: &ApiInboundRow) -> Result<MessageProgress, StoreError> {
+    let told = web_compat::direct_reply(tx, came.id).await?;
     let words = told.into_iter().map(|(id, text)| OutgoingText { id, text, is_reply: false }).collect();
     Ok(MessageProgress { at: came.at, run: None, words, is_over: true, used: ApiTokenUsage::default() })
 }
 
-async fn by_run(tx: &mut Tx, came: &ApiInboundRow, run: RunId) -> Result<MessageProgress, StoreError> {
+async fn progress_of_run(tx: &mut Tx, came: &ApiInboundRow, run: RunId) -> Result<MessageProgress, StoreError> {
     let state = web_compat::state_of(tx, run).await?;
-    let spoken = web_compat::spoken(tx, came.session, run, came.at).await?;
+    let spoken = web_compat::replies_of_run(tx, came.session, run, came.at).await?;
     let settled: BTreeSet<&str> = spoken.iter().filter_map(|one| one.replaces.as_deref()).collect();
     let is_asked = spoken.iter().any(|one| one.question.is_some() && !settled.contains(one.key.as_str()));
     let is_over = match state.as_deref() {

@@ -181,7 +181,7 @@ impl CompletionRequest {
         let answer = self.messages.iter().find(|message| message.role == "assistant");
         let said: Vec<String> = self.messages.iter().map(ChatMessage::print).collect();
         let said = [std::slice::from_ref(&opening), said.as_slice()].concat();
-        let (text, files) = last.taken()?;
+        let (text, files) = last.text_and_files()?;
         Ok(ParsedRequest {
             opening,
             first_answer: answer.map(ChatMessage::words),
@@ -266,7 +266,7 @@ impl ChatMessage {
     }
 
     /// What Hob is handed.
-    fn taken(&self) -> Result<(String, Vec<NamedFile>), CompatError> {
+    fn text_and_files(&self) -> Result<(String, Vec<NamedFile>), CompatError> {
         let mut files = Vec::new();
         for part in self.parts() {
             let file = match part.kind.as_str() {

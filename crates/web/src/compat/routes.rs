@@ -22,7 +22,7 @@ use crate::access::PageRole;
 use crate::access::visitor::Visitor;
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
-use crate::chat::routes::named;
+use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
@@ -106,7 +106,7 @@ async fn complete(
     let given = text("idempotency-key");
     let nonce = given.map_or_else(|| served.router.config().house.rng.id(), |given| print(&["key", given]));
     let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
-    find.named = text(SESSION.as_str()).map(|name| named(name.to_owned())).transpose()?;
+    find.named = text(SESSION.as_str()).map(|name| checked_id(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
@@ -120,9 +120,9 @@ async fn complete(
         ResponseHead { id: format!("chatcmpl-{}", place.external_id), created: served.router.clock.now().as_second() };
     let mut response = match asked.streams {
         true => streamed(following, head, asked.tells_usage).into_response(),
-        false => whole(&mut following, head).await?.into_response(),
+        false => whole_completion(&mut following, head).await?.into_response(),
     };
-    tell_place(response.headers_mut(), &place);
+    add_chat_header(response.headers_mut(), &place);
     Ok(response)
 }
 
@@ -132,14 +132,14 @@ struct ResponseHead {
     created: i64,
 }
 
-fn tell_place(headers: &mut HeaderMap, place: &RequestTarget) {
+fn add_chat_header(headers: &mut HeaderMap, place: &RequestTarget) {
     // It is made of letters, digits, - and _.
     if let Ok(value) = HeaderValue::from_str(&place.chat) {
         headers.insert(SESSION, value);
     }
 }
 
-async fn whole(
+async fn whole_completion(
     following: &mut MessageFollower,
     ResponseHead { id, .. }: ResponseHead,
 ) -> Result<Json<Completion>, CompatError> {
@@ -178,7 +178,7 @@ fn streamed(
         let chunk = |choices, usage: Option<ApiTokenUsage>, silent| {
             let usage = tells_usage.then(|| usage.map(Into::into));
             let (object, created) = ("chat.completion.chunk", head.created);
-            told(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage, silent })
+            json_event(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage, silent })
         };
         let (events, turn) = match turn {
             StreamStep::Begin => (vec![chunk(vec![Piece::begin()], None, false)], StreamStep::Follow { spoken: false }),
@@ -194,8 +194,8 @@ fn streamed(
                     let end = [Some(last), usage, Some(Some(Event::default().data("[DONE]")))];
                     (end.into_iter().flatten().collect(), StreamStep::Done)
                 }
-                Ok(FollowEvent::Stopping) => (vec![told(&CompatError::stopping().body())], StreamStep::Done),
-                Err(error) => (vec![told(&CompatError::from(ApiError::Store(error)).body())], StreamStep::Done),
+                Ok(FollowEvent::Stopping) => (vec![json_event(&CompatError::stopping().body())], StreamStep::Done),
+                Err(error) => (vec![json_event(&CompatError::from(ApiError::Store(error)).body())], StreamStep::Done),
             },
         };
         let events: Vec<Result<Event, Infallible>> = events.into_iter().flatten().map(Ok).collect();
@@ -204,7 +204,7 @@ fn streamed(
     Sse::new(steps.flatten()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-fn told(what: &impl Serialize) -> Option<Event> {
+fn json_event(what: &impl Serialize) -> Option<Event> {
     match Event::default().json_data(what) {
         Ok(event) => Some(event),
         Err(error) => {

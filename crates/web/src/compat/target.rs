@@ -52,10 +52,10 @@ impl TargetLookup {
         let chat = match &self.named {
             Some(named) => Some(named.clone()),
             None if begins && (self.is_named || !self.is_retry) => None,
-            None => self.begun(tx).await?,
+            None => self.existing_chat(tx).await?,
         };
         let Some(chat) = chat else { return Ok(fresh) };
-        let again = if self.is_retry && !self.is_named { self.again(tx, &chat).await? } else { None };
+        let again = if self.is_retry && !self.is_named { self.earlier_request(tx, &chat).await? } else { None };
         match again {
             Some(external_id) => Ok(RequestTarget { chat, external_id }),
             // It tries again what never arrived.
@@ -78,24 +78,28 @@ impl TargetLookup {
     }
 
     /// The conversation that began so.
-    async fn begun(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
+    async fn existing_chat(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
         let key = |end| conversation(&format!("v1-{}{end}", self.opening)).session_key().0;
-        let alike = web_compat::begun(tx, &key('-'), &key('.')).await?;
+        let alike = web_compat::newest_conversations(tx, &key('-'), &key('.')).await?;
         let chat = |begun: &ApiConversation| begun.key.strip_prefix("web:").unwrap_or(&begun.key).to_owned();
         if self.is_named {
             // It is where it was before, whatever else has begun alike since.
             let external_id = self.external_id();
             for begun in &alike {
-                if web_compat::came_in(tx, &chat(begun), &external_id).await?.is_some() {
+                if web_compat::find_inbound(tx, &chat(begun), &external_id).await?.is_some() {
                     return Ok(Some(chat(begun)));
                 }
             }
         }
-        let answer = bare(self.first_answer.as_deref().unwrap_or_default());
+        let answer = alphanumeric_only(self.first_answer.as_deref().unwrap_or_default());
         if alike.len() > 1 && !answer.is_empty() {
             for begun in &alike {
                 let said = web_compat::first_words(tx, begun.session).await?;
-                if said.iter().map(|words| bare(words)).any(|words| !words.is_empty() && answer.contains(&words)) {
+                if said
+                    .iter()
+                    .map(|words| alphanumeric_only(words))
+                    .any(|words| !words.is_empty() && answer.contains(&words))
+                {
                     return Ok(Some(chat(begun)));
                 }
             }
@@ -104,7 +108,7 @@ impl TargetLookup {
     }
 
     /// What the same request was called when it came before, if nothing was said since.
-    async fn again(&self, tx: &mut Tx, chat: &str) -> Result<Option<String>, StoreError> {
+    async fn earlier_request(&self, tx: &mut Tx, chat: &str) -> Result<Option<String>, StoreError> {
         let Some(session) = sessions::find_by_key(tx, &conversation(chat).session_key().0).await? else {
             return Ok(None);
         };
@@ -116,6 +120,6 @@ impl TargetLookup {
 }
 
 /// Letters and digits alone: what is left of words however they are marked up.
-fn bare(words: &str) -> String {
+fn alphanumeric_only(words: &str) -> String {
     words.chars().filter(|sign| sign.is_alphanumeric()).collect()
 }

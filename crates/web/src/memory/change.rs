@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::visitor::Owner;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::memory::entry::named;
+use crate::memory::entry::parse_item;
 use crate::memory::list::scope;
 use hob_core::domain::ids::PersonId;
 use hob_memory::forget::{ForgetItem, ForgetOutcome};
@@ -46,7 +46,7 @@ pub(super) async fn forget(
     _owner: Owner,
     Path(id): Path<String>,
 ) -> Result<Json<Gone>, ApiError> {
-    let forgotten = served.router.forget(ForgetItem::from(named(&id)?)).await?;
+    let forgotten = served.router.forget(ForgetItem::from(parse_item(&id)?)).await?;
     if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
         return Err(ApiError::NotFound("memory or fact"));
     }
@@ -84,7 +84,7 @@ pub(super) async fn pin(
     Path(id): Path<String>,
     Json(Pinned { pinned }): Json<Pinned>,
 ) -> Result<axum::http::StatusCode, ApiError> {
-    match served.router.pin(named(&id)?, pinned).await? {
+    match served.router.pin(parse_item(&id)?, pinned).await? {
         true => Ok(axum::http::StatusCode::NO_CONTENT),
         false => Err(ApiError::NotFound("memory or fact")),
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::api_error::ApiError;
 use hob_core::domain::memory::Scope;
-use hob_memory::amount::whose;
+use hob_memory::amount::scope_owner_name;
 use hob_memory::item::MemoryItem;
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -83,7 +83,7 @@ impl From<OriginMessage> for SourceMessage {
 }
 
 /// What a path or a list calls something remembered.
-pub(super) fn named(id: &str) -> Result<MemoryItem, ApiError> {
+pub(super) fn parse_item(id: &str) -> Result<MemoryItem, ApiError> {
     MemoryItem::parse(id).ok_or_else(|| ApiError::Bad("m12 is something said, f7 a fact: that is neither".to_owned()))
 }
 
@@ -99,7 +99,7 @@ impl EntryReader {
         if let Some(name) = self.whose.get(&scope) {
             return Ok(name.clone());
         }
-        let name = whose(tx, scope).await?;
+        let name = scope_owner_name(tx, scope).await?;
         self.whose.insert(scope, name.clone());
         Ok(name)
     }
@@ -108,11 +108,11 @@ impl EntryReader {
     pub(super) async fn entry(&mut self, tx: &mut Tx, item: MemoryItem) -> Result<Option<Entry>, StoreError> {
         Ok(match item {
             MemoryItem::Memory(memory) => match memory_views::memory(tx, memory).await? {
-                Some(row) => Some(self.said(tx, row).await?),
+                Some(row) => Some(self.message_entry(tx, row).await?),
                 None => None,
             },
             MemoryItem::Fact(fact) => match memory_views::fact(tx, fact).await? {
-                Some(row) => Some(self.known(tx, row).await?),
+                Some(row) => Some(self.fact_entry(tx, row).await?),
                 None => None,
             },
         })
@@ -131,7 +131,7 @@ impl EntryReader {
         Ok(entries)
     }
 
-    async fn said(&mut self, tx: &mut Tx, row: MemoryRow) -> Result<Entry, StoreError> {
+    async fn message_entry(&mut self, tx: &mut Tx, row: MemoryRow) -> Result<Entry, StoreError> {
         let source = memory_pages::source_of_memory(tx, row.id).await?;
         Ok(Entry {
             id: MemoryItem::Memory(row.id).to_string(),
@@ -151,7 +151,7 @@ impl EntryReader {
         })
     }
 
-    async fn known(&mut self, tx: &mut Tx, row: FactWithSource) -> Result<Entry, StoreError> {
+    async fn fact_entry(&mut self, tx: &mut Tx, row: FactWithSource) -> Result<Entry, StoreError> {
         let source = memory_pages::source_of_fact(tx, row.id).await?;
         Ok(Entry {
             id: MemoryItem::Fact(row.id).to_string(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::memory::entry::{Entry, EntryReader, named};
+use crate::memory::entry::{Entry, EntryReader, parse_item};
 use crate::memory::{PAGE, is_full};
 use hob_core::domain::memory::Scope;
 use hob_memory::amount;
@@ -57,8 +57,8 @@ pub(super) async fn overview(
     _visitor: Visitor,
 ) -> Result<Json<Overview>, ApiError> {
     let store = &served.router.store;
-    let (scopes, (oldest, newest)) = (store.read(amount::of_scopes).await?, store.read(amount::span).await?);
-    let how = served.router.config().house.memory.nearby.standing().to_string();
+    let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
+    let how = served.router.config().house.memory.nearby.status().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,
@@ -201,7 +201,7 @@ pub(super) async fn item(
     _visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Json<Whole>, ApiError> {
-    let item = named(&id)?;
+    let item = parse_item(&id)?;
     let whole = served.router.store.read(async |tx| read_whole(tx, item).await).await?;
     Ok(Json(whole.ok_or(ApiError::NotFound("memory or fact"))?))
 }

@@ -13,7 +13,7 @@ use crate::memory::entry::{Entry, EntryReader};
 use crate::memory::list::scope;
 use hob_memory::embedding::Bill;
 use hob_memory::facts;
-use hob_memory::facts::relevance::weigh;
+use hob_memory::facts::relevance::fact_score;
 use hob_memory::item::MemoryItem;
 use hob_memory::recall::legs::LegRanking;
 use hob_memory::recall::{Fragment, RecallLimits, RecallQuestion, Recollection, SearchMode};
@@ -128,19 +128,19 @@ async fn show(
     let (mut said, mut known) = (Vec::new(), Vec::new());
     for fragment in &recollection.fragments {
         let item = reading.entry(tx, MemoryItem::Memory(fragment.memory)).await?;
-        said.extend(item.map(|item| said_as(legs, fragment, item)));
+        said.extend(item.map(|item| search_hit(legs, fragment, item)));
     }
     for (place, row) in facts::search(tx, &question.scopes, &question.text, FOUND_MAX).await?.into_iter().enumerate() {
         let item = reading.entry(tx, MemoryItem::Fact(row.id)).await?;
         let Some((item, fact)) = item.zip(store_facts::find(tx, row.id).await?) else { continue };
-        let score = weigh(&fact, Some(place), millis(question.now));
+        let score = fact_score(&fact, Some(place), millis(question.now));
         let (legs, signals) = (Vec::new(), Vec::new());
         known.push(Found { item, before: None, score, rank: place + 1, legs, signals });
     }
     Ok((said, known))
 }
 
-fn said_as(legs: &LegRanking, fragment: &Fragment, item: Entry) -> Found {
+fn search_hit(legs: &LegRanking, fragment: &Fragment, item: Entry) -> Found {
     let (rank, places) = legs.of(fragment.memory.0).unwrap_or_default();
     let legs = places.iter().map(|place| LegScore { way: place.way, score: place.score, rank: place.rank });
     let mut signals: Vec<Signal> =

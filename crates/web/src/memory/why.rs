@@ -14,7 +14,7 @@ use crate::memory::search::{Signal, how};
 use crate::memory::{PAGE, is_full};
 use hob_core::domain::ids::RunId;
 use hob_memory::item::MemoryItem;
-use hob_memory::why::{means, signals};
+use hob_memory::why::{search_mode, signals};
 use hob_store::error::StoreError;
 use hob_store::memory_pages::{self, AnswerRow, AnsweredMessage};
 use hob_store::{Tx, answers, recall_reasons as store_why};
@@ -141,7 +141,7 @@ async fn read_why(tx: &mut Tx, run: RunId) -> Result<Option<Why>, StoreError> {
     };
     let answer = memory_pages::replied(tx, run, CHUNKS_MAX).await?.join("\n");
     let rows = store_why::recalled(tx, run).await?;
-    let how = means(&rows).map(how);
+    let how = search_mode(&rows).map(how);
     let mut reading = EntryReader::default();
     let mut recalled = Vec::new();
     for row in rows {

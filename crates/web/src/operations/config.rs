@@ -71,7 +71,7 @@ struct GoodConfig {
     would_change: Vec<String>,
 }
 
-fn told(changes: Vec<diff::Change>, redactor: &Redactor) -> Vec<String> {
+fn change_lines(changes: Vec<diff::Change>, redactor: &Redactor) -> Vec<String> {
     changes.iter().map(|change| redactor.redact(&change.to_string()).into_owned()).collect()
 }
 
@@ -102,11 +102,15 @@ impl ConfigFiles {
             version: good.version.clone(),
             runs: good.text.expose() == running.expose(),
             on_disk: text == Some(good.text.expose()),
-            would_change: text.map(|text| told(diff::between(text, good.text.expose()), redactor)).unwrap_or_default(),
+            would_change: text
+                .map(|text| change_lines(diff::changes_between(text, good.text.expose()), redactor))
+                .unwrap_or_default(),
         });
         Self {
             good: good.collect(),
-            not_running: text.map(|text| told(diff::between(running.expose(), text), redactor)).unwrap_or_default(),
+            not_running: text
+                .map(|text| change_lines(diff::changes_between(running.expose(), text), redactor))
+                .unwrap_or_default(),
             unreadable,
             broken: shelf.broken.iter().map(|(path, why)| format!("{} {why}", path.display())).collect(),
         }
@@ -114,7 +118,7 @@ impl ConfigFiles {
 }
 
 /// Does what waits for the disk beside everything else.
-async fn beside<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     served: &Arc<AppState>,
     work: impl FnOnce(&ConfigFile, &Redactor) -> T + Send + 'static,
 ) -> Result<Option<T>, ApiError> {
@@ -126,8 +130,8 @@ async fn beside<T: Send + 'static>(
 }
 
 async fn look(served: &Arc<AppState>) -> Result<Standing, ApiError> {
-    let ConfigStatus { at, changes, refused, waits, .. } = served.router.config().house.config.now();
-    let files = beside(served, ConfigFiles::look).await?;
+    let ConfigStatus { at, changes, refused, waits, .. } = served.router.config().house.config.status();
+    let files = run_blocking(served, ConfigFiles::look).await?;
     let ConfigFiles { not_running, unreadable, good, broken } = files.unwrap_or_else(|| ConfigFiles {
         not_running: Vec::new(),
         unreadable: None,
@@ -172,7 +176,7 @@ pub(crate) async fn shown(
     State(served): State<Arc<AppState>>,
     _visitor: Visitor,
 ) -> Result<Json<ShownConfig>, ApiError> {
-    let shown = beside(&served, |config, redactor| {
+    let shown = run_blocking(&served, |config, redactor| {
         let (text, good) = match show::show(Some(config.writer.file()), &config.environment, false) {
             Ok(text) => (text, true),
             Err(error) => (error.to_string(), false),
@@ -191,16 +195,16 @@ pub(crate) async fn reload(State(served): State<Arc<AppState>>, _owner: Owner) -
     if served.desk.config.is_none() {
         return Err(NO_FILE);
     }
-    read_again(&served).await;
+    reload_and_wait(&served).await;
     look(&served).await.map(Json)
 }
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
-async fn read_again(served: &AppState) {
+async fn reload_and_wait(served: &AppState) {
     let house = Arc::clone(&served.router.config().house);
     let mut heard = house.config.subscribe();
     heard.mark_unchanged();
-    house.config.ring();
+    house.config.wake_reloader();
     if tokio::time::timeout(RELOADS_WITHIN, heard.changed()).await.is_err() {
         tracing::warn!("the config is still being read again");
     }
@@ -222,13 +226,13 @@ pub(crate) async fn roll_back(
     Json(PutBack { print }): Json<PutBack>,
 ) -> Result<Json<Standing>, ApiError> {
     let now = served.router.clock.now();
-    let done = beside(&served, move |config, redactor| put_back(config, &print, now, redactor));
+    let done = run_blocking(&served, move |config, redactor| restore_config(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;
-    read_again(&served).await;
+    reload_and_wait(&served).await;
     look(&served).await.map(Json)
 }
 
-fn put_back(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), ApiError> {
+fn restore_config(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), ApiError> {
     let shelf = config.history.shelf();
     let kept = shelf.good.iter().find(|kept| kept.good.text_print() == print);
     let good = kept.ok_or(ApiError::NotFound("config that is kept"))?.good.text.expose();

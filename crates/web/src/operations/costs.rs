@@ -195,7 +195,7 @@ pub(crate) async fn plotted(
         unit: if what == What::Cost { "$" } else { "" },
         theme: wanted.theme.unwrap_or_default(),
     };
-    let drawn = plot.drawn().map_err(|error| ApiError::Broken(error.to_string()))?;
+    let drawn = plot.into_svg().map_err(|error| ApiError::Broken(error.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], drawn).into_response())
 }
 

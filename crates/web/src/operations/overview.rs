@@ -51,7 +51,7 @@ pub(crate) async fn overview(State(served): State<Arc<AppState>>, _visitor: Visi
     });
     Json(Overview {
         status: gather(&served.router, &served.desk.places).await,
-        memory: house.memory.nearby.standing().to_string(),
+        memory: house.memory.nearby.status().to_string(),
         sandbox: house.confined.words(),
         upkeep,
     })

@@ -109,15 +109,15 @@ pub(super) struct PlotError(#[from] DrawingAreaErrorKind<std::io::Error>);
 
 impl Plot {
     /// The plot as SVG.
-    pub(super) fn drawn(mut self) -> Result<String, PlotError> {
-        self.gather();
+    pub(super) fn into_svg(mut self) -> Result<String, PlotError> {
+        self.merge_small_series();
         let mut svg = String::new();
         self.draw(&mut svg)?;
         Ok(svg)
     }
 
     /// The greatest come first; the small ones are put together.
-    fn gather(&mut self) {
+    fn merge_small_series(&mut self) {
         self.series.sort_by(|one, other| other.total().total_cmp(&one.total()).then_with(|| one.name.cmp(&other.name)));
         if self.series.len() <= SERIES_MAX {
             return;
@@ -220,7 +220,7 @@ mod tests {
 
     fn plot(series: Vec<Series>, theme: Theme) -> String {
         let days = ["1 Jan", "2 Jan", "3 Jan"].map(str::to_owned).to_vec();
-        Plot { days, series, unit: "$", theme }.drawn().unwrap()
+        Plot { days, series, unit: "$", theme }.into_svg().unwrap()
     }
 
     fn series(name: &str, values: [f64; 3]) -> Series {

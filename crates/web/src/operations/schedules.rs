@@ -12,7 +12,7 @@ use crate::access::visitor::{Owner, Visitor as Looks};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::chat::channel::conversation;
-use crate::chat::routes::named;
+use crate::chat::routes::checked_id;
 use crate::operations::{ASKED, paged};
 use crate::owner;
 use hob_core::domain::ids::ScheduleId;
@@ -116,7 +116,7 @@ impl Schedule {
             id: row.id.0,
             session: row.conversation().map(|place| place.session_key().0),
             when: render::when(&row),
-            next: coming(&row, now),
+            next: next_times(&row, now),
             came: came.collect(),
             name: row.name,
             user: row.user_name,
@@ -129,7 +129,7 @@ impl Schedule {
     }
 }
 
-fn coming(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
+fn next_times(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
     if row.state != "active" {
         return Vec::new();
     }
@@ -180,19 +180,19 @@ pub(crate) async fn make(
     Json(new): Json<NewSchedule>,
 ) -> Result<Json<Schedule>, ApiError> {
     let (router, now) = (&served.router, served.router.clock.now());
-    let place = conversation(&named(new.chat)?);
+    let place = conversation(&checked_id(new.chat)?);
     let user = owner::principal(router).await?.user;
     let redact = |text: String| router.redactor.redact(&text).into_owned();
     let wish = ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, (&house, now)).map_err(|error| ApiError::Bad(error.to_string()))?;
-    let made = router.store.write(async move |tx| make_once(tx, &new, now).await).await?;
+    let made = router.store.write(async move |tx| create_once(tx, &new, now).await).await?;
     answer(&served, made, now).map(Json)
 }
 
 /// The page sends again what it has no answer to: sent twice, it is made once.
-async fn make_once(tx: &mut Tx, new: &New, now: Timestamp) -> Result<ChangeOutcome, StoreError> {
+async fn create_once(tx: &mut Tx, new: &New, now: Timestamp) -> Result<ChangeOutcome, StoreError> {
     let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
     match known.into_iter().find(|row| is_same(row, new)) {
         Some(row) => Ok(ChangeOutcome::Done(Box::new(row), Vec::new())),
@@ -235,7 +235,7 @@ pub(crate) async fn change(
         Wished::Resume => Change::Resume,
         Wished::Run => Change::RunNow,
     };
-    alter(&served, id, change).await.map(Json)
+    apply_change(&served, id, change).await.map(Json)
 }
 
 /// Takes a schedule away; one that stands in the config is taken out there.
@@ -246,16 +246,16 @@ pub(crate) async fn remove(
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    alter(&served, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
+    apply_change(&served, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-async fn alter(served: &AppState, id: i64, change: Change) -> Result<Schedule, ApiError> {
+async fn apply_change(served: &AppState, id: i64, change: Change) -> Result<Schedule, ApiError> {
     let (router, now) = (&served.router, served.router.clock.now());
     let principal = owner::principal(router).await?;
     // The page is nobody's but its owner's: everything may be seen there.
     let viewer = Viewer { principal, conversation: conversation("operations") };
     let id = ScheduleId(id);
-    let changed = router.store.write(async move |tx| change::alter(tx, &viewer, id, change, now).await).await?;
+    let changed = router.store.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await?;
     answer(served, changed, now)
 }
 
@@ -266,6 +266,6 @@ fn answer(served: &AppState, changed: ChangeOutcome, now: Timestamp) -> Result<S
             Ok(Schedule::of(*row, came, now))
         }
         ChangeOutcome::Unknown => Err(ApiError::NotFound("schedule")),
-        other => Err(ApiError::Conflict(other.told("", now).err().unwrap_or_default())),
+        other => Err(ApiError::Conflict(other.describe("", now).err().unwrap_or_default())),
     }
 }

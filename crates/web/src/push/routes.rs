@@ -84,7 +84,7 @@ async fn listen(
     if !served.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
         return Err(ApiError::Conflict("too many browsers are told already: log some of them out".to_owned()));
     }
-    served.bell.heard();
+    served.bell.mark_listening();
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -93,6 +93,6 @@ async fn listen(
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn leave(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
-    served.router.store.write(async move |tx| web_push::leave(tx, visit).await).await?;
+    served.router.store.write(async move |tx| web_push::unsubscribe(tx, visit).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

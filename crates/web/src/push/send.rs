@@ -149,7 +149,7 @@ fn judged(answer: &FetchResponse) -> PushOutcome {
 }
 
 /// How long is waited after so many attempts; none: it is given up. Pure.
-pub(super) fn again_after(attempts: usize, asked: Option<Duration>) -> Option<Duration> {
+pub(super) fn retry_delay(attempts: usize, asked: Option<Duration>) -> Option<Duration> {
     let own = WAITS.get(attempts.checked_sub(1)?)?;
     Some(asked.map_or(*own, |asked| asked.clamp(*own, WAIT_MAX)))
 }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn f8_it_is_tried_again_within_bounds() {
         let secs = |attempts, asked: Option<u64>| {
-            again_after(attempts, asked.map(Duration::from_secs)).map(|wait| wait.as_secs())
+            retry_delay(attempts, asked.map(Duration::from_secs)).map(|wait| wait.as_secs())
         };
         assert_eq!([1, 2, 3, 4].map(|attempts| secs(attempts, None)), [Some(1), Some(10), Some(60), None]);
         assert_eq!([Some(0), Some(30), Some(9_000)].map(|asked| secs(2, asked)), [Some(10), Some(30), Some(300)]);

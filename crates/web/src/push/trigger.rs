@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::chat::channel::PageChannel;
-use crate::push::send::{PushClient, PushMessage, PushOutcome, again_after};
+use crate::push::send::{PushClient, PushMessage, PushOutcome, retry_delay};
 use crate::push::vapid::VapidKey;
 use hob_core::domain::outgoing::Outgoing;
 use hob_router::intake::Router;
@@ -71,7 +71,7 @@ impl PushTrigger {
     }
 
     /// Somebody listens from now on.
-    pub(crate) fn heard(&self) {
+    pub(crate) fn mark_listening(&self) {
         self.is_heard.store(true, Ordering::Relaxed);
     }
 }
@@ -118,7 +118,7 @@ impl PushWorker {
         let told = all.for_each_concurrent(AT_ONCE, |ring| {
             let span = tracing::info_span!("page.push", kind = ?ring.kind);
             let teller = Arc::clone(&teller);
-            async move { teller.tell(&ring).await }.instrument(span)
+            async move { teller.notify_all(&ring).await }.instrument(span)
         });
         stop.run_until_cancelled(told).await;
     }
@@ -141,7 +141,7 @@ impl PushNotifier {
     }
 
     /// Tells all that listen of one thing.
-    async fn tell(&self, ring: &PushEvent) {
+    async fn notify_all(&self, ring: &PushEvent) {
         let (all, key) = match self.listeners().await {
             Ok((all, Some(key))) => (all, key),
             Ok((_, None)) => return tracing::warn!("there is no key that push services know: nobody is told"),
@@ -158,16 +158,16 @@ impl PushNotifier {
         };
         let post = PushClient { guard: &self.guard, key: &key, subject: &self.subject };
         let letter = PushMessage::new(ring, words);
-        join_all(all.into_iter().map(|listener| self.one(&post, &letter, listener))).await;
+        join_all(all.into_iter().map(|listener| self.notify_one(&post, &letter, listener))).await;
     }
 
     /// Tells one browser, again where its push service wants that, unless somebody looks by then.
-    async fn one(&self, post: &PushClient<'_>, letter: &PushMessage, listener: Subscription) {
+    async fn notify_one(&self, post: &PushClient<'_>, letter: &PushMessage, listener: Subscription) {
         for attempt in 1.. {
             let now = self.router.clock.now().as_second();
             let wait = match post.send(letter, &listener, now).await {
                 PushOutcome::Taken => return tracing::debug!(subscription = listener.id, "told"),
-                PushOutcome::Gone => return self.gone(listener.id).await,
+                PushOutcome::Gone => return self.remove_listener(listener.id).await,
                 PushOutcome::Never(why) => {
                     return tracing::warn!(
                         subscription = listener.id,
@@ -175,19 +175,19 @@ impl PushNotifier {
                         "a push service takes nothing for a browser"
                     );
                 }
-                PushOutcome::Later { after, why } => match again_after(attempt, after) {
+                PushOutcome::Later { after, why } => match retry_delay(attempt, after) {
                     Some(wait) => wait,
                     None => return tracing::warn!(subscription = listener.id, why, "a browser was not told"),
                 },
             };
             tokio::time::sleep(wait).await;
-            if self.page.is_looked_at() {
+            if self.page.has_open_window() {
                 return;
             }
         }
     }
 
-    async fn gone(&self, id: i64) {
+    async fn remove_listener(&self, id: i64) {
         match self.router.store.write(async move |tx| web_push::delete(tx, id).await).await {
             Ok(()) => tracing::info!(subscription = id, "a browser is told no more: its push service knows it no more"),
             Err(error) => tracing::warn!(%error, "a browser that is gone is still written down"),

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::runs::beside;
+use crate::runs::run_blocking;
 use crate::runs::views::{AtEvent, DETAIL_MAX, Piece, Spent};
 use hob_agent::machine::run_start::ModelBill;
 use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
@@ -83,7 +83,7 @@ async fn verify(
     Path(run): Path<i64>,
 ) -> Result<Json<VerdictShown>, ApiError> {
     let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
-    Ok(Json(beside(move || VerdictShown::from(ReplayVerdict::of(&recorded))).await?))
+    Ok(Json(run_blocking(move || VerdictShown::from(ReplayVerdict::of(&recorded))).await?))
 }
 
 /// What is to be otherwise.
@@ -225,6 +225,6 @@ async fn compare(
         ModelBill { rates: facts.rates, per_mille: 1_000, window: facts.context_tokens, assumed }
     };
     let bills = what.models.iter().map(bill).collect();
-    let compared = beside(move || what_if(&recorded, &WhatIfChange { what, bills })).await?;
+    let compared = run_blocking(move || what_if(&recorded, &WhatIfChange { what, bills })).await?;
     Ok(Json(compared.map_err(ApiError::Bad)?.into()))
 }

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::runs::beside;
 use crate::runs::list::RunEntry;
+use crate::runs::run_blocking;
 use crate::runs::views::{CycleShown, CycleWindow, Piece, TextSize, TreeShown, WORDS_MAX};
 use hob_agent::journal;
 use hob_agent::machine::event::Event;
@@ -99,7 +99,7 @@ pub(crate) struct CycleParams {
 }
 
 /// Reads what stands beside a run's journal.
-async fn stands_beside(tx: &mut Tx, run: RunId) -> Result<Option<(RunListEntry, bool, bool)>, StoreError> {
+async fn read_run_row(tx: &mut Tx, run: RunId) -> Result<Option<(RunListEntry, bool, bool)>, StoreError> {
     let Some(entry) = run_list::find(tx, run).await? else {
         return Ok(None);
     };
@@ -139,7 +139,7 @@ async fn run(
     Path(run): Path<i64>,
     Query(CycleParams { from, before }): Query<CycleParams>,
 ) -> Result<Json<RunShown>, ApiError> {
-    let read = served.router.store.read(async |tx| stands_beside(tx, RunId(run)).await);
+    let read = served.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(ApiError::NotFound("run"))?;
     let entry = RunEntry::from(entry);
     let models = served.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
@@ -152,7 +152,7 @@ async fn run(
                 let asks = (question(&recorded), failed.then(|| failure(&recorded)).flatten());
                 (TreeShown::of(&RunTree::of(&recorded), window), upto, asks)
             };
-            let (tree, upto, asks) = beside(fold).await?;
+            let (tree, upto, asks) = run_blocking(fold).await?;
             (Some(tree), None, upto, asks)
         }
     };
@@ -201,7 +201,7 @@ async fn cycle(
         let tree = RunTree::of(&recorded);
         tree.cycles.iter().find(|cycle| cycle.number == number).map(|cycle| CycleShown::of(cycle, TextSize::Whole))
     };
-    Ok(Json(beside(fold).await?.ok_or(ApiError::NotFound("cycle"))?))
+    Ok(Json(run_blocking(fold).await?.ok_or(ApiError::NotFound("cycle"))?))
 }
 
 /// An event in a list.
@@ -248,7 +248,7 @@ async fn load_part(
         return Ok(None);
     };
     let upto = hob_store::journal::last(tx, run).await?;
-    Ok(Some((row.state, upto, hob_store::journal::part(tx, run, after, i64::MAX, limit).await?)))
+    Ok(Some((row.state, upto, hob_store::journal::list_part(tx, run, after, i64::MAX, limit).await?)))
 }
 
 /// A part of a run's journal. Whoever asks for what comes after the last event that they know hears how it goes on.
@@ -266,7 +266,7 @@ async fn events(
     let (state, upto, rows) = part.ok_or(ApiError::NotFound("run"))?;
     let shown = |row: &EventRow| {
         let text = match journal::decode(RunId(run), row) {
-            Ok(event) => told(&event),
+            Ok(event) => event_text(&event),
             Err(error) => error.to_string(),
         };
         EventShown { seq: row.seq, at: row.at, kind: row.kind.clone(), text: Piece::of(&text, LINE_MAX) }
@@ -275,7 +275,7 @@ async fn events(
 }
 
 /// An event in a line: what a run begins with is no line, so that only its models are told.
-fn told(event: &Event) -> String {
+fn event_text(event: &Event) -> String {
     match event {
         Event::Begun(begun) => format!("models {}", begun.models.join(", ")),
         other => line(other),

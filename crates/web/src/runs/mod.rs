@@ -29,7 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
 }
 
 /// Folds beside those who talk: a long journal takes its time.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!(%error, "a run could not be folded for the page");
         ApiError::Broken("this run's journal breaks the code that reads it; the log says more".to_owned())

@@ -35,7 +35,7 @@ pub(crate) struct Told {
 impl AppState {
     async fn order(&self, run: i64, order: RunCommand) -> Result<Json<Told>, ApiError> {
         let by = owner::principal(&self.router).await?;
-        match self.router.order(by, RunId(run), order).await? {
+        match self.router.execute_run_command(by, RunId(run), order).await? {
             RunCommandOutcome::Done(told) => Ok(Json(Told { told })),
             RunCommandOutcome::Refused(why) => Err(ApiError::Bad(why)),
             RunCommandOutcome::NoRun => Err(ApiError::NotFound("run")),

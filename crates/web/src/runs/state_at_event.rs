@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::runs::beside;
+use crate::runs::run_blocking;
 use crate::runs::views::{AtEvent, DETAIL_MAX, Piece, Spent, WORDS_MAX, purpose_name, sources};
 use hob_agent::machine::compaction::size;
 use hob_agent::machine::state::{ActiveState, Phase, State as RunState};
@@ -107,14 +107,14 @@ impl AppState {
         if at < 1 {
             return Err(ApiError::Bad("the first event has the number 1".to_owned()));
         }
-        let unfolded = self.router.store.read(async |tx| run_at::unfolded(tx, RunId(run), at).await).await?;
+        let unfolded = self.router.store.read(async |tx| run_at::read_events(tx, RunId(run), at).await).await?;
         let unfolded = unfolded.ok_or(ApiError::NotFound("run"))?;
-        Ok(beside(move || unfolded.fold()).await??)
+        Ok(run_blocking(move || unfolded.fold()).await??)
     }
 
     /// What its requests are made of at that point; none: it has not begun, or that is not kept any more.
     async fn material(&self, standing: &RunAt) -> Result<Option<PromptInputs>, ApiError> {
-        match standing.wants() {
+        match standing.load_request() {
             Some(wanted) => Ok(self.router.store.read(async |tx| wanted.load(tx).await).await?),
             None => Ok(None),
         }
@@ -330,7 +330,7 @@ async fn context(
             messages: some.map(|(index, message)| MessageShown::of(index, message, DETAIL_MAX)).collect(),
         }
     };
-    Ok(Json(beside(shown).await?))
+    Ok(Json(run_blocking(shown).await?))
 }
 
 /// One message that the model sees, with nothing cut.

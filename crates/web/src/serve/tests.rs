@@ -98,7 +98,7 @@ async fn n8_who_takes_all_seats_gives_them_up_to_others() {
 fn n8_seats_are_few_for_an_address_and_some_for_all() {
     let bounds = ConnectionLimits { per_address: 2, remote: 5, local: 1, ..ConnectionLimits::default() };
     let seats = Arc::new(ConnectionSlots::new(bounds));
-    let take = |address: &str| seats.take(address.parse().unwrap());
+    let take = |address: &str| seats.acquire(address.parse().unwrap());
     let mut held = Vec::new();
     for (number, (address, is_free)) in (0..).zip([
         ("9.9.9.9", true),
@@ -126,7 +126,7 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
 #[test]
 fn n8_a_few_addresses_that_hold_all_seats_keep_nobody_out() {
     let seats = Arc::new(ConnectionSlots::new(ConnectionLimits::default()));
-    let take = |address: &str| seats.take(address.parse().unwrap());
+    let take = |address: &str| seats.acquire(address.parse().unwrap());
     let crowd: Vec<ConnectionSlot> =
         ["9.9.9.1", "9.9.9.2", "9.9.9.3"].iter().flat_map(|address| (0..64).map(|_| take(address).unwrap())).collect();
     let lives_here = take("8.8.8.8").unwrap();
@@ -149,7 +149,7 @@ fn n8_who_has_shown_who_they_are_keeps_nobody_out_either() {
         ([["9.9.9.1"; 6], ["9.9.9.2"; 6]].concat(), "8.8.8.8"),
     ] {
         let seats = Arc::new(ConnectionSlots::new(bounds));
-        let take = |address: &str| seats.take(address.parse().unwrap());
+        let take = |address: &str| seats.acquire(address.parse().unwrap());
         let viewer: Vec<ConnectionSlot> = crowded.iter().map(|address| take(address).unwrap()).collect();
         viewer.iter().for_each(|seat| seat.held.proven.is(ProvenIdentity::Key(1)));
         let owner = take(newcomer).unwrap();

@@ -5,7 +5,7 @@ use hob_model::message::StopReason;
 
 fn calling(name: &str, arguments: &str) -> Completion {
     let call = ToolCall { id: CallId("call_x".to_owned()), name: name.to_owned(), arguments: arguments.to_owned() };
-    Completion::said("", vec![call])
+    Completion::from_text_and_calls("", vec![call])
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn only_the_right_call_passes() {
     called(&calling("echo_number", r#"{"number": 7341}"#)).unwrap();
     called(&calling("echo_number", r#"{"number": 7341, "why": "told to"}"#)).unwrap();
     let wrong = [
-        Completion::said("The number\nis 7341.", Vec::new()),
+        Completion::from_text_and_calls("The number\nis 7341.", Vec::new()),
         calling("echo", r#"{"number": 7341}"#),
         calling("echo_number", "7341"),
         calling("echo_number", ""),
@@ -33,12 +33,12 @@ fn only_the_right_call_passes() {
 
 #[test]
 fn the_end_must_be_words() {
-    assert_eq!(last_words(&Completion::said(" It is\n7341. ", Vec::new())).unwrap(), "It is 7341.");
+    assert_eq!(last_words(&Completion::from_text_and_calls(" It is\n7341. ", Vec::new())).unwrap(), "It is 7341.");
     let silent = Completion { stop: StopReason::MaxTokens, ..Completion::default() };
     assert_eq!(last_words(&silent).unwrap_err().what, "with the result in hand it said nothing");
     let again = calling("echo_number", "{}");
     assert_eq!(last_words(&again).unwrap_err().what, "with the result in hand it called echo_number again");
-    assert_eq!(last_words(&Completion::said("x".repeat(500), Vec::new())).unwrap().chars().count(), 201);
+    assert_eq!(last_words(&Completion::from_text_and_calls("x".repeat(500), Vec::new())).unwrap().chars().count(), 201);
 }
 
 #[test]

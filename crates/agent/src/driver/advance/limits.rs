@@ -27,19 +27,21 @@ impl AdvanceTransaction {
     /// The cap that the model call which would follow does not fit. Between this look and the call's own record there is no
     /// other transaction: there is one writer.
     pub(super) async fn refusal(&self, tx: &mut Tx, moved: &FoldedStep) -> Result<Option<Event>, StoreError> {
-        let Some((run, call)) = moved.starts() else {
+        let Some((run, call)) = moved.started_model_call() else {
             return Ok(None);
         };
         let usd = call.reserve.unwrap_or_default();
-        let wanted =
-            CallReservation { sum: MoneyAndTokens { usd, tokens: call.input_estimate }, over: self.over(moved) };
+        let wanted = CallReservation {
+            sum: MoneyAndTokens { usd, tokens: call.input_estimate },
+            over: self.replaced_call(moved),
+        };
         let refusal = self.budget_guard.refuses(tx, self.spender(run), wanted, self.at).await?;
         let persona = run.persona.as_ref().map(|persona| persona.name.clone());
         Ok(refusal.map(|refusal| reached(refusal, persona)))
     }
 
     /// The call that this one follows is still open on record, and has set something aside that is now spent or free.
-    fn over(&self, moved: &FoldedStep) -> Option<FinishedCall> {
+    fn replaced_call(&self, moved: &FoldedStep) -> Option<FinishedCall> {
         let took = moved.rows.iter().find_map(|row| match row {
             ProjectionRow::ModelEnded(end) => Some(MoneyAndTokens {
                 usd: Money::from_nanos(end.cost.unwrap_or(0)),
@@ -89,7 +91,7 @@ impl AdvanceTransaction {
             return Ok(Vec::new());
         };
         let (mut refused, mut made) = (Vec::new(), Vec::new());
-        for (call, attempt) in moved.calls().filter(|(call, _)| !known.contains(&call.id)) {
+        for (call, attempt) in moved.started_tool_calls().filter(|(call, _)| !known.contains(&call.id)) {
             match offered_tools::refusal(run, call) {
                 Some(outcome) => refused.push((call.id.clone(), outcome)),
                 None if attempt == 1 => made.push(call.id.clone()),

@@ -90,7 +90,7 @@ impl PendingWork {
     ) {
         let live = ReplyStream::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
-        live.tell(Progress::Doing(activity_text::asking(&call.label)));
+        live.tell(Progress::Doing(activity_text::model_asked_text(&call.label)));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
         let fraction = stage.ports.rng.fraction();
@@ -102,7 +102,7 @@ impl PendingWork {
             let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
             match asked {
                 Ok(Ok(completion)) => {
-                    let known = look.at(&completion).await;
+                    let known = look.assess_reply(&completion).await;
                     known.into_iter().chain([Event::ModelAnswered(completion)]).collect()
                 }
                 Ok(Err(error)) => vec![failed(&error, pictures)],
@@ -116,7 +116,7 @@ impl PendingWork {
     /// Asks a call's tool what it would do now.
     pub(super) fn look(&mut self, look: AssessmentContext, call: ToolCall) {
         let work = Box::pin(async move {
-            let known = look.again(&call).await;
+            let known = look.reassess(&call).await;
             vec![Event::Looked { call: call.id, known }]
         });
         self.running.push(PendingTask { call: None, work });
@@ -144,7 +144,7 @@ impl PendingWork {
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
         let id = job.call.id.clone();
-        let doing = Progress::Doing(activity_text::calling(&job.call));
+        let doing = Progress::Doing(activity_text::call_running_text(&job.call));
         ports.watcher.progress(&job.destination, job.run, doing);
         let work = Box::pin(async move {
             let call = job.call.id.clone();

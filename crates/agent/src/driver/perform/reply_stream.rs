@@ -44,7 +44,7 @@ impl ReplyStream {
 
 impl Sink for ReplyStream {
     fn delta(&self, text: &str) {
-        self.stages.spoke();
+        self.stages.first_token();
         if self.mute {
             return;
         }

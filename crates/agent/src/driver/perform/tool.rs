@@ -64,7 +64,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
         Ok(arguments) => arguments,
         Err(wrong) => return error(wrong),
     };
-    if let Some(wrong) = job.tools.misfit(&name, &arguments) {
+    if let Some(wrong) = job.tools.argument_errors(&name, &arguments) {
         // It quotes the schema.
         let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
         return ToolJobOutcome { outcome, source, draft: None };
@@ -83,23 +83,23 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
         draft: job.draft.place,
         now: ports.clock.now(),
     };
-    if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
+    if let Some(reason) = ports.toolbox.hooks.block_reason(&name, &invocation).await {
         return ToolJobOutcome::of(ToolOutcome::Denied { reason });
     }
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
     let working = call(&*tool, invocation.clone(), limit);
-    let (outcome, draft) = drafts::within(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
-    let (outcome, source, files) = apart(redaction::answered(&ports.redactor, outcome));
-    let (outcome, pictures) = tool_files::kept(ports, &invocation, (outcome, source.as_ref(), files)).await;
+    let (outcome, draft) = drafts::run_in_draft(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
+    let (outcome, source, files) = split_outcome(redaction::redact_outcome(&ports.redactor, outcome));
+    let (outcome, pictures) = tool_files::keep_files(ports, &invocation, (outcome, source.as_ref(), files)).await;
     let asked = (!pictures.is_empty()).then(|| outcome.clone());
-    let outcome = told(ports, &name, &invocation, outcome).await;
+    let outcome = apply_after_hooks(ports, &name, &invocation, outcome).await;
     // Whoever withholds the words withholds what came with them.
     let pictures = asked.filter(|asked| *asked == outcome).map_or_else(Pictures::default, |_| pictures);
     let (outcome, chars_max) =
         if job.is_read { (cut(outcome), usize::MAX) } else { (outcome, ports.limits.tool_output_chars_max) };
     let id = ResultId { run: invocation.run, call: invocation.call };
-    let outcome = shown(ports, id, chars_max, outcome).await;
-    let outcome = tool_files::seen(outcome, pictures);
+    let outcome = shorten_result(ports, id, chars_max, outcome).await;
+    let outcome = tool_files::with_pictures(outcome, pictures);
     ToolJobOutcome { outcome, source, draft: draft.map(Box::new) }
 }
 
@@ -155,7 +155,7 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
 }
 
 /// What a tool answered, where its words come from (the innermost knows best), and what it brought along.
-fn apart(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<OutputFile>) {
+fn split_outcome(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<OutputFile>) {
     let (mut source, mut files) = (None, Vec::new());
     loop {
         match outcome {
@@ -171,14 +171,14 @@ fn apart(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<OutputFile
 
 /// Row E7: hooks after the call may withhold its words; whether it failed stays as it was, for the record tells that
 /// (row E10). What only the machine can do has no words yet.
-async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
+async fn apply_after_hooks(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
     let result = match &outcome {
         Outcome::Text(text) => (text.as_str(), false),
         Outcome::Exited { text, code } => (text.as_str(), *code != 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
         Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) => return outcome,
     };
-    match ports.toolbox.hooks.withholds(name, invocation, result).await {
+    match ports.toolbox.hooks.withhold_reason(name, invocation, result).await {
         None => outcome,
         Some(withheld) if result.1 => Outcome::Error(withheld),
         Some(withheld) => Outcome::Text(withheld),
@@ -198,14 +198,18 @@ fn cut(outcome: Outcome) -> Outcome {
 }
 
 /// Row C9: of a long result the model sees head and tail; the whole is in a file before anything refers to it.
-async fn shown(ports: &Ports, id: ResultId, chars_max: usize, outcome: Outcome) -> ToolOutcome {
+async fn shorten_result(ports: &Ports, id: ResultId, chars_max: usize, outcome: Outcome) -> ToolOutcome {
     let results = &ports.toolbox.results;
     match outcome {
-        Outcome::Text(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: false },
-        Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
-        Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
-        Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
-        Outcome::From(_, inner) | Outcome::Along(_, inner) => Box::pin(shown(ports, id, chars_max, *inner)).await,
+        Outcome::Text(text) => ToolOutcome::Text { text: results.shorten(id, text, chars_max).await, is_error: false },
+        Outcome::Exited { text, code } => {
+            ToolOutcome::Exited { text: results.shorten(id, text, chars_max).await, code }
+        }
+        Outcome::Error(text) => ToolOutcome::Text { text: results.shorten(id, text, chars_max).await, is_error: true },
+        Outcome::Transient(text) => ToolOutcome::Transient { text: results.shorten(id, text, chars_max).await },
+        Outcome::From(_, inner) | Outcome::Along(_, inner) => {
+            Box::pin(shorten_result(ports, id, chars_max, *inner)).await
+        }
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::Plan) => ToolOutcome::Plan,
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },

@@ -7,7 +7,7 @@ use crate::ports::Ports;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_model::message::{Picture, Pictures};
 use hob_model::picture;
-use hob_tools::files::record::{FileRecords, clean, line};
+use hob_tools::files::record::{FileRecords, clean, record_line};
 use hob_tools::files::text::sniff;
 use hob_tools::{Invocation, Outcome, OutputFile};
 
@@ -15,7 +15,7 @@ use hob_tools::{Invocation, Outcome, OutputFile};
 const FILES_MAX: usize = 10;
 
 /// Keeps what came along; gives the result with a line for each file, and the pictures among them that can be shown.
-pub(super) async fn kept(
+pub(super) async fn keep_files(
     ports: &Ports,
     invocation: &Invocation,
     (outcome, source, files): (Outcome, Option<&OriginSource>, Vec<OutputFile>),
@@ -27,16 +27,17 @@ pub(super) async fn kept(
     let (mut lines, mut pictures, count) = (Vec::new(), Vec::new(), files.len());
     for (at, OutputFile { name, bytes }) in files.into_iter().take(FILES_MAX).enumerate() {
         let name = clean(&ports.redactor.redact(&name));
-        let shown = picture::look(sniff(&bytes), &bytes);
+        let shown = picture::inspect(sniff(&bytes), &bytes);
         let origin = source.cloned().unwrap_or_else(|| OriginSource::new(Origin::File, &name));
-        let recorded = match records.brought(invocation, at, OutputFile { name: name.clone(), bytes }, origin).await {
-            Ok(recorded) => recorded,
-            Err(why) => {
-                lines.push(format!("[The file {name:?} could not be kept: {why}]"));
-                continue;
-            }
-        };
-        lines.push(line(recorded.id, &name, recorded.mime, recorded.bytes));
+        let recorded =
+            match records.record_brought_file(invocation, at, OutputFile { name: name.clone(), bytes }, origin).await {
+                Ok(recorded) => recorded,
+                Err(why) => {
+                    lines.push(format!("[The file {name:?} could not be kept: {why}]"));
+                    continue;
+                }
+            };
+        lines.push(record_line(recorded.id, &name, recorded.mime, recorded.bytes));
         match shown {
             Some(Ok(media_type)) => pictures.push(Picture {
                 file: recorded.id,
@@ -57,7 +58,7 @@ pub(super) async fn kept(
 }
 
 /// What came of the call, with its pictures. Only words have any.
-pub(super) fn seen(outcome: ToolOutcome, pictures: Pictures) -> ToolOutcome {
+pub(super) fn with_pictures(outcome: ToolOutcome, pictures: Pictures) -> ToolOutcome {
     match outcome {
         ToolOutcome::Text { text, is_error } if !pictures.is_empty() => ToolOutcome::Seen { text, is_error, pictures },
         outcome => outcome,

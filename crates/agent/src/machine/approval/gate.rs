@@ -10,7 +10,7 @@ use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::message::ToolCall;
 
 /// Why a person has to approve this call; none: the persona does not ask for it.
-pub(super) fn why(gate: &GatePolicy, call: &ToolCall, known: &Assessment) -> Option<String> {
+pub(super) fn approval_reason(gate: &GatePolicy, call: &ToolCall, known: &Assessment) -> Option<String> {
     let only_looks = known.risk.is_read();
     let named = gate.tools.contains(&call.name);
     if gate.always && (named || (gate.tools.is_empty() && !only_looks)) {
@@ -79,7 +79,7 @@ mod tests {
 
     fn asked(gate: &GatePolicy, name: &str, risk: Risk, arguments: &str) -> bool {
         let call = ToolCall { id: CallId::new(1, 0), name: name.to_owned(), arguments: arguments.to_owned() };
-        why(gate, &call, &Assessment::usual(risk)).is_some()
+        approval_reason(gate, &call, &Assessment::usual(risk)).is_some()
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             arguments: r#"{"path": "c/a"}"#.to_owned(),
         };
         let linked = Assessment { behind_links: vec!["contracts/a".to_owned()], ..Assessment::usual(Risk::Write) };
-        assert!(why(&gate, &call, &linked).is_some(), "a link leads there");
-        assert!(why(&gate, &call, &Assessment::usual(Risk::Write)).is_none());
+        assert!(approval_reason(&gate, &call, &linked).is_some(), "a link leads there");
+        assert!(approval_reason(&gate, &call, &Assessment::usual(Risk::Write)).is_none());
     }
 }

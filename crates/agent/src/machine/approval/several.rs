@@ -27,7 +27,7 @@ pub(super) fn question(run: &ActiveState, first: &OpenCall) -> Question {
     let others = calls.filter(|open| {
         open.progress == CallProgress::Held && open.call.id != first.call.id && open.call.name != KEEP_CHANGES
     });
-    let others: Vec<FurtherCall> = others.filter_map(|open| beside(run, open)).take(CALLS_MAX - 1).collect();
+    let others: Vec<FurtherCall> = others.filter_map(|open| further_call(run, open)).take(CALLS_MAX - 1).collect();
     let lists = run.rules >= RulesEdition::LISTED && is_listable(&question) && !others.is_empty();
     if let Question::Approval { grantable, concern, beside, .. } = &mut question
         && lists
@@ -43,7 +43,7 @@ fn is_listable(question: &Question) -> bool {
     matches!(question, Question::Approval { grantable, concern, .. } if *grantable || concern.this_run)
 }
 
-fn beside(run: &ActiveState, open: &OpenCall) -> Option<FurtherCall> {
+fn further_call(run: &ActiveState, open: &OpenCall) -> Option<FurtherCall> {
     let asked = Some(held_question(run, open)).filter(is_listable)?;
     let Question::Approval { call, name, arguments, mut concern, .. } = asked else { return None };
     (concern.this_run, concern.classing) = (false, None);
@@ -80,7 +80,7 @@ pub(super) fn on_answered(run: &mut ActiveState, question: &Question, text: &str
         (1..=calls.len()).collect()
     } else if let Some(Decision::Only(number)) = decision {
         [number].into()
-    } else if let Some(numbers) = chosen(text, calls.len()) {
+    } else if let Some(numbers) = chosen_calls(text, calls.len()) {
         numbers
     } else {
         return vec![Effect::AskHuman(question.clone())];
@@ -119,7 +119,7 @@ fn deny(run: &mut ActiveState, call: &CallId, why: String) {
 
 /// Which of so many somebody has named: "only 1 and 3". Anything less clear is none.
 #[must_use]
-pub fn chosen(text: &str, count: usize) -> Option<BTreeSet<usize>> {
+pub fn chosen_calls(text: &str, count: usize) -> Option<BTreeSet<usize>> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     let named = said.strip_prefix("only ")?.replace([',', '&'], " ");
     let numbers = named.split_whitespace().filter(|word| *word != "and");
@@ -148,7 +148,7 @@ mod tests {
             ("not 1", None),
             ("only -1", None),
         ] {
-            assert_eq!(chosen(text, 3), expected, "{text}");
+            assert_eq!(chosen_calls(text, 3), expected, "{text}");
         }
     }
 }

@@ -66,7 +66,7 @@ fn call(number: &str, (name, arguments): (&str, &str), concern: &CallConcern) ->
     lines.push(arguments.text);
     lines.extend(arguments.whole.map(|_| IN_FILE.to_owned()));
     lines.extend(concern.doubts.iter().map(|value| format!("LOOK AT THIS: {}.", doubt(value))));
-    let does = may(concern.risk);
+    let does = effect_text(concern.risk);
     if concern.grade.is_safe() {
         lines.push(format!("It {does}."));
     } else {
@@ -104,14 +104,14 @@ pub fn of_several(text: &str, count: usize) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {
         "all" | "yes, all" | "yes to all" => Some(Decision::All),
-        _ if several::chosen(text, count).is_some() => Some(Decision::Named),
+        _ if several::chosen_calls(text, count).is_some() => Some(Decision::Named),
         _ => decision(text).filter(|decision| *decision == Decision::Deny),
     }
 }
 
 /// All of what a question leaves out; none: it leaves nothing out.
 #[must_use]
-pub fn left_out(question: &Question) -> Option<String> {
+pub fn omitted_text(question: &Question) -> Option<String> {
     match question {
         // What keeps a draft has no arguments that say what it keeps.
         Question::Approval { name, arguments, beside, .. } if !beside.is_empty() => {
@@ -154,7 +154,7 @@ pub fn doubt(doubt: &UnvouchedValue) -> String {
 }
 
 /// What a call of this risk does, at most.
-fn may(risk: Risk) -> &'static str {
+fn effect_text(risk: Risk) -> &'static str {
     match risk {
         Risk::Read => "only looks at something",
         Risk::Write => "changes something here",
@@ -319,7 +319,7 @@ mod tests {
         let (call, name) = (CallId::new(1, 0), "send".to_owned());
         let concern = Box::default();
         let asked = Question::Approval { call, name, arguments: long, grantable: false, concern, beside: Vec::new() };
-        assert!(left_out(&asked).unwrap().contains(&"x".repeat(4_000)));
+        assert!(omitted_text(&asked).unwrap().contains(&"x".repeat(4_000)));
         let Question::Approval { call, name, .. } = asked else { panic!("an approval") };
         let draft = WorkspaceDraft { whole: Some("all of it".to_owned()), ..WorkspaceDraft::default() };
         let concern = Box::new(CallConcern { draft: Some(Box::new(draft)), ..CallConcern::default() });
@@ -331,8 +331,8 @@ mod tests {
             concern,
             beside: Vec::new(),
         };
-        assert_eq!(left_out(&kept).unwrap(), "all of it");
-        assert_eq!(left_out(&Question::CrashLoop), None);
+        assert_eq!(omitted_text(&kept).unwrap(), "all of it");
+        assert_eq!(omitted_text(&Question::CrashLoop), None);
     }
 
     #[test]

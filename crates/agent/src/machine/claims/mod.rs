@@ -110,7 +110,7 @@ fn is_undone(run: &ActiveState) -> bool {
 }
 
 /// Does the reply stand as it was?
-pub(super) fn keeps(answer: &str) -> bool {
+pub(super) fn confirms_reply(answer: &str) -> bool {
     answer.trim_matches(|c: char| !c.is_alphanumeric()) == KEEP
 }
 
@@ -129,7 +129,7 @@ pub fn claims(reply: &str) -> bool {
         let signed = text.contains(['✓', '✔', '✅', '☑']);
         signed
             || UNSPACED.split('|').any(|mark| text.contains(mark))
-            || clauses(&text).iter().any(|clause| tells(clause))
+            || clauses(&text).iter().any(|clause| claims_action(clause))
     })
 }
 
@@ -164,11 +164,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.map(|word| word.trim_matches(['\'', '-'])).filter(|word| !word.is_empty())
 }
 
-fn tells(clause: &[&str]) -> bool {
-    MARKS.iter().any(|language| tells_in(language, clause))
+fn claims_action(clause: &[&str]) -> bool {
+    MARKS.iter().any(|language| claims_action_in(language, clause))
 }
 
-fn tells_in(language: &ClaimMarkers, clause: &[&str]) -> bool {
+fn claims_action_in(language: &ClaimMarkers, clause: &[&str]) -> bool {
     let is_deed = |word: &&str| language.deeds.contains(word);
     let free_of_doubt = |until: usize| !clause[..until].iter().any(|word| language.unless.contains(word));
     let short = clause.len() <= SHORT_WORDS_MAX && language.short.iter().any(|mark| mark.find(clause).is_some());

@@ -1,6 +1,6 @@
 //! Who is asked about a reply, and who is not.
 
-use super::{LOOK_AGAIN, claims, is_suspicious, keeps};
+use super::{LOOK_AGAIN, claims, confirms_reply, is_suspicious};
 
 const CLAIMS: &[&str] = &[
     "Done.",
@@ -140,7 +140,7 @@ fn e10_plain_talk_is_not_asked_about() {
 #[test]
 fn e10_only_the_word_keeps_a_reply() {
     for (answer, expected) in [("KEEP", true), ("\"KEEP.\"", true), ("KEEP it", false), ("keep", false), ("", false)] {
-        assert_eq!(keeps(answer), expected, "{answer}");
+        assert_eq!(confirms_reply(answer), expected, "{answer}");
     }
     assert!(LOOK_AGAIN.ends_with("answer exactly KEEP]"), "the offline model knows it by these words");
 }

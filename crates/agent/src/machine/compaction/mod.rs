@@ -112,7 +112,7 @@ fn recover(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let step = match last {
         // What was done for this very request has to do, unless it does not fit at all.
         Some((_, at)) if at == run.iterations => {
-            return if size::exceeds(run, &run.view) { squeeze(run) } else { None };
+            return if size::exceeds(run, &run.view) { shrink_request(run) } else { None };
         }
         None => RecoveryStep::Compact,
         Some((RecoveryStep::Compact, _)) => RecoveryStep::DeepPrune,
@@ -126,23 +126,23 @@ fn recover(run: &mut ActiveState) -> Option<Vec<Effect>> {
         },
         RecoveryStep::DeepPrune => (step, CutPlan::keeping(run, prune)),
         RecoveryStep::AskHuman => {
-            let fired = fire(run, step);
+            let fired = recovery_effect(run, step);
             return Some(ask_human(run, fired));
         }
     };
     let Some(plan) = plan else {
-        return if size::exceeds(run, &run.view) { squeeze(run) } else { None };
+        return if size::exceeds(run, &run.view) { shrink_request(run) } else { None };
     };
-    let fired = fire(run, step);
+    let fired = recovery_effect(run, step);
     if step == RecoveryStep::Compact {
         return Some(summary::start(run, plan, SummaryReason::Full, vec![fired]));
     }
     let view = plan.deeply(run);
     let pruned = show(run, view, (CompactionMeans::Truncation, None));
-    Some(and_ask(run, vec![fired, pruned]))
+    Some(then_call_model(run, vec![fired, pruned]))
 }
 
-fn fire(run: &mut ActiveState, step: RecoveryStep) -> Effect {
+fn recovery_effect(run: &mut ActiveState, step: RecoveryStep) -> Effect {
     run.course.recoveries += 1;
     run.course.last = Some((step, run.iterations));
     Effect::Note(Box::new(Event::RecoveryFired(Recovery { step, number: run.course.recoveries })))
@@ -172,15 +172,15 @@ fn roll(run: &mut ActiveState, means: CompactionMeans) -> Option<Vec<Effect>> {
     match CutPlan::down_to(run, ROLL_TO_PER_MILLE) {
         Some(plan) => {
             let rolled = truncate(run, plan, means);
-            Some(and_ask(run, vec![rolled]))
+            Some(then_call_model(run, vec![rolled]))
         }
-        None if size::exceeds(run, &run.view) => squeeze(run),
+        None if size::exceeds(run, &run.view) => shrink_request(run),
         None => None,
     }
 }
 
 /// A request that does not fit: everything that row E11 knows, before any model is asked.
-fn squeeze(run: &mut ActiveState) -> Option<Vec<Effect>> {
+fn shrink_request(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let mut notes = Vec::new();
     for level in 0..plan::TRIMS {
         if !size::exceeds(run, &run.view) {
@@ -188,7 +188,7 @@ fn squeeze(run: &mut ActiveState) -> Option<Vec<Effect>> {
         }
         notes.extend(trimmed(run, level));
     }
-    (!notes.is_empty()).then(|| and_ask(run, notes))
+    (!notes.is_empty()).then(|| then_call_model(run, notes))
 }
 
 /// The model said that the request is too long for it (row E11). None: nothing is left to be cut.
@@ -228,7 +228,7 @@ fn show(run: &mut ActiveState, view: ContextView, (means, by): (CompactionMeans,
     })))
 }
 
-fn and_ask(run: &mut ActiveState, mut notes: Vec<Effect>) -> Vec<Effect> {
+fn then_call_model(run: &mut ActiveState, mut notes: Vec<Effect>) -> Vec<Effect> {
     notes.extend(ending::ask(run, run.call_model()));
     notes
 }

@@ -76,7 +76,7 @@ impl CutPlan {
     #[must_use]
     pub fn deeply(self, run: &ActiveState) -> ContextView {
         let view = self.without_summary(run);
-        let gone = texts::pruned(&gone(run, run.view.from, self.to));
+        let gone = texts::pruned(&pruned_summary(run, run.view.from, self.to));
         let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
         ContextView { pruned: Some(lines.join("\n")), ..view }
     }
@@ -144,7 +144,7 @@ pub struct PrunedSummary {
     pub failed: u32,
 }
 
-fn gone(run: &ActiveState, from: usize, to: usize) -> PrunedSummary {
+fn pruned_summary(run: &ActiveState, from: usize, to: usize) -> PrunedSummary {
     let past = run.past.iter().take(to).skip(from);
     let earlier_calls = past.filter(|message| message.role == PastRole::Tool).count();
     let mut gone = PrunedSummary { messages: hidden(run, from, to), earlier_calls, ..PrunedSummary::default() };

@@ -40,11 +40,11 @@ pub fn fixed(run: &ActiveState) -> u64 {
 /// The tokens of the next request if this much is shown, as counted here.
 #[must_use]
 pub fn request(run: &ActiveState, view: &ContextView) -> u64 {
-    fixed(run) + said(run, view)
+    fixed(run) + shown_tokens(run, view)
 }
 
 /// The tokens of what is shown of all that was said.
-fn said(run: &ActiveState, view: &ContextView) -> u64 {
+fn shown_tokens(run: &ActiveState, view: &ContextView) -> u64 {
     let block = view.block().map_or(0, |block| tokens::message(&block));
     let past: u64 = run.past.iter().skip(view.from).map(|message| past_tokens(view, message.tokens)).sum();
     let hidden = view.from.saturating_sub(run.past.len());

@@ -100,11 +100,11 @@ fn call(run: &ActiveState, plan: CutPlan) -> ModelCall {
 pub(super) fn ordered(run: &mut ActiveState) -> Vec<Effect> {
     match CutPlan::keeping(run, run.policy.context.prune_keep_messages) {
         Some(plan) => start(run, plan, SummaryReason::Ordered, Vec::new()),
-        None => told(run, texts::NOTHING_TO_COMPACT.to_owned(), RunEnd::Completed),
+        None => end_with_notice(run, texts::NOTHING_TO_COMPACT.to_owned(), RunEnd::Completed),
     }
 }
 
-fn told(run: &mut ActiveState, text: String, end: RunEnd) -> Vec<Effect> {
+fn end_with_notice(run: &mut ActiveState, text: String, end: RunEnd) -> Vec<Effect> {
     run.phase = Phase::Replied;
     vec![Effect::Reply(RunReply::Notice { text }), Effect::End(end)]
 }
@@ -149,7 +149,7 @@ pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usag
     let mut effects = vec![show(run, view, (CompactionMeans::Summary, Some(call.label)))];
     if why == SummaryReason::Ordered {
         let text = texts::compacted(messages, before, after);
-        effects.extend(told(run, text, RunEnd::Completed));
+        effects.extend(end_with_notice(run, text, RunEnd::Completed));
         return effects;
     }
     effects.extend(ending::go_on(run));
@@ -182,7 +182,7 @@ fn useless(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, why_not: &s
     run.course.pending = None;
     match why {
         SummaryReason::Ordered => {
-            told(run, texts::not_compacted(why_not), RunEnd::Failed { why: "summary".to_owned() })
+            end_with_notice(run, texts::not_compacted(why_not), RunEnd::Failed { why: "summary".to_owned() })
         }
         SummaryReason::Requested => ending::go_on(run),
         SummaryReason::Full => {
@@ -195,7 +195,7 @@ fn useless(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, why_not: &s
 
 /// What the run begins with: the view that a summary from before leaves.
 #[must_use]
-pub(in crate::machine) fn carried(run: &ActiveState) -> ContextView {
+pub(in crate::machine) fn initial_view(run: &ActiveState) -> ContextView {
     match &run.room.carried {
         Some(carried) => {
             ContextView { summary: Some(carried.text.clone()), left_out: carried.left_out, ..ContextView::default() }
@@ -217,5 +217,5 @@ pub(in crate::machine) fn no_room(run: &mut ActiveState) -> Option<Vec<Effect>> 
         FixedTokens { system: run.calibrated(system), tools: run.calibrated(tools), tail: run.calibrated(tail) };
     let model = run.models.get(run.model).cloned().unwrap_or_default();
     let text = texts::no_room(&model, window.tokens, &fixed, run.calibrated(message));
-    Some(told(run, text, RunEnd::Failed { why: "context_too_long".to_owned() }))
+    Some(end_with_notice(run, text, RunEnd::Failed { why: "context_too_long".to_owned() }))
 }

@@ -99,7 +99,7 @@ pub struct DetectedCircle {
 impl CircleDetector {
     /// Takes a call that is done; answers the circle that it closes, where the model has not been warned of it.
     pub fn observe(&mut self, policy: &GuardPolicy, made: &FinishedCall<'_>) -> Option<DetectedCircle> {
-        let seen = self.see(made);
+        let seen = self.to_observed(made);
         let (tool, key, news, grave) = (seen.tool.clone(), seen.key.clone(), seen.news, seen.grave);
         self.calls.push_back(seen);
         let span = [policy.window_calls, policy.stall_max, policy.ping_pong_max, policy.identical_max];
@@ -161,7 +161,7 @@ impl CircleDetector {
     }
 
     /// Takes a reply's words; answers whether they were said so often that they are a circle.
-    pub fn hear(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
+    pub fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         if words.is_empty() {
             return None;
@@ -182,14 +182,14 @@ impl CircleDetector {
     }
 
     /// A call was blocked: one more of its tool is let through, unless it is the very same.
-    pub fn relent(&mut self) {
+    pub fn forgive_one(&mut self) {
         for warning in &mut self.warnings {
             warning.misses = warning.misses.min(MISSES_MAX - 1);
         }
     }
 
     /// A person has said how to go on: a fresh start.
-    pub fn calm(&mut self) {
+    pub fn reset(&mut self) {
         self.calls.clear();
         self.words.clear();
         self.warnings.clear();
@@ -204,7 +204,7 @@ impl CircleDetector {
         }
     }
 
-    fn see(&mut self, made: &FinishedCall<'_>) -> ObservedCall {
+    fn to_observed(&mut self, made: &FinishedCall<'_>) -> ObservedCall {
         let key = key(made.tool, made.arguments);
         let fresh = self.made.insert(key.clone());
         let result = Digest::of(SCHEME, &[made.tool.as_bytes(), made.result.as_bytes()]);

@@ -69,7 +69,7 @@ pub(super) fn before(run: &mut ActiveState) -> GuardOutcome {
             found.push(circle);
         }
     }
-    if let Some(circle) = run.guard.hear(&run.policy.guards, &reply_text(&batch.reply)) {
+    if let Some(circle) = run.guard.observe_words(&run.policy.guards, &reply_text(&batch.reply)) {
         run.guard.word = Some(texts::warning(&circle));
         found.push(circle);
     }
@@ -88,7 +88,7 @@ pub(super) fn on_words(run: &mut ActiveState, words: &str) -> Option<Effect> {
     if !is_on(run) {
         return None;
     }
-    let found = run.guard.hear(&run.policy.guards, words)?;
+    let found = run.guard.observe_words(&run.policy.guards, words)?;
     Some(note(&found, GuardVerdict::Break))
 }
 
@@ -140,7 +140,7 @@ pub(super) fn after(run: &mut ActiveState) -> Vec<Effect> {
         result.push_str(&word);
     }
     if asked && guard.under_force && guard.step == Some(EscalationStep::AskHuman) {
-        guard.calm();
+        guard.reset();
         guard.asked = true;
     }
     guard.under_force = false;
@@ -161,7 +161,7 @@ fn escalate(run: &mut ActiveState, circle: &DetectedCircle, mut notes: Vec<Effec
         return GuardOutcome::Stop(notes);
     }
     run.guard.step = Some(step);
-    run.guard.relent();
+    run.guard.forgive_one();
     match step {
         EscalationStep::Nudge => notes.push(escalation(step, None)),
         EscalationStep::Directive => {
@@ -198,7 +198,7 @@ fn ask(run: &mut ActiveState, words: &str) -> Vec<Effect> {
 fn break_off(run: &mut ActiveState, circle: &DetectedCircle) -> Vec<Effect> {
     give_back(run);
     ending::close(run, texts::NOT_RUN);
-    let text = texts::broken(&texts::what(circle), &run.ledger.told());
+    let text = texts::broken(&texts::what(circle), &run.ledger.summary_lines());
     vec![Effect::Reply(RunReply::Notice { text }), Effect::End(RunEnd::Failed { why: "circling".to_owned() })]
 }
 

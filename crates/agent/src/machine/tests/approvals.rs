@@ -144,7 +144,7 @@ fn d6_always_says_nothing_of_other_arguments() {
             name: "pay".to_owned(),
             arguments: format!(r#"{{"note":"x","to":"{to}"}}"#),
         };
-        Event::ModelAnswered(Completion::said("", vec![call]))
+        Event::ModelAnswered(Completion::from_text_and_calls("", vec![call]))
     };
     let mut run = started(careful());
     run.check(paying("Ben"), &["human approves 1.0 pay"]);

@@ -22,7 +22,7 @@ fn through(name: &str) -> ToolCall {
 fn wanting(calls: &[ToolCall], expected: &[&str]) -> Script {
     let mut run = Script::queued();
     run.check(Event::Begun(Box::new(reachable())), &["ask a/one Work"]);
-    run.check(Event::ModelAnswered(Completion::said("", calls.to_vec())), expected);
+    run.check(Event::ModelAnswered(Completion::from_text_and_calls("", calls.to_vec())), expected);
     run
 }
 
@@ -33,7 +33,7 @@ fn d6_what_is_called_through_use_tool_is_approved_and_recorded_under_its_own_nam
     assert_eq!(run.run().granted.len(), 1);
     assert!(run.run().granted.iter().all(|scope| scope.starts_with("pay")));
     run.check(done("1.0"), &["ask a/one Work"]);
-    assert!(run.run().ledger.told().contains("pay"), "{}", run.run().ledger.told());
+    assert!(run.run().ledger.summary_lines().contains("pay"), "{}", run.run().ledger.summary_lines());
     let messages = run.run().transcript.messages();
     let [.., asked, Message::Tool(result)] = messages else { panic!("{messages:?}") };
     let written = asked.calls().next().unwrap();

@@ -123,6 +123,6 @@ fn b10_what_would_have_decided_a_question_is_known_by_what_could_be_chosen() {
         ("1", &[], false),
     ];
     for (text, labels, expected) in table {
-        assert_eq!(Decision::would_be(text, labels), expected, "{text} {labels:?}");
+        assert_eq!(Decision::would_have_decided(text, labels), expected, "{text} {labels:?}");
     }
 }

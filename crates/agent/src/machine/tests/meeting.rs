@@ -162,7 +162,7 @@ fn d4_what_runs_one_after_another_waits_for_the_word_on_what_stands_before_it() 
 fn pays(what: &str) -> Event {
     let arguments = format!(r#"{{"for": "{what}"}}"#);
     let call = ToolCall { id: CallId(String::new()), name: "pay".to_owned(), arguments };
-    Event::ModelAnswered(Completion::said("", vec![call]))
+    Event::ModelAnswered(Completion::from_text_and_calls("", vec![call]))
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn b4_a_summary_that_is_not_allowed_may_be_followed_by_another_that_is_due() {
     for turn in 1..=7 {
         let arguments = format!(r#"{{"page": {turn}}}"#);
         let call = ToolCall { id: CallId(String::new()), name: "look".to_owned(), arguments };
-        run.on(Event::ModelAnswered(Completion::said("", vec![call])));
+        run.on(Event::ModelAnswered(Completion::from_text_and_calls("", vec![call])));
         let words = if turn < 7 { 100 } else { 1_200 };
         if turn == 7 {
             run.check(Event::CompactRequested { by: ANNA }, &[]);

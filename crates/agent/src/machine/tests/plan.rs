@@ -55,7 +55,7 @@ fn wants(calls: &[(&str, &str)]) -> Event {
         arguments: (*arguments).to_owned(),
     };
     let usage = Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() };
-    Event::ModelAnswered(Completion { usage, ..Completion::said("", calls.iter().map(call).collect()) })
+    Event::ModelAnswered(Completion { usage, ..Completion::from_text_and_calls("", calls.iter().map(call).collect()) })
 }
 
 fn is(name: &str, written: &str, whence: Option<ValueSource>) -> PlannedArgument {

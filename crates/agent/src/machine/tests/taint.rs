@@ -162,7 +162,7 @@ fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
 
 /// The agent that this call handed a task on to.
 fn agent_of(run: &Script, call: &str) -> Script {
-    let looks = outbound_allowance::handed_down(run.run(), &CallId(call.to_owned()));
+    let looks = outbound_allowance::share_for_agent(run.run(), &CallId(call.to_owned()));
     let stored = serde_json::to_string(&AgentTask { looks, ..agent(1) }).unwrap();
     let agent = Some(Box::new(serde_json::from_str::<AgentTask>(&stored).unwrap()));
     let mut worker = Script::fresh();

@@ -41,7 +41,7 @@ fn sends(to: &[&str]) -> Event {
         name: "send".to_owned(),
         arguments: format!(r#"{{"to": "{to}"}}"#),
     };
-    Event::ModelAnswered(Completion::said("", to.iter().map(call).collect()))
+    Event::ModelAnswered(Completion::from_text_and_calls("", to.iter().map(call).collect()))
 }
 
 #[test]

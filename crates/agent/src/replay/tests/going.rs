@@ -7,7 +7,7 @@ use crate::machine::run_start::RunStart;
 use crate::machine::tests::agents::{ended, spawns};
 use crate::machine::tests::{Script, begun, completion, done, finished, says, stopped_tool, wants};
 use crate::replay::what_if::continuation::{AnsweredCall, ContinuedRun, NextStep};
-use crate::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, up_to_asking};
+use crate::replay::what_if::{WhatIf, WhatIfChange, WhatIfReport, what_if_until_request};
 use hob_core::domain::tools::{Approval, ToolFacts};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Message, ReplyPart};
@@ -16,7 +16,7 @@ const OTHER_PROMPT: &str = "system = 'You are another.'";
 
 fn asked(script: &Script, text: &str) -> (WhatIfReport, Option<ContinuedRun>) {
     let change = WhatIfChange { what: WhatIf::parse(text).unwrap(), bills: Vec::new() };
-    up_to_asking(&recorded(script), &change).unwrap()
+    what_if_until_request(&recorded(script), &change).unwrap()
 }
 
 fn going(script: &Script, text: &str) -> ContinuedRun {
@@ -25,7 +25,7 @@ fn going(script: &Script, text: &str) -> ContinuedRun {
 
 #[track_caller]
 fn asks(going: &mut ContinuedRun) -> ModelCall {
-    match going.proceed() {
+    match going.next_step() {
         NextStep::Ask(call) => call,
         other => panic!("{other:?}"),
     }
@@ -33,7 +33,7 @@ fn asks(going: &mut ContinuedRun) -> ModelCall {
 
 #[track_caller]
 fn over(going: &mut ContinuedRun) -> String {
-    match going.proceed() {
+    match going.next_step() {
         NextStep::Over(why) => why,
         other => panic!("{other:?}"),
     }

@@ -305,7 +305,7 @@ fn planned(event: &Event, active: Option<&ActiveState>) -> Vec<(&'static str, St
             plan::steps(run).into_iter().map(|step| ("plan.made", step)).collect()
         }
         (Event::ModelAnswered(_), Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) => {
-            batch.calls.iter().filter_map(|open| Some(("call.planned", plan::why(run, open)?))).collect()
+            batch.calls.iter().filter_map(|open| Some(("call.planned", plan::plan_explanation(run, open)?))).collect()
         }
         _ => Vec::new(),
     }

@@ -83,7 +83,7 @@ impl ContinuedRun {
     }
 
     /// What comes next, once the tools that are open have got their answers.
-    pub fn proceed(&mut self) -> NextStep {
+    pub fn next_step(&mut self) -> NextStep {
         loop {
             let Some(run) = self.state.active() else {
                 return NextStep::Over("the run has not begun".to_owned());
@@ -134,7 +134,8 @@ impl ContinuedRun {
     /// The model has answered.
     pub fn answered(&mut self, completion: Completion) {
         let meant = |run: &ActiveState| {
-            let calls = completion.calls().map(|call| tool_disclosure::meant(call, &run.tools).0).collect::<Vec<_>>();
+            let calls =
+                completion.calls().map(|call| tool_disclosure::resolve_call(call, &run.tools).0).collect::<Vec<_>>();
             calls.iter().map(|call| self.known(call)).collect::<Vec<_>>()
         };
         let calls = self.state.active().map(meant).unwrap_or_default();

@@ -66,7 +66,7 @@ impl RecordedAnswers {
 
     fn learn(&mut self, state: &State, completion: &Completion, assessed: Vec<Assessment>) {
         let Some(run) = state.active() else { return };
-        let meant = completion.calls().map(|call| Key::of(&tool_disclosure::meant(call, &run.tools).0));
+        let meant = completion.calls().map(|call| Key::of(&tool_disclosure::resolve_call(call, &run.tools).0));
         self.known.extend(meant.zip(assessed));
     }
 

@@ -242,7 +242,7 @@ const WHOLE: &[&str] = &[
 
 /// Whether a text, word by word, asks for what the one who reads it said before, or speaks of it.
 #[must_use]
-pub fn asks(words: &[String]) -> bool {
+pub fn asks_about_earlier_answer(words: &[String]) -> bool {
     words.iter().any(|word| WHOLE.contains(&word.as_str())) || WAYS.iter().any(|way| way.is_in(words))
 }
 
@@ -297,7 +297,7 @@ mod tests {
             "O que voce me disse sobre o forno?",
             "Wat heb je me vorige week aangeraden?",
         ] {
-            assert!(asks(&words(text)), "{text}");
+            assert!(asks_about_earlier_answer(&words(text)), "{text}");
         }
     }
 
@@ -317,7 +317,7 @@ mod tests {
             "Anna has a dog",
             "",
         ] {
-            assert!(!asks(&words(text)), "{text}");
+            assert!(!asks_about_earlier_answer(&words(text)), "{text}");
         }
         assert!(is_saying("recommend") && is_saying("gesagt") && !is_saying("garden"));
     }

@@ -52,7 +52,7 @@ fn found(text: &str, depth: u32) -> Option<String> {
             _ => None,
         };
         let inner = handed.filter(|_| depth > 0).and_then(|handed| found(&handed, depth - 1));
-        if let Some(why) = inner.or_else(|| led(words)).or_else(|| of(name, arguments, at_root)) {
+        if let Some(why) = inner.or_else(|| dangerous_target(words)).or_else(|| of(name, arguments, at_root)) {
             return Some(why);
         }
         at_root |= name == "cd" && arguments.iter().any(|target| is_all(target));
@@ -84,7 +84,7 @@ fn of(name: &str, arguments: &[String], at_root: bool) -> Option<String> {
 }
 
 /// What speaks against the places that a command is led from and to.
-fn led(words: &[String]) -> Option<String> {
+fn dangerous_target(words: &[String]) -> Option<String> {
     let mut places = words.windows(2).filter(|pair| pair[0] == ">").map(|pair| pair[1].as_str());
     let why = places.find_map(|place| match place {
         _ if place.starts_with("/dev/tcp/") || place.starts_with("/dev/udp/") => {

@@ -100,7 +100,7 @@ fn of(value: &str, schema: &Value) -> Option<ValueSource> {
         SourcedText { whence: ValueSource::Words, text: "Meet Ben and anna@home.example at the old mill".to_owned() },
         SourcedText { whence: ValueSource::Fact, text: "Ben's account: DE89 3704 0044 0532 0130 00".to_owned() },
     ];
-    whence(&parse(value).unwrap(), schema, &told)
+    value_source(&parse(value).unwrap(), schema, &told)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use jiff::civil::{Date, date};
 
-use super::{DateRange, closeness, spoken};
+use super::{DateRange, closeness, mentioned_dates};
 
 /// A Wednesday.
 const TODAY: Date = date(2024, 5, 15);
@@ -89,7 +89,7 @@ fn e5_days_are_read_out_of_questions() {
         ("", vec![]),
     ];
     for (text, expected) in table {
-        assert_eq!(spoken(text, TODAY), expected, "{text}");
+        assert_eq!(mentioned_dates(text, TODAY), expected, "{text}");
     }
 }
 

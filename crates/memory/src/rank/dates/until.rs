@@ -4,13 +4,13 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 
 use crate::rank::dates::{day, year};
-use crate::rank::words::words;
+use crate::rank::words::folded_words;
 use hob_core::domain::lexicon::{month, weekday};
 
 /// The last day on which what `text` says holds, as it was said on the day `today`.
 #[must_use]
-pub fn until(text: &str, today: Date) -> Option<Date> {
-    let words: Vec<String> = words(text).collect();
+pub fn stated_last_day(text: &str, today: Date) -> Option<Date> {
+    let words: Vec<String> = folded_words(text).collect();
     let at = words.iter().position(|word| matches!(word.as_str(), "until" | "till" | "til" | "bis"))?;
     let fill = |word: &&String| !matches!(word.as_str(), "the" | "zum" | "zu" | "den" | "am" | "next" | "nachsten");
     let rest: Vec<&str> = words[at + 1..].iter().filter(fill).map(String::as_str).take(4).collect();
@@ -24,11 +24,11 @@ pub fn until(text: &str, today: Date) -> Option<Date> {
     if let Some(weekday) = weekday(first) {
         return if today.weekday() == weekday { Some(today) } else { today.nth_weekday(1, weekday).ok() };
     }
-    written(first, second, third).or_else(|| named(first, second, third, today))
+    numeric_date(first, second, third).or_else(|| day_and_month(first, second, third, today))
 }
 
 /// 2027-05-03, and 3.5.2027.
-fn written(first: &str, second: &str, third: &str) -> Option<Date> {
+fn numeric_date(first: &str, second: &str, third: &str) -> Option<Date> {
     let month = second.parse().ok()?;
     let of = |year: i16, day: &str| Date::new(year, month, day.parse().ok()?).ok();
     match (year(first), year(third)) {
@@ -39,7 +39,7 @@ fn written(first: &str, second: &str, third: &str) -> Option<Date> {
 }
 
 /// 3 May, May 3, both with a year or without: then it is the next that comes. A month alone holds to its end.
-fn named(first: &str, second: &str, third: &str, today: Date) -> Option<Date> {
+fn day_and_month(first: &str, second: &str, third: &str, today: Date) -> Option<Date> {
     let (month, day, rest) = match (month(first), month(second)) {
         (Some(month), _) => match day(second) {
             Some(day) => (month, Some(day), third),
@@ -83,7 +83,7 @@ mod tests {
             ("until", None),
         ];
         for (text, expected) in table {
-            assert_eq!(until(text, today).map(|day| day.to_string()).as_deref(), expected, "{text}");
+            assert_eq!(stated_last_day(text, today).map(|day| day.to_string()).as_deref(), expected, "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
 use jiff::civil::date;
 
-use super::{OF_MEANING, RankQuestion, RankSession, RankTurn, describe, embedded, looked_for, tells};
+use super::{OF_MEANING, RankQuestion, RankSession, RankTurn, describe, embedded, is_informative, search_stems};
 use crate::rank::dates;
 use crate::rank::gist::{TextDigest, hash};
 use crate::rank::late::TokenBinaryCodes;
@@ -8,11 +8,11 @@ use crate::rank::lexical::Term;
 
 fn question(text: &str) -> RankQuestion {
     let terms =
-        looked_for(text, &["Anna", "Ben"]).into_iter().map(|stem| Term { stem: hash(&stem), worth: 1.0 }).collect();
+        search_stems(text, &["Anna", "Ben"]).into_iter().map(|stem| Term { stem: hash(&stem), worth: 1.0 }).collect();
     RankQuestion {
         text: text.to_owned(),
         terms,
-        days: dates::spoken(text, date(2024, 5, 15)),
+        days: dates::mentioned_dates(text, date(2024, 5, 15)),
         tokens: TokenBinaryCodes::default(),
     }
 }
@@ -44,7 +44,7 @@ fn e5_names_and_stop_words_are_not_looked_for() {
         ("who is it", &[]),
     ];
     for (text, expected) in table {
-        assert_eq!(looked_for(text, &["Anna", "Ben Miller"]), expected, "{text}");
+        assert_eq!(search_stems(text, &["Anna", "Ben Miller"]), expected, "{text}");
     }
 }
 
@@ -54,7 +54,7 @@ fn e5_a_turn_is_embedded_with_the_one_before() {
     let (text, own) = embedded(Some(("Ben", "how are you?")), ("Anna", "fine"));
     assert_eq!((text.as_str(), &text[own..]), ("Ben: how are you?\nAnna: fine", "Anna: fine"));
     for (token, expected) in [("dog", true), ("the", false), (":", false), ("##s", false), ("3", true)] {
-        assert_eq!(tells(token), expected, "{token}");
+        assert_eq!(is_informative(token), expected, "{token}");
     }
 }
 

@@ -15,7 +15,7 @@ async fn embedded_by(model: &Arc<FakeEmbedder>) -> (Harness, BTreeSet<i64>) {
     bench.until_done().await;
     upkeep.cut_off().await;
     bench.nearby.serve(None);
-    bench.nearby.stand(EmbeddingStatus::Off);
+    bench.nearby.set_status(EmbeddingStatus::Off);
     (bench, ids.iter().map(|id| id.0).collect())
 }
 

@@ -36,7 +36,7 @@ async fn e5_what_was_said_is_found_by_its_meaning() {
     bench.until_done().await;
     let serving = bench.nearby.serving().unwrap();
     let question = serving.embedder.embed(&["When is the water pipe repaired?".to_owned()]).await.unwrap();
-    let nearest = serving.index.read().unwrap().nearest(&binary_codes::of(&question[0]), &[SCOPE], 1);
+    let nearest = serving.index.read().unwrap().nearest(&binary_codes::sign_bits(&question[0]), &[SCOPE], 1);
     assert_eq!(nearest[0].id, ids[0].0);
     assert_eq!(bench.stored_vectors().await.len(), 3);
 }

@@ -44,14 +44,14 @@ async fn e5_the_backlog_is_worked_off_in_order_and_then_what_comes() {
     bench.until_indexed(41).await;
     assert_eq!(bench.stored().await.only("m"), (ids[40], set(&ids)));
     assert_eq!(model.embedded().last().unwrap(), &passage("thing 40", "one more"));
-    assert_eq!(bench.nearby.standing(), EmbeddingStatus::Ready { model: "m".to_owned(), backlog: 0 });
+    assert_eq!(bench.nearby.status(), EmbeddingStatus::Ready { model: "m".to_owned(), backlog: 0 });
 }
 
 #[tokio::test]
 async fn n9_while_the_disk_is_low_nothing_is_embedded() {
     let bench = Harness::new().await;
     let low = Trouble { since: Timestamp::UNIX_EPOCH, what: "9 MB left".to_owned(), fix: "free some".to_owned() };
-    bench.conditions.tell(SystemPart::Disk, low);
+    bench.conditions.report(SystemPart::Disk, low);
     let ids = bench.say(&["one", "two"]).await;
     let model = FakeEmbedder::named("m");
     let _upkeep = bench.start(&[&model]);
@@ -61,7 +61,7 @@ async fn n9_while_the_disk_is_low_nothing_is_embedded() {
         assert_eq!(bench.stored_vectors().await, Vec::<i64>::new());
         assert_eq!(model.embedded(), Vec::<String>::new());
     }
-    bench.conditions.mend(&SystemPart::Disk);
+    bench.conditions.clear(&SystemPart::Disk);
     bench.until_done().await;
     assert_eq!(bench.indexed(), set(&ids));
 }
@@ -143,7 +143,7 @@ fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
     index.insert(SCOPE, 2, &[0]);
     let embedder = FakeEmbedder::named("m");
     nearby.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, index))));
-    nearby.settle();
+    nearby.drop_forgotten();
     let left = |nearby: &EmbeddingService| nearby.serving().unwrap().index.read().unwrap().len(SCOPE);
     assert_eq!(left(&nearby), 1);
     nearby.forget(SCOPE, MemoryId(2));

@@ -167,7 +167,7 @@ fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
         let mut exact: Vec<(i64, f32)> =
             rows.iter().map(|(id, vector)| (*id, vector.iter().zip(&query).map(|(a, b)| a * b).sum())).collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let near = index.nearest(&binary_codes::of(&query), &[Scope::House], 300);
+        let near = index.nearest(&binary_codes::sign_bits(&query), &[Scope::House], 300);
         let near = near.iter().map(|candidate| (candidate.id, stored[candidate.id as usize].as_slice()));
         let found = bytes::rescore(&query, near, 10);
         hits += exact[..10].iter().filter(|(id, _)| found.iter().any(|(other, _)| other == id)).count();

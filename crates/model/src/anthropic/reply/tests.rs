@@ -218,7 +218,7 @@ fn halves_of_a_character_are_joined_in_words_and_arguments() {
         stop(1),
         end("tool_use"),
     ]
-    .map(|event| halves.whole(event));
+    .map(|event| halves.join_halves(event));
     let (shown, completion) = fed(&events);
     assert_eq!(shown, "a😀b");
     assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"a\":\"😀\"}");

@@ -12,7 +12,7 @@ fn events(framing: Framing, bytes: &[u8], piece_len: usize) -> Result<Vec<Frame>
             seen.push(frame);
         }
     }
-    seen.extend(frames.rest());
+    seen.extend(frames.finish_stream());
     Ok(seen)
 }
 

@@ -186,7 +186,7 @@ fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
         part(r#"{"functionCall":{"id":"c","name":"look","args":{"at":"\ud83d"}}}"#),
         end("STOP").to_string(),
     ]
-    .map(|event| serde_json::from_str(&halves.whole(event)).unwrap());
+    .map(|event| serde_json::from_str(&halves.join_halves(event)).unwrap());
     let (completion, shown) = folded(&events);
     assert_eq!(shown, "a😀b");
     assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"at\":\"\u{fffd}\"}");

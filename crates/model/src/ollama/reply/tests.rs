@@ -127,7 +127,7 @@ fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
         line(r#""content":"","tool_calls":[{"function":{"name":"look","arguments":{"at":"\ud83d"}}}]"#),
         done("stop").to_string(),
     ]
-    .map(|line| serde_json::from_str(&halves.whole(line)).unwrap());
+    .map(|line| serde_json::from_str(&halves.join_halves(line)).unwrap());
     let (completion, shown) = folded(&lines);
     assert_eq!(shown, "a😀b");
     assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"at\":\"\u{fffd}\"}");

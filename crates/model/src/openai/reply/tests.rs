@@ -197,7 +197,7 @@ fn halves_of_a_character_are_joined_in_words_and_arguments() {
         call(r#""\\ude01\\ud83d\"}""#),
         r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned(),
     ]
-    .map(|event| halves.whole(event));
+    .map(|event| halves.join_halves(event));
     let (shown, completion) = feed(&events.each_ref().map(String::as_str));
     assert_eq!(shown, "a😀b\u{fffd}");
     let arguments = repaired(completion.unwrap().calls().next().unwrap().arguments.clone());

@@ -53,7 +53,7 @@ impl ContentReader {
             // Whoever only wants to know the paths keeps what may be the same.
             return if self.is_wanted() { Err(bound.into()) } else { Ok(false) };
         }
-        let (mut new, mut old) = (opened(new.0)?, opened(old.0)?);
+        let (mut new, mut old) = (reopened_file(new.0)?, reopened_file(old.0)?);
         loop {
             let count = fill(&mut new, &mut self.pieces.0)?;
             if fill(&mut old, &mut self.pieces.1)? != count || self.pieces.0[..count] != self.pieces.1[..count] {
@@ -76,8 +76,8 @@ impl ContentReader {
             return Ok((None, ContentPreview::Hidden));
         }
         self.count(size)?;
-        let (mut file, mut hasher, mut content) = (opened(new)?, Sha256::new(), None);
-        let mut old = old.map(|(old, _)| opened(old)).transpose()?;
+        let (mut file, mut hasher, mut content) = (reopened_file(new)?, Sha256::new(), None);
+        let mut old = old.map(|(old, _)| reopened_file(old)).transpose()?;
         for piece in 0_u64.. {
             let count = fill(&mut file, &mut self.pieces.0)?;
             hasher.update(&self.pieces.0[..count]);
@@ -97,12 +97,12 @@ impl ContentReader {
             }
         }
         // No piece is different: its mode is.
-        let content = self.within(content.unwrap_or(ContentPreview::Diff(String::new())));
+        let content = self.clip_preview(content.unwrap_or(ContentPreview::Diff(String::new())));
         Ok((Some(hex(&hasher.finalize())), content))
     }
 
     /// Only so much is kept to be shown.
-    fn within(&mut self, content: ContentPreview) -> ContentPreview {
+    fn clip_preview(&mut self, content: ContentPreview) -> ContentPreview {
         let length = match &content {
             ContentPreview::Hidden => 0,
             ContentPreview::Diff(text) | ContentPreview::Text(text) => text.len(),
@@ -123,7 +123,7 @@ fn different(piece: u64, new: &[u8], old: &[u8]) -> Option<ContentPreview> {
     let [old, new] = [old, new].map(|bytes| text(trimmed(piece, bytes)));
     let Some((old, new)) = old.zip(new) else { return Some(ContentPreview::Hidden) };
     let from = if piece == 0 { String::new() } else { format!("(from byte {} on)\n", piece * TEXT_BYTES_MAX) };
-    Some(ContentPreview::Diff(from + &compared(old, new)))
+    Some(ContentPreview::Diff(from + &line_diff(old, new)))
 }
 
 /// Of a piece that is not the first, without the rest of a character that began before it.
@@ -133,7 +133,7 @@ fn trimmed(piece: u64, bytes: &[u8]) -> &[u8] {
 }
 
 /// From its beginning; the handle stays the caller's.
-fn opened(handle: &OwnedFd) -> Result<File, ChangesError> {
+fn reopened_file(handle: &OwnedFd) -> Result<File, ChangesError> {
     let mut file = File::from(handle.try_clone().map_err(io("a file"))?);
     file.rewind().map_err(io("a file"))?;
     Ok(file)
@@ -162,7 +162,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// The differences, line by line.
-fn compared(old: &str, new: &str) -> String {
+fn line_diff(old: &str, new: &str) -> String {
     let (was, is): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     if was.len().max(is.len()) <= LINES_MAX {
         return unified(&was, &is);

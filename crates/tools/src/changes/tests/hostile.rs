@@ -7,7 +7,7 @@ use crate::changes::scan::{DEPTH_MAX, ENTRIES_MAX};
 const _: () = assert!(DEPTH_MAX < 4_000 && ENTRIES_MAX < 1_000_000);
 
 fn look(draft: &DraftDir) -> Result<ChangeSet, ChangesError> {
-    draft.look()
+    draft.change_set()
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn a_folder_that_became_a_link_while_it_was_kept_is_not_followed() {
     let after = Tree::of(&house.root()).with("d/f", file(0o644, "new")).with("d/g", file(0o644, "new"));
     let draft = house.draft(1, &after);
     let digest = look(&draft).unwrap().digest();
-    root_handles::cut::after(Some(0));
+    root_handles::cut::fail_after(Some(0));
     draft.keep(&digest, at(2)).unwrap_err();
-    root_handles::cut::after(None);
+    root_handles::cut::fail_after(None);
     fs::rename(house.root().join("d"), house.root().join("e")).unwrap();
     symlink(outside.path(), house.root().join("d")).unwrap();
     let kept = draft.keep(&digest, at(2)).unwrap();

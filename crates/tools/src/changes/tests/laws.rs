@@ -41,19 +41,19 @@ proptest! {
         let house = Harness::new();
         before.write(&house.root());
         let draft = house.draft(1, &after);
-        let set = draft.look().unwrap();
+        let set = draft.change_set().unwrap();
         prop_assert_eq!(set.is_empty(), before == after);
-        root_handles::cut::after(cut);
+        root_handles::cut::fail_after(cut);
         let first = draft.keep(&set.digest(), at(2));
-        root_handles::cut::after(None);
+        root_handles::cut::fail_after(None);
         if first.is_err() {
             draft.keep(&set.digest(), at(2)).unwrap();
         }
         prop_assert_eq!(&Tree::of(&house.root()), &after);
         if !set.is_empty() {
-            root_handles::cut::after(cut);
+            root_handles::cut::fail_after(cut);
             let first = house.drafts.undo_last(None, at(3));
-            root_handles::cut::after(None);
+            root_handles::cut::fail_after(None);
             if first.is_err() {
                 house.drafts.undo_last(None, at(4)).unwrap();
             }

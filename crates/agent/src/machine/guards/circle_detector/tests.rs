@@ -17,7 +17,7 @@ fn verdicts(calls: &[CallTuple]) -> String {
     for (tool, arguments, result) in calls {
         let (name, deed) = (tool.trim_start_matches('!'), tool.starts_with('!'));
         if watch.forbids(&policy, (name, arguments), 0).is_some() {
-            watch.relent();
+            watch.forgive_one();
             verdicts.push('B');
             continue;
         }
@@ -164,7 +164,7 @@ fn e6_in_one_reply_a_call_beyond_the_third_of_its_kind_is_blocked() {
 #[test]
 fn a11_the_same_words_three_times_are_a_circle() {
     let (mut watch, policy) = (CircleDetector::default(), GuardPolicy::default());
-    let mut seen = |words: &str| watch.hear(&policy, words).map(|found| found.seen);
+    let mut seen = |words: &str| watch.observe_words(&policy, words).map(|found| found.seen);
     assert_eq!(seen("Let me see."), None);
     assert_eq!(seen(" let  me see."), None);
     assert_eq!(seen(""), None);
@@ -173,14 +173,14 @@ fn a11_the_same_words_three_times_are_a_circle() {
     assert_eq!(seen("Let me see."), Some(4));
     let news = FinishedCall { tool: "look", arguments: "{}", result: "news", is_error: false, changes: false };
     assert_eq!(watch.observe(&policy, &news), None);
-    assert_eq!(watch.hear(&policy, "Let me see."), None, "news forgives");
+    assert_eq!(watch.observe_words(&policy, "Let me see."), None, "news forgives");
 }
 
 #[test]
 fn a11_words_are_compared_in_a_window() {
     let (mut watch, policy) = (CircleDetector::default(), GuardPolicy::default());
     let heard: Vec<bool> =
-        ["a", "b", "a", "c", "d", "e", "a", "a"].map(|words| watch.hear(&policy, words).is_some()).into();
+        ["a", "b", "a", "c", "d", "e", "a", "a"].map(|words| watch.observe_words(&policy, words).is_some()).into();
     assert_eq!(heard, [false, false, false, false, false, false, false, true]);
 }
 
