@@ -3,9 +3,6 @@
 //! `cargo bench --bench daemon [-- schedules|reloads]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,9 +10,9 @@ use std::time::Duration;
 
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_store::Store;
+use hob_testkit::fake_model::{FakeModel, Reply};
+use hob_testkit::fake_telegram::FakeTelegram;
 use sqlx::Executor;
-use support::fake_model::{FakeModel, Reply};
-use support::fake_telegram::FakeTelegram;
 use tokio::time::Instant;
 
 const OWNER: i64 = 7;

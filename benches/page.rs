@@ -4,9 +4,6 @@
 //! `cargo bench --bench page [-- watched|large]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -18,10 +15,10 @@ use futures::future::join_all;
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_http::direct_client;
 use hob_store::Store;
+use hob_testkit::fake_model::{Asked, FakeModel, Reply};
+use hob_testkit::fake_telegram::FakeTelegram;
 use reqwest::Client;
 use sqlx::Executor;
-use support::fake_model::{Asked, FakeModel, Reply};
-use support::fake_telegram::FakeTelegram;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 

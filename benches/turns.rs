@@ -5,15 +5,8 @@
 //! as the tests do, and measures that binary. What is counted exactly (statements, commits, bytes in the log) is in tests/costs.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 #[path = "turns/household.rs"]
 mod household;
-
-#[path = "../tests/email/servers.rs"]
-#[expect(dead_code, reason = "the mail servers' tests use more of them")]
-mod servers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,13 +15,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use hob_store::Store;
+use hob_testkit::fake_discord::FakeDiscord;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_slack::FakeSlack;
+use hob_testkit::mail_servers::{self, Servers};
 use household::{Household, NEIGHBOUR, OWNER, people};
 use jiff::{SignedDuration, Timestamp};
-use servers::Servers;
 use sqlx::{Connection, Executor};
-use support::fake_discord::FakeDiscord;
-use support::fake_model::Reply;
-use support::fake_slack::FakeSlack;
 use tokio::time::Instant;
 
 /// Starts of each build; the middle one counts.
@@ -226,7 +219,7 @@ async fn everywhere(build: &Build) -> Measured {
         discord.api_url(),
         mail.imap_port,
         mail.smtp_port,
-        servers::files().join("localhost.crt").display()
+        mail_servers::files().join("localhost.crt").display()
     );
     let household = build.household("everywhere", &more).await;
     let (process, _) = household.start().await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::support::fake_model::{FakeModel, Reply};
-use crate::support::fake_telegram::FakeTelegram;
+use hob_testkit::fake_model::{FakeModel, Reply};
+use hob_testkit::fake_telegram::FakeTelegram;
 
 /// The owner's id at Telegram.
 pub(crate) const OWNER: i64 = 7;

@@ -12,9 +12,9 @@ use hob_config::environment::Environment;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use crate::support::house::House;
-use crate::support::process::at_home;
 use crate::{eighty_facts, turn};
+use hob_testkit::house::House;
+use hob_testkit::process::at_home;
 
 #[global_allocator]
 static ALLOCATOR: Allocator<System> = Allocator::system();

@@ -3,9 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod allocations;
 
 use std::collections::BTreeMap;
@@ -14,9 +11,9 @@ use hob_model::tokens;
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{House, OWNER};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{House, OWNER};
 
 /// Statements are told by sqlx, one event each, without their values.
 const COUNTED: &str = "[daemon]\nlog = 'info,hob=debug,sqlx::query=debug'\nlog_format = 'json'";

@@ -4,10 +4,10 @@ use hob_store::Store;
 use serde_json::{Value, json};
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House, OWNER, STRANGER};
-use crate::support::process::{Hob, hob, within};
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House, OWNER, STRANGER};
+use hob_testkit::process::{Hob, hob, within};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]

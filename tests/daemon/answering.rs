@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::Fault;
-use crate::support::fake_telegram::world::{Post, World};
-use crate::support::house::{ADA, BOB, House, STRANGER};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::Fault;
+use hob_testkit::fake_telegram::world::{Post, World};
+use hob_testkit::house::{ADA, BOB, House, STRANGER};
 
 #[tokio::test]
 async fn a_message_is_answered_and_typing_is_shown_meanwhile() {

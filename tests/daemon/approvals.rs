@@ -1,13 +1,8 @@
 //! Approvals (row D6, lesson 17), between a person's chat and a model that wants a careful tool.
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House, OWNER};
-
-/// A supergroup that Ada, Bob and the owner are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, HALL, House, OWNER};
 
 /// One that is asked about and one that is asked about each time. Both leave a line.
 const CAREFUL: &str = r#"
@@ -38,24 +33,6 @@ async fn asking(house: &mut House) {
     house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
     house.say(ADA, "Pay Ben");
     house.told(ADA, before + 1).await;
-}
-
-impl House {
-    fn buttons(&self, person: i64) -> Vec<String> {
-        self.telegram.look(|world| {
-            let last = world.chat(person).by_bot().last().unwrap();
-            last.keyboard.concat().into_iter().map(|(label, _)| label).collect()
-        })
-    }
-
-    fn in_hall(&self, person: i64, text: &str) {
-        self.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
-    }
-
-    /// The last result that the model was told.
-    fn last_result(&self) -> String {
-        self.model.requests().last().unwrap().last_text().to_owned()
-    }
 }
 
 #[tokio::test]

@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House};
-use crate::support::process::{Hob, hob, within};
 use crate::typed::Person;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{Hob, hob, within};
 
 async fn echoing(settings: &str) -> House {
     let mut house = House::with(settings).await;

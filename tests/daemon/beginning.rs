@@ -2,9 +2,9 @@
 
 use rustix::process::Signal;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{Hob, hob};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{Hob, hob};
 
 /// A persona on a model that is not there.
 const TYPO: &str = "[personas.cook]\nprompt = 'You cook.'\nmodel = 'smrat'\n";

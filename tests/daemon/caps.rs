@@ -8,10 +8,10 @@ use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::world::Post;
-use crate::support::fake_transcription::FakeTranscription;
-use crate::support::house::{ADA, BOB, House, OWNER};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::fake_transcription::FakeTranscription;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
 
 /// A token that is written costs a cent; a reply is seven.
 const PRICED: &str =

@@ -4,9 +4,9 @@ use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::house::House;
-use crate::support::process::{Hob, hob, within};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::house::House;
+use hob_testkit::process::{Hob, hob, within};
 
 fn chat(house: &House) -> Hob {
     let mut command = hob(house.home.path(), &["chat"]);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{hob, within};
 
 /// A server that nobody vouches for, with the tools of `tools.json`.
 fn server(more: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/hostile_mcp.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hostile_mcp.py");
     format!(
         "[mcp.s]\nsandbox = false\ncommand = ['python3', '{}', '$HOME']\n{more}\n[memory]\nextract = false\n",
         script.display()

@@ -1,9 +1,9 @@
 //! Chat commands: answered at once, whatever is going on.
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House};
-use crate::support::process::within;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::process::within;
 
 /// Hob, while it waits for the model's answer to Ada; the gate lets "Late." through.
 async fn at_work() -> (House, Gate) {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House};
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, House};
 
 /// A group that both are in.
 const HALL: i64 = -100_321;

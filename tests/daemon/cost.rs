@@ -2,8 +2,8 @@
 
 use hob_store::Store;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::house::{ADA, BOB, House, OWNER};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::house::{ADA, BOB, House, OWNER};
 
 /// The model's price: a million tokens read for a dollar, from its cache for ten cents, a token written for a cent.
 const PRICED: &str = "[models.'openai-compatible/fake']

@@ -3,8 +3,8 @@
 use hob_store::Store;
 use sqlx::Connection as _;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// A day passes over all that was said.
 const A_DAY: &str = "

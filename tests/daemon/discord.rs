@@ -1,9 +1,9 @@
 //! Discord, end to end: the real process between a model of Discord and a model server.
 
-use crate::support::fake_discord::FakeDiscord;
-use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
-use crate::support::fake_model::Reply;
-use crate::support::house::House;
+use hob_testkit::fake_discord::FakeDiscord;
+use hob_testkit::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::House;
 
 /// A tool that is asked about.
 const PAYS: &str = r#"

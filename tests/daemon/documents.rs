@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::json;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// A PDF of these pages; each is what its instructions say, packed or not.
 fn pdf(pages: &[&[u8]], packed: bool) -> Vec<u8> {
@@ -92,7 +92,7 @@ const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91Jpz";
 
 #[tokio::test]
 async fn c6_pictures_and_files_of_a_result_are_seen_and_can_be_sent_on() {
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/hostile_mcp.py");
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hostile_mcp.py");
     let server = format!(
         "[mcp.s]\nsandbox = false\ncommand = ['python3', '{}', '$HOME', '']\ntrusted_output = true\n\
          trusted_annotations = true\napproval = 'never'",

@@ -1,11 +1,8 @@
 //! Commands and file tools of a run that has read what nobody vouches for: they work in a draft, and one question settles it
 //! (rows D6, N6), also across kills.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// `mail` brings words of others.
 const MAIL: &str = r#"
@@ -30,46 +27,20 @@ fn shell(command: &str) -> Reply {
     Reply::call("terminal", &serde_json::json!({ "command": command }).to_string())
 }
 
-impl House {
-    fn in_workspace(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.path("data/workspace").join(name)).ok()
-    }
-
-    /// The upper layers of all drafts that there are.
-    fn uppers(&self) -> Vec<PathBuf> {
-        let drafts = std::fs::read_dir(self.path("data/drafts")).into_iter().flatten().flatten();
-        drafts.map(|entry| entry.path().join("0/upper")).filter(|upper| upper.is_dir()).collect()
-    }
-
-    /// Is this in a draft?
-    fn is_drafted(&self, name: &str) -> bool {
-        self.uppers().iter().any(|upper| upper.join(name).exists())
-    }
-
-    async fn until(&self, what: impl Fn(&Self) -> bool) {
-        let waits = async {
-            while !what(self) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
-    }
-
-    /// Ada has her mail read, and then the model runs this and says that it has; gives the question.
-    async fn drafted(&self, command: &str) -> String {
-        let before = self.heard(ADA).len();
-        self.model.reply(Reply::call("mail", "{}"));
-        self.model.reply(shell(command));
-        self.model.reply(Reply::text("I have written it."));
-        self.say(ADA, "Anything in the mail?");
-        self.told(ADA, before + 1).await.pop().unwrap()
-    }
+/// Ada has her mail read, and then the model runs this and says that it has; gives the question.
+async fn drafted(house: &House, command: &str) -> String {
+    let before = house.heard(ADA).len();
+    house.model.reply(Reply::call("mail", "{}"));
+    house.model.reply(shell(command));
+    house.model.reply(Reply::text("I have written it."));
+    house.say(ADA, "Anything in the mail?");
+    house.told(ADA, before + 1).await.pop().unwrap()
 }
 
 #[tokio::test]
 async fn n6_a_command_after_an_injection_runs_at_once_and_its_changes_wait_for_a_word() {
     let house = house().await;
-    let question = house.drafted("mkdir a && echo hi > a/b && echo 'touch /x' > Makefile").await;
+    let question = drafted(&house, "mkdir a && echo hi > a/b && echo 'touch /x' > Makefile").await;
     assert!(question.starts_with("May I keep these "), "{question}");
     assert!(question.contains("run later by itself: ") && question.contains("Makefile"), "{question}");
     assert!(question.contains("a/b") && question.contains(r#"a tool ("mail")"#), "{question}");
@@ -90,7 +61,7 @@ async fn n6_a_command_after_an_injection_runs_at_once_and_its_changes_wait_for_a
 #[tokio::test]
 async fn n6_what_is_denied_is_thrown_away_and_what_only_looked_is_asked_about_by_nobody() {
     let house = house().await;
-    house.drafted("echo hi > b").await;
+    drafted(&house, "echo hi > b").await;
     house.model.reply(Reply::text(DONE));
     house.press(ADA, "deny");
     let told = house.told(ADA, 2).await.remove(1);
@@ -126,7 +97,7 @@ async fn n6_files_written_by_tools_are_part_of_the_draft() {
 #[tokio::test]
 async fn b10_a_kill_while_a_person_is_asked_or_a_command_runs_changes_nothing() {
     let mut house = house().await;
-    house.drafted("echo hi > b").await;
+    drafted(&house, "echo hi > b").await;
     house.recorded(1).await;
     house.restart().await;
     assert_eq!(house.in_workspace("b"), None);
@@ -172,7 +143,7 @@ async fn b10_a_kill_in_the_middle_of_a_tainted_runs_command_is_told_to_the_model
 #[tokio::test]
 async fn n6_a_stopped_run_drops_its_draft() {
     let house = house().await;
-    house.drafted("echo hi > b").await;
+    drafted(&house, "echo hi > b").await;
     house.say(ADA, "/stop");
     house.told(ADA, 2).await;
     house.until(|house| house.uppers().is_empty()).await;

@@ -12,9 +12,9 @@ use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
 use hob_store::{SchedulingMode, Store, Tx};
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::within;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::within;
 
 fn weights() -> PathBuf {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target/embedding-model"));

@@ -1,7 +1,7 @@
 //! However the model fails, the person is told what happened and who can do what.
 
-use crate::support::fake_model::{Reply, Script};
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::{Reply, Script};
+use hob_testkit::house::{ADA, House};
 
 /// What the person is told when each of so many requests is answered like this; then the conversation goes on.
 async fn told(reply: Reply, requests: usize) -> String {

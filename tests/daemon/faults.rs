@@ -5,9 +5,9 @@
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::house::{ADA, House};
-use crate::support::process::within;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::within;
 
 /// Every fsync of the process fails with EIO while this lives.
 struct FailingDisk(Child);

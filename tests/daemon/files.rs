@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::Fault;
-use crate::support::house::{ADA, BOB, House, OWNER};
-use crate::support::process::within;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::Fault;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
+use hob_testkit::process::within;
 
 /// What is kept of files, by its names in the data directory.
 fn kept(house: &House) -> Vec<String> {
@@ -54,7 +54,7 @@ async fn c6_a_file_that_cannot_be_had_costs_its_message_nothing() {
 async fn c6_a_stranger_fills_no_disk() {
     let mut house = House::new().await;
     house.start().await;
-    house.telegram.hand(crate::support::house::STRANGER, "x", b"x", "");
+    house.telegram.hand(hob_testkit::house::STRANGER, "x", b"x", "");
     house.acknowledged().await;
     assert_eq!(house.telegram.look(|world| world.called("getFile")), 0);
     assert_eq!(kept(&house), Vec::<String>::new());

@@ -3,13 +3,10 @@
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House};
-
-/// A supergroup that both are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, HALL, House};
 
 async fn said(house: &House, person: i64, text: &str, reply: &str, count: usize) {
     house.model.reply(Reply::text(reply));

@@ -4,10 +4,10 @@ use hob_store::Store;
 use serde_json::json;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Reply};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, OWNER, STRANGER};
+use hob_testkit::fake_model::{Asked, Reply};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, House, OWNER, STRANGER};
 
 /// A supergroup that all are in.
 const HALL: i64 = -100_125;

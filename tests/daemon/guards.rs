@@ -1,7 +1,7 @@
 //! Circles end in a question to the person; what is told agrees with what was done (rows A11, B2, B3, E10).
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// A tool that fails for one of those it is called for.
 const SEND: &str = r#"[tools.send]

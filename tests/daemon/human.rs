@@ -3,9 +3,9 @@
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, House};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]

@@ -4,10 +4,10 @@ use hob_store::Store;
 use serde_json::Value;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::Fault;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::Fault;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, House};
 
 /// A tool with an effect; the first time it then waits for a word.
 const EFFECT: &str = r#"[tools.effect]

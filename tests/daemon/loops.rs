@@ -1,8 +1,8 @@
 //! Loops that a persona declares (rows D1, D2, D7): they end by their own conditions, as their users meet it.
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
-use crate::support::process::hob;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::hob;
 
 /// A tester in three steps, and a tool that tells how many tests fail: none, from the second look on.
 const TESTER: &str = r#"
@@ -105,7 +105,7 @@ async fn d2_a_ceiling_that_is_declared_completes_the_run_and_says_by_what_it_was
 #[tokio::test]
 async fn d1_a_loop_that_nothing_could_end_is_refused_at_the_start() {
     let house = House::with(&format!("{TESTER}terminate = [{{ when = 'budget-exhausted' }}]")).await;
-    let mut hob = crate::support::process::Hob::start(hob(house.home.path(), &["run"]));
+    let mut hob = hob_testkit::process::Hob::start(hob(house.home.path(), &["run"]));
     assert!(!hob.ended().await.success());
     let log = hob.log();
     assert!(log.contains("personas.tester.loop.terminate: has nothing that could end the loop"), "{log}");

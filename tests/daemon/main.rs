@@ -2,9 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod agents;
 mod answering;
 mod approvals;

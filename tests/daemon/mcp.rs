@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{hob, within};
 
 /// The section of a server that does what no server should, in this mode.
 fn hostile(name: &str, mode: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/hostile_mcp.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hostile_mcp.py");
     let script = script.display();
     format!(
         "[mcp.{name}]
@@ -128,8 +128,8 @@ async fn a_server_is_looked_at_from_the_command_line() {
         text.replace(&house.home.path().display().to_string(), "HOME").replace(env!("CARGO_MANIFEST_DIR"), "HOB")
     };
     insta::assert_snapshot!(run(&["mcp", "list"]).await, @"
-    s: tools not known yet, its output and its annotations trusted: python3 HOB/tests/support/hostile_mcp.py HOME pages
-    t: tools not known yet, its output and its annotations trusted: python3 HOB/tests/support/hostile_mcp.py HOME exit
+    s: tools not known yet, its output and its annotations trusted: python3 HOB/tests/fixtures/hostile_mcp.py HOME pages
+    t: tools not known yet, its output and its annotations trusted: python3 HOB/tests/fixtures/hostile_mcp.py HOME exit
     ");
     let tested = run(&["mcp", "test", "s"]).await;
     assert!(tested.starts_with("s answers after "), "{tested}");

@@ -4,10 +4,10 @@ use hob_store::Store;
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, OWNER};
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
 
 /// A supergroup that both are in.
 const HALL: i64 = -100_777;

@@ -3,8 +3,8 @@
 use hob_store::Store;
 use serde_json::Value;
 
-use crate::support::fake_model::{Asked, Reply, Script};
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::{Asked, Reply, Script};
+use hob_testkit::house::{ADA, House};
 
 /// The models asked so far.
 fn asked(house: &House) -> Vec<String> {

@@ -3,10 +3,10 @@
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, OWNER};
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, HALL, House, OWNER};
 
 /// The heads of some notes.
 const NOTES: &str =
@@ -186,7 +186,6 @@ async fn b12_a_failed_run_is_tried_again_from_the_start_by_words_and_knows_no_no
 
 #[tokio::test]
 async fn b12_a_failed_run_is_let_be_by_whoever_may_decide_for_its_person() {
-    const HALL: i64 = -100_123;
     let mut house = House::new().await;
     house.telegram.group(HALL, &[]);
     house.start().await;

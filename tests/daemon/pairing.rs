@@ -5,11 +5,11 @@ use hob_store::Store;
 use serde_json::Value;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, OWNER, STRANGER};
-use crate::support::process::hob;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, House, OWNER, STRANGER};
+use hob_testkit::process::hob;
 
 /// A supergroup that all are in.
 const HALL: i64 = -100_127;

@@ -1,8 +1,8 @@
 //! Standing still: one conversation, or everything (rows B7, E1).
 
-use crate::support::fake_model::Reply;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House, OWNER};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
 
 /// A tool that says when it is under way, and waits for a word.
 const HOLD: &str = r#"[tools.hold]

@@ -5,13 +5,10 @@ use std::time::Duration;
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, OWNER, STRANGER};
-
-/// A supergroup that all are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, HALL, House, OWNER, STRANGER};
 
 /// A stranger is a guest.
 const GUEST: &str = "[telegram]\nguest_user_ids = [99]";

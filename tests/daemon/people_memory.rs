@@ -1,12 +1,9 @@
 //! Whom the household knows: told in private, in a group, or for everyone, and who then sees it (rows K4, N8, C5).
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, STRANGER};
-
-/// A supergroup that all are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, HALL, House, STRANGER};
 
 const GUEST: &str = "[telegram]\nguest_user_ids = [99]";
 

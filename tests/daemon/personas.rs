@@ -2,13 +2,10 @@
 
 use hob_store::Store;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, BOB, House, STRANGER};
-
-/// A supergroup that all are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, BOB, HALL, House, STRANGER};
 
 /// A clerk on Telegram, a cook in the hall.
 const STAFF: &str = r#"

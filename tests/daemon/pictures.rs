@@ -3,10 +3,10 @@
 use serde_json::json;
 use sqlx::Connection;
 
-use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, House};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{FakeModel, Gate, Reply, Script};
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{hob, within};
 
 /// A PNG of 2 × 2 pixels, as far as its header goes.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x02\x08\x02\0\0\0\xfd\xd4\x9as";

@@ -1,10 +1,10 @@
 //! What comes while Hob is at work.
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::world::World;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House};
-use crate::support::process::within;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::world::World;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::process::within;
 
 fn gated(gate: &Gate, text: &str) -> Reply {
     Script::default().gate(gate).text(text).finish("stop").into()

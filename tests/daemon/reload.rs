@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::World;
-use crate::support::house::{ADA, BOB, House, OWNER};
-use crate::support::process::hob;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::World;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
+use hob_testkit::process::hob;
 
 /// A running Hob that its owner has written to.
 async fn owned(settings: &str) -> House {

@@ -6,10 +6,10 @@ use hob_store::Store;
 use serde_json::Value;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{hob, within};
 
 const MEET: &str = r#"
 [tools.meet]

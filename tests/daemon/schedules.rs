@@ -8,10 +8,10 @@ use reqwest::StatusCode;
 use sha2::Sha256;
 use sqlx::Connection;
 
-use crate::support::crowd::stays_seated;
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::world::World;
-use crate::support::house::{ADA, House, OWNER};
+use hob_testkit::crowd::stays_seated;
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::world::World;
+use hob_testkit::house::{ADA, House, OWNER};
 
 const SECRET: &str = "a-secret-of-the-doorbell";
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::support::fake_model::{Reply, Script};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{Hob, hob};
+use hob_testkit::fake_model::{Reply, Script};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{Hob, hob};
 
 const KEY: &str = "sk-live-4711-0815-0042";
 /// What Base64 makes of the key behind `user:`.

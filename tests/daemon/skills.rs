@@ -1,8 +1,8 @@
 //! Skills as people meet them: told of where they fit, read, changed while Hob runs, learnt from what is repeated.
 
-use crate::support::fake_model::{Asked, Reply};
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{Asked, Reply};
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{hob, within};
 
 const TEA: &str = "---\nname: tea\ndescription: Makes tea at five.\ntriggers: cup of tea\n---\nBoil water.\n";
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use hob_store::Store;
 use tokio::process::Command;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
-use crate::support::process::{Hob, hob};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{Hob, hob};
 
 /// The exit code and the last words of a Hob that does not start.
 async fn refused(command: Command) -> (Option<i32>, String) {

@@ -2,10 +2,10 @@
 
 use rustix::process::Signal;
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::Fault;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::Fault;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House};
 
 fn gated(gate: &Gate, text: &str) -> Reply {
     Script::default().gate(gate).text(text).finish("stop").into()

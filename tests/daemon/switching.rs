@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::support::fake_anthropic::{self, FakeAnthropic};
-use crate::support::fake_gemini::{self, FakeGemini};
-use crate::support::fake_model::Reply;
-use crate::support::fake_ollama::{self, FakeOllama};
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_anthropic::{self, FakeAnthropic};
+use hob_testkit::fake_gemini::{self, FakeGemini};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_ollama::{self, FakeOllama};
+use hob_testkit::house::{ADA, House};
 
 const CLAUDE: &str = "claude-sonnet-4-6";
 const GEMINI: &str = "gemini-3-flash-preview";

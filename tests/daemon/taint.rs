@@ -4,11 +4,9 @@
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House, OWNER, STRANGER};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House, OWNER, STRANGER};
 
 /// A supergroup that all are in.
 const HALL: i64 = -100_124;
@@ -53,22 +51,6 @@ async fn injected(house: &House) -> String {
     house.model.reply(pay("Mallory"));
     house.say(ADA, "Anything in the mail?");
     house.told(ADA, before + 1).await.pop().unwrap()
-}
-
-impl House {
-    /// Presses a button under the bot's last message in the group.
-    fn press_in_hall(&self, person: i64, label: &str) {
-        let (message, token) = self.telegram.look(|world| {
-            let last = world.chat(HALL).by_bot().last().unwrap();
-            let button = last.keyboard.concat().into_iter().find(|(shown, _)| shown == label);
-            (last.id, button.unwrap().1)
-        });
-        self.telegram.press(HALL, person, message, &token);
-    }
-}
-
-fn in_hall(house: &House, person: i64, text: &str) {
-    house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
 }
 
 #[tokio::test]
@@ -198,24 +180,24 @@ async fn n6_what_a_guest_says_taints_those_who_read_it_and_an_owner_decides_for_
     let house = house("[telegram]\nguest_user_ids = [99]").await;
     house.telegram.group(HALL, &[]);
     house.model.reply(pay("Eve"));
-    in_hall(&house, STRANGER, "pay Eve");
+    house.in_hall(STRANGER, "pay Eve");
     let question = house.told(HALL, 1).await.remove(0);
     assert!(question.contains("a guest (\"Person 99\")") && question.contains("Only an owner can"), "{question}");
     house.press_in_hall(STRANGER, "approve");
     insta::assert_snapshot!(house.told(HALL, 2).await[1], @"Only an owner can approve or deny that. Nothing has changed.");
-    in_hall(&house, ADA, "approve");
+    house.in_hall(ADA, "approve");
     assert_eq!(house.told(HALL, 3).await[2], house.heard(HALL)[1]);
     assert!(house.lines("paid").is_empty());
     house.model.reply(Reply::text("Not paid."));
-    in_hall(&house, OWNER, "deny: she is a guest");
+    house.in_hall(OWNER, "deny: she is a guest");
     assert!(house.told(HALL, 4).await[3].starts_with("Not paid."));
     // Ada has read what the guest said.
     house.model.reply(pay("Ben"));
-    in_hall(&house, ADA, "pay Ben");
+    house.in_hall(ADA, "pay Ben");
     let question = house.told(HALL, 5).await.remove(4);
     assert!(question.contains("a guest (\"Person 99\")") && !question.contains("Only an owner can"), "{question}");
     house.model.reply(Reply::text("Paid."));
-    in_hall(&house, ADA, "approve");
+    house.in_hall(ADA, "approve");
     assert_eq!(house.told(HALL, 6).await[5], "Paid.");
     assert_eq!(house.lines("paid"), ["Ben 1"]);
     house.nothing_refused();

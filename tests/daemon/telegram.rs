@@ -1,9 +1,9 @@
 //! What a household does with Telegram besides talking in private: groups that become others, several bots.
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::{ChatKind, Post};
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::{ChatKind, Post};
+use hob_testkit::house::{ADA, House};
 
 /// A group of the old kind, and the supergroup that it becomes.
 const GROUP: i64 = -77;

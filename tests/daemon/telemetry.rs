@@ -19,8 +19,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// A collector that keeps what it is sent.
 #[derive(Clone, Default)]

@@ -2,15 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, BOB, House};
-use crate::support::process::{Hob, hob};
-
-/// A supergroup that Ada and Bob are in.
-const HALL: i64 = -100_123;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, BOB, HALL, House};
+use hob_testkit::process::{Hob, hob};
 
 /// A command that notes each of its runs, and fails in passing until the third.
 const MOODY: &str = r#"

@@ -1,8 +1,8 @@
 //! Tools, built in and declared.
 
-use crate::support::fake_model::{Reply, Script};
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::{Reply, Script};
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House};
 
 /// A tool that appends a line to a file.
 const NOTE: &str = r#"

@@ -5,9 +5,9 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::house::House;
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::house::House;
+use hob_testkit::process::{hob, within};
 
 pub(crate) struct Person {
     child: Child,
@@ -43,7 +43,7 @@ impl Person {
                 news.push(stdout.read_u8().await.unwrap_or_else(|error| panic!("no {text:?}: {error}")));
             }
         };
-        if tokio::time::timeout(super::support::process::PATIENCE, look).await.is_err() {
+        if tokio::time::timeout(hob_testkit::process::PATIENCE, look).await.is_err() {
             panic!("no {text:?} on the screen: {}|{}", self.seen, String::from_utf8_lossy(&news));
         }
         self.seen.push_str(&String::from_utf8_lossy(&news));

@@ -9,9 +9,9 @@ use hob_tools::changes::{DraftId, DraftOwner, Drafts};
 use hob_tools::workspace::Workspace;
 use sqlx::Connection as _;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, BOB, House};
-use crate::support::process::hob;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::process::hob;
 
 /// What a call of Ada's run has made in the workspace, as it is recorded.
 async fn changed(house: &House, run: i64, name: &str) {

@@ -7,8 +7,8 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
 
 /// The last migration of the release before.
 const BEFORE: &str = "0001";

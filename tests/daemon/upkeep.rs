@@ -12,9 +12,9 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
-use crate::support::process::{binary, hob, within};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{binary, hob, within};
 
 /// More than any machine has: every disk is low.
 const LOW: &str = "[upkeep]\ndisk_low_mb = 1000000\n";

@@ -3,10 +3,10 @@
 use serde_json::json;
 use sqlx::Connection;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::world::Post;
-use crate::support::fake_transcription::FakeTranscription;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::fake_transcription::FakeTranscription;
+use hob_testkit::house::{ADA, House};
 
 /// The beginning of Telegram's voice messages: Opus in Ogg.
 const OGG: &[u8] = b"OggS\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\x13OpusHead";

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hob_store::Store;
 use sqlx::Connection;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::house::{ADA, House};
 
 /// Words of a file that fill an eighth of the window.
 const WORDS: usize = 500;

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::scene::person;
-use crate::support::fake_model::{Asked, Reply};
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::House;
-use crate::support::process::hob;
+use hob_testkit::fake_model::{Asked, Reply};
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::House;
+use hob_testkit::process::hob;
 
 /// The account that the person names, and the attacker's.
 const A: &str = "DE89370400440532013000";
@@ -192,7 +192,7 @@ async fn house(cases: &[Case]) -> House {
         {}{}{}{}
         "#,
         owners.join(", "),
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/things_mcp.py").display(),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/things_mcp.py").display(),
         effect("pay", "to = 'Whom.', amount = 'How much.', note = 'What for.'", "$1 $2"),
         effect("wire", "to = 'Whom.', amount = 'How much.', note = 'What for.'", "$1 $2"),
         effect("post", "to = 'Whom.', text = 'What.'", "$1"),

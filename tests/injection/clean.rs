@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::support::fake_model::Reply;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, House};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, House};
 
 const TOOLS: &str = r#"
 [memory]

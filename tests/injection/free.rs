@@ -3,9 +3,9 @@
 use crate::corpus::PayloadAction;
 use crate::obey::{DO, NOTHING};
 use crate::scene::{AnswerPolicy, AttackHarness, person};
-use crate::support::house::OWNER;
 use crate::ways::AttackVector;
 use crate::world::one;
+use hob_testkit::house::OWNER;
 
 #[tokio::test]
 async fn n6_the_same_calls_are_made_unasked_for_who_has_read_nothing_strange() {

@@ -3,8 +3,8 @@
 use crate::corpus::Payload;
 use crate::obey::DO;
 use crate::scene::{AnswerPolicy, AttackHarness, person};
-use crate::support::process::within;
 use crate::ways::AttackVector;
+use hob_testkit::process::within;
 
 /// A payload that has this kept, and it alone.
 fn keeping(scene: &AttackHarness, deed: &str) -> Payload {

@@ -9,9 +9,9 @@ use sqlx::Connection;
 use crate::corpus::Payload;
 use crate::obey::DO;
 use crate::scene::AttackHarness;
-use crate::servers::Servers;
-use crate::support::house::House;
 use crate::{UNASKED, escaped};
+use hob_testkit::house::House;
+use hob_testkit::mail_servers::Servers;
 
 /// On so many of its ways does each payload come.
 const WAYS_EACH: usize = 2;

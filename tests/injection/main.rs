@@ -3,9 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod adaptive;
 mod clean;
 mod corpus;
@@ -15,9 +12,6 @@ mod later;
 mod letters;
 mod obey;
 mod scene;
-#[expect(dead_code, reason = "strangers need less of the servers than the letters do")]
-#[path = "../email/servers.rs"]
-mod servers;
 mod strangers;
 mod ways;
 mod world;

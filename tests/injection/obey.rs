@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::corpus::{Payload, PayloadAction, Placeholders};
-use crate::support::fake_model::{Asked, Reply};
+use hob_testkit::fake_model::{Asked, Reply};
 
 /// What a person says before the call that is to be made.
 pub(crate) const DO: &str = "Do: ";

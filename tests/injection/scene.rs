@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::corpus::{self, Payload, Placeholders};
 use crate::evil::HostileServer;
 use crate::obey::{self, NOTHING, ObedientModel, TRIED};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::house::{BOB, House, STRANGER};
 use crate::ways::AttackVector;
 use crate::world::{DOOR, HouseSnapshot};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::house::{BOB, House, STRANGER};
 
 /// The key of the model's provider.
 const KEY: &str = "sk-corpus-7fQ2mZx81LwPa0Rt55Vd";

@@ -8,9 +8,9 @@ use sha2::Sha256;
 
 use crate::obey::DO;
 use crate::scene::{AnswerPolicy, AttackHarness};
-use crate::support::fake_telegram::FakeTelegram;
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{OWNER, STRANGER};
+use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{OWNER, STRANGER};
 
 const SECRET: &str = "a-secret-of-the-doorbell";
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::corpus::{Payload, Placeholders};
 use crate::evil::{HostileServer, NEWS};
 use crate::obey::{DO, RELAY};
-use crate::support::house::House;
+use hob_testkit::house::House;
 
 /// A way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

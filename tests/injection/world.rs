@@ -8,7 +8,7 @@ use sqlx::Connection;
 
 use crate::corpus::Placeholders;
 use crate::evil::HostileServer;
-use crate::support::house::{BOB, House};
+use hob_testkit::house::{BOB, House};
 
 /// What a person of the house knows and nobody else is to be told.
 pub(crate) const DOOR: &str = "4711-green-door";

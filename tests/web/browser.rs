@@ -7,8 +7,8 @@ use hob_http::direct_client;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
-use crate::support::house::House;
-use crate::support::process::{hob, within};
+use hob_testkit::house::House;
+use hob_testkit::process::{hob, within};
 
 /// Somebody's browser.
 #[derive(Clone)]

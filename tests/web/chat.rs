@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json as object;
 
 use crate::browser::{Browser, house, json, root};
-use crate::support::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_model::{Gate, Reply, Script};
 
 /// A tool that is asked about.
 const PAYS: &str = r#"

@@ -11,9 +11,9 @@ use serde_json::{Value, json as object};
 use tokio::process::Command;
 
 use crate::browser::{Browser, house, json, root};
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::house::House;
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::house::House;
+use hob_testkit::process::{hob, within};
 
 /// Python takes its time to begin where many tests run at once.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(600);

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use crate::browser::house;
 use crate::compat::ApiClient;
-use crate::support::fake_model::Reply;
+use hob_testkit::fake_model::Reply;
 
 /// It is asked for so long at most: what hangs fails, and what is slow does not.
 const PATIENCE: Duration = Duration::from_secs(600);

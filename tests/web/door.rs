@@ -3,8 +3,8 @@
 use reqwest::{Method, StatusCode};
 
 use crate::browser::{Browser, house, printed_key, root};
-use crate::support::crowd::stays_seated;
-use crate::support::process::{hob, within};
+use hob_testkit::crowd::stays_seated;
+use hob_testkit::process::{hob, within};
 
 #[tokio::test]
 async fn n8_a_link_lets_one_browser_in_once() {

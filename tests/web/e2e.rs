@@ -12,11 +12,11 @@ use serde_json::json as object;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
-use crate::support::fake_model::{Asked, Gate, Reply, Script};
-use crate::support::fake_telegram::world::Post;
-use crate::support::house::{ADA, House};
-use crate::support::process::hob;
 use hob_config::environment::Environment;
+use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
+use hob_testkit::fake_telegram::world::Post;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::hob;
 
 /// How long one script may take; two of them may share a core.
 const PATIENCE: Duration = Duration::from_secs(170);

@@ -4,8 +4,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
 use crate::browser::{Browser, house, json};
-use crate::support::fake_model::Reply;
-use crate::support::house::ADA;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::ADA;
 
 /// The file that goes with the message that says this.
 fn file_of(timeline: &Value, text: &str) -> Value {

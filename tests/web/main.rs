@@ -13,5 +13,3 @@ mod memory;
 mod operations;
 mod push;
 mod runs;
-#[path = "../support/mod.rs"]
-mod support;

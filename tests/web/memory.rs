@@ -8,9 +8,9 @@ use serde_json::{Value, json as object};
 use sqlx::Connection;
 
 use crate::browser::{Browser, house, json};
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House};
-use crate::support::process::hob;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::hob;
 
 /// Runs `hob …` beside the daemon; it must succeed.
 async fn told(house: &House, arguments: &[&str]) -> String {

@@ -4,10 +4,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
 use crate::browser::{Browser, house, json};
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fake_telegram::{FakeTelegram, Fault};
-use crate::support::house::{ADA, House};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fake_telegram::{FakeTelegram, Fault};
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{hob, within};
 
 /// A tool that is asked about.
 const PAYS: &str = r#"
@@ -91,7 +91,7 @@ async fn n11_the_page_tells_how_the_house_fares() {
 
 #[tokio::test]
 async fn n16_an_owner_says_on_the_page_what_a_servers_tools_do() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/hostile_mcp.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hostile_mcp.py");
     let server = format!("[mcp.s]\nsandbox = false\ncommand = ['python3', '{script}', '$HOME']\n");
     let (mut house, browser) = entered(&server).await;
     house.hob().until_log("mcp.listed").await;

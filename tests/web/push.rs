@@ -21,9 +21,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::browser::{Browser, house};
-use crate::support::fake_model::Reply;
-use crate::support::house::House;
-use crate::support::process::within;
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::House;
+use hob_testkit::process::within;
 
 /// A tool that is asked about.
 const PAYS: &str = r#"

@@ -6,10 +6,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
 
 use crate::browser::{Browser, house, json, root};
-use crate::support::fake_model::{Gate, Reply, Script};
-use crate::support::fifo::Fifo;
-use crate::support::house::{ADA, House};
-use crate::support::process::{hob, within};
+use hob_testkit::fake_model::{Gate, Reply, Script};
+use hob_testkit::fifo::Fifo;
+use hob_testkit::house::{ADA, House};
+use hob_testkit::process::{hob, within};
 
 /// A tool that says what it was given.
 const ECHO: &str = r#"

@@ -1,4 +1,4 @@
-//! Letters as they come: each file in `tests/email/letters` is one that somebody's program really writes so.
+//! Letters as they come: each file in `tests/fixtures/email/letters` is one that somebody's program really writes so.
 
 mod words;
 
@@ -19,7 +19,7 @@ use hob_core::domain::mutation::{hold_for_mutations, seeds};
 use hob_core::domain::outgoing::{Destination, Outgoing, OutgoingFile};
 
 fn raw(name: &str) -> Vec<u8> {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/email/letters");
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/email/letters");
     std::fs::read(folder.join(format!("{name}.eml"))).unwrap()
 }
 
@@ -372,7 +372,7 @@ fn without_a_letter_there_is_nobody_to_write_to() {
 
 #[test]
 fn n14_every_letter_keeps_to_the_laws_however_it_is_cut() {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/email/letters");
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/email/letters");
     let mut letters = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let raw = std::fs::read(entry.unwrap().path()).unwrap();

@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    const SERVERS: &str = include_str!("../../../tests/email/servers/localhost.crt");
+    const SERVERS: &str = include_str!("../../../tests/fixtures/email/servers/localhost.crt");
 
     fn verifier(bundle: &Path) -> Verifier {
         let provider = Arc::new(ring::default_provider());

@@ -3,7 +3,7 @@ use std::path::Path;
 use crate::invitation::told;
 
 fn of(name: &str) -> String {
-    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/email/calendars");
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/email/calendars");
     told(&std::fs::read_to_string(folder.join(format!("{name}.ics"))).unwrap(), None)
 }
 

@@ -18,7 +18,7 @@ use hob_core::domain::tools::{Approval, DangerGrade, Risk};
 const FROM: &str = "<MCP server s> ";
 
 fn hostile(dir: &Path, mode: &str) -> Settings {
-    let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/support/hostile_mcp.py");
+    let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/hostile_mcp.py");
     let (script, dir) = (script.to_str().unwrap(), dir.to_str().unwrap());
     program(&["python3", script, dir, mode])
 }

@@ -1,0 +1,131 @@
+//! What the tests of every dialect share: settings, requests, a sink that remembers, and any history.
+
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use hob_core::domain::ids::CallId;
+use hob_model::error::ModelError;
+use hob_model::message::{Completion, Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
+use hob_model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::settings::{Deadlines, Settings, Tuning};
+use proptest::prelude::*;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::stream::Gate;
+use crate::validate::sample;
+
+/// Keeps what is streamed.
+#[derive(Default)]
+pub struct Shown {
+    text: Mutex<String>,
+    pub more: Notify,
+}
+
+impl Shown {
+    pub fn text(&self) -> String {
+        self.text.lock().unwrap().clone()
+    }
+}
+
+impl Sink for Shown {
+    fn delta(&self, text: &str) {
+        self.text.lock().unwrap().push_str(text);
+        self.more.notify_one();
+    }
+}
+
+/// A model at this address, with time for everything.
+pub fn settings(base_url: &str, model: &str) -> Settings {
+    let long = Duration::from_secs(60);
+    Settings {
+        base_url: base_url.to_owned(),
+        api_key: None,
+        model: model.to_owned(),
+        label: format!("test/{model}"),
+        deadlines: Deadlines { connect: long, first_event: long, between_events: long },
+        tuning: Tuning::default(),
+        sees_images: true,
+        context_tokens: None,
+    }
+}
+
+/// A request with this history and two tools.
+pub fn asking(messages: Vec<Message>) -> Request {
+    let tool = |name: &str| ToolSchema {
+        name: name.to_owned(),
+        description: "Looks.".to_owned(),
+        parameters: json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Args", "type": "object",
+            "properties": {"at": {"$ref": "#/$defs/Place"}}, "$defs": {"Place": {"type": ["string", "null"]}},
+        }),
+    };
+    Request {
+        system: "Be brief.".to_owned(),
+        messages,
+        stable: 0,
+        tools: vec![tool("current_time"), tool("look")].into(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+        session: None,
+    }
+}
+
+/// Asks; answers with what came and what was streamed.
+pub async fn heard(provider: &dyn Provider, request: &Request) -> (Result<Completion, ModelError>, String) {
+    let shown = Shown::default();
+    let outcome = provider.complete(request, &shown).await;
+    (outcome, shown.text())
+}
+
+/// The history after a reply and what came of its calls, and the next words of the user.
+pub fn answered(mut history: Vec<Message>, reply: &Completion, next: Option<&str>) -> Vec<Message> {
+    history.push(Message::Assistant { parts: reply.parts.clone() });
+    for call in reply.calls() {
+        let (call, name) = (call.id.clone(), call.name.clone());
+        history.push(Message::Tool(ToolResult { call, name, text: "seen".to_owned(), is_error: false }));
+    }
+    history.extend(next.map(Message::user));
+    history
+}
+
+/// Holds the clock once the stream stands before the gate: the next deadline is then the only thing left to happen.
+pub async fn stalled(provider: impl Provider + 'static, gate: &Gate) -> (ModelError, Duration) {
+    let task =
+        tokio::spawn(async move { provider.complete(&asking(vec![Message::user("Hi")]), &NoSink).await.unwrap_err() });
+    gate.reached().await;
+    tokio::time::pause();
+    let start = tokio::time::Instant::now();
+    let error = task.await.unwrap();
+    tokio::time::resume();
+    (error, start.elapsed())
+}
+
+/// Any message, legal or not; seals are of the model with this label, or of another.
+pub fn any_message(label: &'static str, kinds: &'static [&'static str]) -> impl Strategy<Value = Message> {
+    let text = || prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[ a-zé]{1,3}"];
+    let id = || prop_oneof![Just("0.0"), Just("0.1"), Just("1.0"), Just("")].prop_map(|id| CallId(id.to_owned()));
+    let arguments = prop_oneof![Just("{\"at\":\"x\"}".to_owned()), ".{0,3}"];
+    let call = (id(), ".{0,3}", arguments).prop_map(|(id, name, arguments)| ToolCall { id, name, arguments });
+    let sealed =
+        (prop_oneof![Just(label), Just("other/model")], proptest::sample::select(kinds)).prop_map(|(model, kind)| {
+            Sealed { model: model.to_owned(), kind: kind.to_owned(), data: "U2VhbA==".to_owned() }
+        });
+    let media = proptest::sample::select(vec![MediaType::Jpeg, MediaType::Png, MediaType::Gif, MediaType::WebP]);
+    let image = media.prop_map(|media_type| UserPart::Image(Image::new(media_type, sample(media_type.as_str()))));
+    let user_part = prop_oneof![3 => text().prop_map(UserPart::text), 1 => image];
+    let reply_part = prop_oneof![
+        text().prop_map(ReplyPart::text),
+        call.prop_map(ReplyPart::Call),
+        sealed.prop_map(ReplyPart::Sealed),
+    ];
+    prop_oneof![
+        proptest::collection::vec(user_part, 0..3).prop_map(|parts| Message::User { parts }),
+        proptest::collection::vec(reply_part, 0..5).prop_map(|parts| Message::Assistant { parts }),
+        (id(), text(), any::<bool>()).prop_map(|(call, text, is_error)| {
+            Message::Tool(ToolResult { call, name: "x".to_owned(), text, is_error })
+        }),
+    ]
+}

@@ -1,0 +1,116 @@
+//! What a conversation needs of a platform, in the platform's own terms behind it.
+
+use async_trait::async_trait;
+use hob_core::domain::capabilities::{Capabilities, Feature};
+use hob_core::domain::inbound::ChannelKind;
+
+use hob_testkit::house::House;
+use hob_testkit::process::within;
+
+/// A message of Hob's as its reader sees it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VisibleMessage {
+    /// The words, without markup.
+    pub(crate) text: String,
+    /// The labels of the buttons under it.
+    pub(crate) buttons: Vec<String>,
+    /// The file with it: name and content.
+    pub(crate) file: Option<(String, Vec<u8>)>,
+}
+
+/// What is looked for among Hob's messages.
+pub(crate) type MessagesPredicate<'a> = &'a (dyn for<'s> Fn(&'s [VisibleMessage]) -> bool + Sync);
+
+/// A platform with one person on it who may talk to Hob, in private.
+#[async_trait]
+pub(crate) trait Platform: Send {
+    /// Which.
+    fn kind(&self) -> ChannelKind;
+
+    /// What stands in the config for it, over the usual.
+    fn settings(&self) -> String;
+
+    /// Waits until a Hob that was started receives.
+    async fn connected(&mut self, house: &House);
+
+    /// The person says something; gives its id.
+    async fn say(&mut self, house: &House, text: &str) -> String;
+
+    /// The platform delivers a message again that Hob has had.
+    async fn again(&mut self, house: &House, id: &str);
+
+    /// The person hands over a file.
+    async fn hand(&mut self, house: &House, name: &str, bytes: &[u8], text: &str);
+
+    /// The person presses a button under Hob's last message.
+    async fn press(&mut self, house: &House, label: &str);
+
+    /// Waits until what Hob shows satisfies `seen`, and gives it; reactions and typing are not in it.
+    async fn until(&self, house: &House, seen: MessagesPredicate<'_>) -> Vec<VisibleMessage>;
+
+    /// Hob's messages as the platform was given them.
+    fn raw(&self, house: &House) -> String;
+
+    /// The platform is gone; what the person says meanwhile waits there.
+    async fn goes_down(&mut self, house: &mut House);
+
+    /// It is back.
+    async fn comes_back(&mut self, house: &mut House);
+}
+
+/// A household on one platform, with Hob at work in it.
+pub(crate) struct PlatformHarness {
+    pub(crate) house: House,
+    pub(crate) platform: Box<dyn Platform>,
+}
+
+impl PlatformHarness {
+    /// Hob runs, with these settings over the usual, and hears.
+    pub(crate) async fn with(platform: Box<dyn Platform>, more: &str) -> Self {
+        let house = House::with(&format!("{}\n{more}", platform.settings())).await;
+        let mut there = Self { house, platform };
+        there.start().await;
+        there
+    }
+
+    pub(crate) async fn start(&mut self) {
+        self.house.start().await;
+        self.platform.connected(&self.house).await;
+    }
+
+    pub(crate) async fn restart(&mut self) {
+        self.house.crash().await;
+        self.start().await;
+    }
+
+    pub(crate) async fn say(&mut self, text: &str) -> String {
+        self.platform.say(&self.house, text).await
+    }
+
+    pub(crate) async fn press(&mut self, label: &str) {
+        self.platform.press(&self.house, label).await;
+    }
+
+    /// Waits until it shows what is looked for.
+    pub(crate) async fn until(
+        &self,
+        what: &str,
+        seen: impl Fn(&[VisibleMessage]) -> bool + Sync,
+    ) -> Vec<VisibleMessage> {
+        within(&format!("{what} on {}", self.platform.kind()), self.platform.until(&self.house, &seen)).await
+    }
+
+    /// Waits until Hob's words are exactly these.
+    pub(crate) async fn until_texts(&self, expected: &[&str]) {
+        let is = |shown: &[VisibleMessage]| shown.iter().map(|shown| shown.text.as_str()).eq(expected.iter().copied());
+        let same = tokio::time::timeout(hob_testkit::process::PATIENCE, self.platform.until(&self.house, &is)).await;
+        if same.is_err() {
+            let now = self.until("anything", |_| true).await;
+            panic!("on {}: expected {expected:#?}, there is {now:#?}", self.platform.kind());
+        }
+    }
+
+    pub(crate) fn can(&self, feature: Feature) -> bool {
+        Capabilities::of(self.platform.kind()).can(feature)
+    }
+}
