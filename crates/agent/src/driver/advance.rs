@@ -268,7 +268,7 @@ impl AdvanceTransaction {
             let before = state.clone();
             let step = step(&mut state, cause.clone());
             rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
-            changes.extend(agents::changes(&self.key, seq + 1, (&before, &state), &step));
+            changes.extend(agents::changes(&self.key, seq + 1, &before, &state, &step));
             seq += i64::try_from(step.events.len()).unwrap_or(0);
             recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
