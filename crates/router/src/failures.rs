@@ -98,13 +98,13 @@ pub(super) async fn settle(
     let destination = failed.destination.clone();
     if let Some(text) = begins {
         let accepted = AcceptedInput { inbound, principal, text, ..failed };
-        let begun = journal::open(tx, row.session, accepted, (None, decider.now)).await?;
+        let begun = journal::open(tx, row.session, accepted, None, decider.now).await?;
         tracing::info!(%run, %begun, choice = choice.said(), "agent_run.failure_settled");
     }
     let key = RunKey { run, session: row.session };
     let target = RunRowTarget { key: &key, home: row.session, destination: &destination, at: decider.now };
     let outcome = Resolution::Settled { by: decider.by.user, choice };
-    resolved_questions::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
+    resolved_questions::write(tx, &target, Some(outbox::FAILURE_QUESTION), outcome).await?;
     Ok(SettleOutcome::Done(row.session))
 }
 

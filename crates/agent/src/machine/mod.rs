@@ -107,7 +107,7 @@ fn on_active(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
         }
         Event::Looked { call, known } => approval::on_looked(run, call, known),
         Event::ToolFinished { call, outcome, source, draft } => {
-            tools::on_finished(run, call, (outcome, source.as_ref(), draft.as_deref()))
+            tools::on_finished(run, call, outcome, source.as_ref(), draft.as_deref())
         }
         Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),

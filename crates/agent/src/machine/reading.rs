@@ -148,5 +148,5 @@ pub(super) fn on_answered(run: &mut ActiveState, id: &CallId, end: Option<&Child
 /// Whoever wrote this has chosen what the run knows now.
 fn chosen(run: &mut ActiveState, id: &CallId, from: &OriginSource, text: &str) {
     let call = run.phase.batch_mut().and_then(|batch| batch.get(id)).map(|open| open.call.clone());
-    approval::on_read(run, (&OriginSource::read_in(from), text), call.as_ref());
+    approval::on_read(run, &OriginSource::read_in(from), text, call.as_ref());
 }

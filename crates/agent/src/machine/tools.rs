@@ -19,7 +19,9 @@ use hob_model::message::ToolCall;
 pub(super) fn on_finished(
     run: &mut ActiveState,
     id: &CallId,
-    (outcome, source, seen): (&ToolOutcome, Option<&OriginSource>, Option<&WorkspaceDraft>),
+    outcome: &ToolOutcome,
+    source: Option<&OriginSource>,
+    seen: Option<&WorkspaceDraft>,
 ) -> Vec<Effect> {
     let declared = declared_loop::declared_loop(run).map(declared_loop::cycles_exhausted_text);
     let Phase::Acting(batch) = &mut run.phase else {
@@ -41,7 +43,7 @@ pub(super) fn on_finished(
         return effects;
     }
     if let Some(source) = source {
-        approval::on_read(run, (source, words(outcome)), Some(&call));
+        approval::on_read(run, source, words(outcome), Some(&call));
     }
     if let ToolOutcome::Transient { text } = outcome {
         return settle_with(run, id, texts::tried(text, attempt));

@@ -133,9 +133,7 @@ pub(super) fn agent_rows(agent: &AgentTask, event: &Event, rows: Vec<ProjectionR
             })
             .collect(),
         // That another model stands in is told where a person is answered.
-        Event::ModelAnswered(_) => {
-            rows.into_iter().filter(|row| !matches!(row, ProjectionRow::Answered { .. })).collect()
-        }
+        Event::ModelAnswered(_) => rows.into_iter().filter(|row| !matches!(row, ProjectionRow::Answered(_))).collect(),
         _ => rows,
     }
 }
@@ -282,7 +280,7 @@ async fn begin(tx: &mut Tx, target: &RunRowTarget<'_>, spawn: &AgentSpawn) -> Re
         let what = "an agent of this name was begun before".to_owned();
         return Err(StoreError::Inconsistent { table: "inbound", id: new.external_id.to_owned(), what });
     };
-    let run = journal::open(tx, session.id, AcceptedInput { inbound, ..accepted.clone() }, (None, target.at)).await?;
+    let run = journal::open(tx, session.id, AcceptedInput { inbound, ..accepted.clone() }, None, target.at).await?;
     let AgentTask { parent, call, root, home, depth, .. } = agent;
     let link = agents::AgentLink { parent: *parent, call, root: *root, home: *home, depth: *depth };
     agents::link(tx, run, &link).await?;

@@ -142,12 +142,12 @@ impl IntakeTransaction {
     ) -> Result<(RunId, Option<OpenedRun>), StoreError> {
         let IncomingMessage { session, begins, .. } = arriving;
         let lease = self.lease.as_ref().filter(|_| arriving.lane.is_free());
-        let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.matches(&accepted, (session, begins)));
+        let foreseen = self.foreseen.load_full().filter(|foreseen| foreseen.matches(&accepted, session, begins));
         if let Some((foreseen, lease)) = foreseen.zip(lease) {
-            let opened = foreseen.open(tx, accepted, (lease, self.now)).await?;
+            let opened = foreseen.open(tx, accepted, lease, self.now).await?;
             return Ok((opened.key.run, Some(opened)));
         }
-        let run = journal::open(tx, session.id, accepted.clone(), (lease, self.now)).await?;
+        let run = journal::open(tx, session.id, accepted.clone(), lease, self.now).await?;
         let opened = lease.map(|_| OpenedRun {
             key: RunKey { run, session: session.id },
             session: session.clone(),

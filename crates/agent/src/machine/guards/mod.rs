@@ -63,7 +63,7 @@ pub(super) fn before(run: &mut ActiveState) -> GuardOutcome {
         let key = circle_detector::key(name, &wanted);
         let same = batch.calls[..at].iter().filter(|open| circle_detector::key(&open.call.name, &open.wanted()) == key);
         let beside = u32::try_from(same.count()).unwrap_or(u32::MAX);
-        let verdict = run.guard.forbids(&run.policy.guards, (name, &wanted), beside);
+        let verdict = run.guard.forbids(&run.policy.guards, name, &wanted, beside);
         if let Some(circle) = verdict {
             batch.calls[at].block(texts::blocked(&circle));
             found.push(circle);

@@ -103,7 +103,7 @@ impl Builder {
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
             Event::ToolFinished { call, outcome, source, .. } => {
-                self.finished(call, (outcome, source.as_ref()), timed.at)
+                self.finished(call, outcome, source.as_ref(), timed.at)
             }
             Event::Terminated(terminated) => self.declared_end = Some(terminated.clone()),
             Event::Replied(reply) => {
@@ -201,7 +201,7 @@ impl Builder {
         }
     }
 
-    fn finished(&mut self, id: &CallId, (outcome, source): (&ToolOutcome, Option<&OriginSource>), at: Timestamp) {
+    fn finished(&mut self, id: &CallId, outcome: &ToolOutcome, source: Option<&OriginSource>, at: Timestamp) {
         let (text, is_error) = outcome_text(outcome);
         if let Some(call) = self.call(id) {
             call.source = source.cloned();
