@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::assembly::ProcessServices;
 use crate::daemon::reload::running::{CurrentConfig, RunningConfig};
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::{Blueprint, backups, upkeep};
@@ -38,6 +39,11 @@ const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The sandbox is tried so long after the start: the first messages come before it.
 const TRIED_AFTER: Duration = Duration::from_millis(500);
 
+/// After so long without a sign of life a run is taken over.
+pub(super) const LEASE: Duration = Duration::from_secs(90);
+/// Between two signs of life of a run.
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(LEASE.as_secs() / 3);
+
 /// What is looked after.
 pub(super) struct BackgroundContext<'a> {
     pub(super) lanes: &'a Lanes,
@@ -51,11 +57,10 @@ pub(super) struct BackgroundContext<'a> {
 pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
     let BackgroundContext { lanes, delivery, blueprint, current } = *house;
     backups::keep_up(switches, blueprint, current.clone());
-    let beats = (lanes.clone(), switches.cut.clone(), current.clone());
+    let beats = (lanes.clone(), switches.cut.clone());
     switches.keep("heartbeats", async move {
-        let (lanes, stop, mut current) = beats;
-        let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.heartbeat_secs);
-        while !sleep_by_config(every, &mut current, &stop).await {
+        let (lanes, stop) = beats;
+        while !sleep_unless_stopped(HEARTBEAT_EVERY, &stop).await {
             // Who waits for a person holds no lease.
             if lanes.at_work() == 0 {
                 continue;
@@ -94,12 +99,13 @@ pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
 /// What is old goes, and what is left of what was forgotten.
 pub(super) fn start_cleanup_tasks(
     switches: &ShutdownStages,
-    (memory, drafts): (&Memory, &Drafts),
-    (contents, blueprint): (&Contents, &Blueprint),
+    blueprint: &Blueprint,
+    roots: &ProcessServices,
+    memory: &Memory,
 ) {
     sweep(switches, &memory.store, blueprint);
-    sweep_files(switches, (&memory.store, contents), blueprint);
-    sweep_drafts(switches, (&memory.store, drafts), blueprint);
+    sweep_files(switches, &memory.store, &roots.contents, blueprint);
+    sweep_drafts(switches, &memory.store, &roots.drafts, blueprint);
     sweep_talk(switches, &memory.store, blueprint);
     forget_old_memories(switches, memory, blueprint);
 }
@@ -107,17 +113,17 @@ pub(super) fn start_cleanup_tasks(
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (ResultStore::of(&blueprint.data_dir), store.clone());
-    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+    switches.keep("results", sweep_results(results, store, Arc::clone(&blueprint.clock), switches.drain.clone()));
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.
-fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents), blueprint: &Blueprint) {
+fn sweep_files(switches: &ShutdownStages, store: &Store, contents: &Contents, blueprint: &Blueprint) {
     let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
     let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
     switches.keep("files", async move {
         loop {
-            match let_files_go(&store, &contents, (clock.now(), keep)).await {
+            match let_files_go(&store, &contents, clock.now(), keep).await {
                 Ok(0) => {}
                 Ok(files) => tracing::info!(files, "files.swept"),
                 Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
@@ -130,7 +136,7 @@ fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents)
 }
 
 /// Finishes what was cut off while changes were kept, and lets old ones go: at the start and every hour.
-fn sweep_drafts(switches: &ShutdownStages, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
+fn sweep_drafts(switches: &ShutdownStages, store: &Store, drafts: &Drafts, blueprint: &Blueprint) {
     let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
     switches.keep("drafts", async move {
@@ -174,7 +180,8 @@ async fn finished_runs(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, S
 async fn let_files_go(
     store: &Store,
     contents: &Contents,
-    (now, keep): (Timestamp, SignedDuration),
+    now: Timestamp,
+    keep: SignedDuration,
 ) -> Result<usize, StoreError> {
     let newest = store.read(latest_message::message_at).await?;
     if !upkeep::is_plausible(now, newest) {
@@ -206,7 +213,7 @@ fn sweep_talk(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
     });
 }
 
-async fn sweep_results((results, store): (ResultStore, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {
+async fn sweep_results(results: ResultStore, store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         results.sweep(clock.now()).await;
         sweep_forgotten(&results, &store).await;
@@ -251,10 +258,8 @@ fn forget_old_memories(switches: &ShutdownStages, memory: &Memory, blueprint: &B
 }
 
 fn retention(config: &MemoryConfig) -> Option<Retention> {
-    let days =
-        |days: u64| SignedDuration::from_hours(i64::try_from(days.saturating_mul(24)).unwrap_or(i64::MAX / 3_600));
-    let (keep, half_life) = (days(config.retention_days?), days(config.half_life_days));
-    Some(Retention { keep, floor: config.retention_floor, half_life })
+    let hours = i64::try_from(config.retention_days?.saturating_mul(24)).unwrap_or(i64::MAX / 3_600);
+    Some(Retention::after(SignedDuration::from_hours(hours)))
 }
 
 /// Looks whether there is something to do, once in each slot.

@@ -34,18 +34,18 @@ pub(crate) fn model_asked_text(label: &str) -> String {
 
 /// A tool is called.
 pub(crate) fn call_running_text(call: &ToolCall) -> String {
-    call_text((&call.name, &call.arguments), |verb| verb.map_or("using", |(_, doing, _)| doing))
+    call_text(&call.name, &call.arguments, |verb| verb.map_or("using", |(_, doing, _)| doing))
 }
 
 /// A tool was called.
 pub(crate) fn call_done_text(name: &str, arguments: &str) -> String {
-    call_text((name, arguments), |verb| verb.map_or("used", |(_, _, done)| done))
+    call_text(name, arguments, |verb| verb.map_or("used", |(_, _, done)| done))
 }
 
 type VerbForms = (&'static str, &'static str, &'static str);
 
 /// A call, with the word for what was done.
-fn call_text((name, arguments): (&str, &str), word: impl FnOnce(Option<VerbForms>) -> &'static str) -> String {
+fn call_text(name: &str, arguments: &str, word: impl FnOnce(Option<VerbForms>) -> &'static str) -> String {
     let words: Vec<&str> = name.split('_').collect();
     let found = words.iter().find_map(|word| VERBS.iter().find(|(verb, _, _)| verb == word)).copied();
     let doing = word(found);

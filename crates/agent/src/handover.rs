@@ -42,7 +42,7 @@ impl Handover {
     }
 
     /// Does this run go on with them?
-    fn is_for(&self, (user, inbound): (UserId, InboundId)) -> bool {
+    fn is_for(&self, user: UserId, inbound: InboundId) -> bool {
         self.user == user && self.only.is_none_or(|only| only == inbound)
     }
 
@@ -86,7 +86,7 @@ impl HandoverChange {
         match self {
             Self::Keep(handover, through) => handover.keep(tx, session, *through).await,
             Self::Clear(user, inbound) => match load_handover(tx, session).await? {
-                Some(kept) if kept.is_for((*user, *inbound)) => sessions::clear_run_journal(tx, session).await,
+                Some(kept) if kept.is_for(*user, *inbound) => sessions::clear_run_journal(tx, session).await,
                 Some(_) | None => Ok(()),
             },
         }
@@ -114,5 +114,5 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 #[must_use]
 pub(super) fn handover_for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
     let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
-    read(session, stored).filter(|kept| kept.is_for((accepted.principal.user, accepted.inbound)))
+    read(session, stored).filter(|kept| kept.is_for(accepted.principal.user, accepted.inbound))
 }

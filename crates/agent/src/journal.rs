@@ -114,9 +114,10 @@ pub async fn open(
     tx: &mut Tx,
     session: SessionId,
     accepted: AcceptedInput,
-    (lease, at): (Option<&Lease>, Timestamp),
+    lease: Option<&Lease>,
+    at: Timestamp,
 ) -> Result<RunId, StoreError> {
-    let (run, _, step) = insert_run(tx, session, accepted, (lease, at)).await?;
+    let (run, _, step) = insert_run(tx, session, accepted, lease, at).await?;
     append_step(tx, run, 0, &step, at).await?;
     Ok(run)
 }
@@ -126,7 +127,8 @@ pub(crate) async fn insert_run(
     tx: &mut Tx,
     session: SessionId,
     accepted: AcceptedInput,
-    (lease, at): (Option<&Lease>, Timestamp),
+    lease: Option<&Lease>,
+    at: Timestamp,
 ) -> Result<(RunId, State, Step), StoreError> {
     let (inbound, user) = (accepted.inbound, accepted.principal.user);
     let mut state = State::Empty;

@@ -40,26 +40,43 @@ use hob_model::message::{Completion, Message, ToolCall, Usage};
 use hob_store::model_calls::CallEnd;
 use hob_store::outbox::ChunkRole;
 
+/// A message of the history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryMessage {
+    /// It.
+    pub message: Message,
+    /// Who said it, where a person did.
+    pub author: Option<UserId>,
+    /// How many tokens it is.
+    pub tokens: u64,
+    /// The words in it that are to be remembered (row A1).
+    pub said: Option<AttributedWords>,
+    /// Whom it answers, if it is Hob's answer and may be found again (row E5).
+    pub answers: Option<Principal>,
+    /// What the run had read by then that nobody vouches for (row N6).
+    pub taint: Taint,
+    /// It is what a person of the house said themselves, and nothing in it is anybody else's (row N16).
+    pub own: bool,
+}
+
+/// Which model answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnsweringModel {
+    /// The event's number.
+    pub seq: i64,
+    /// The model that should.
+    pub first: String,
+    /// The model that did.
+    pub by: String,
+    /// Why the first did not, where it was asked.
+    pub failure: Option<ModelFailure>,
+}
+
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProjectionRow {
     /// A message of the history.
-    Message {
-        /// It.
-        message: Message,
-        /// Who said it, where a person did.
-        author: Option<UserId>,
-        /// How many tokens it is.
-        tokens: u64,
-        /// The words in it that are to be remembered (row A1).
-        said: Option<AttributedWords>,
-        /// Whom it answers, if it is Hob's answer and may be found again (row E5).
-        answers: Option<Principal>,
-        /// What the run had read by then that nobody vouches for (row N6).
-        taint: Taint,
-        /// It is what a person of the house said themselves, and nothing in it is anybody else's (row N16).
-        own: bool,
-    },
+    Message(HistoryMessage),
     /// What was recalled for the run (row A4).
     Recalled(Vec<RecallRecord>),
     /// A tool is about to be run.
@@ -118,16 +135,7 @@ pub enum ProjectionRow {
     /// The conversation begins afresh behind all this.
     Afresh,
     /// A model answered, be it the one that should or another.
-    Answered {
-        /// The event's number.
-        seq: i64,
-        /// The model that should.
-        first: String,
-        /// The model that did.
-        by: String,
-        /// Why the first did not, where it was asked.
-        failure: Option<ModelFailure>,
-    },
+    Answered(AnsweringModel),
     /// A tool needs no approval any more.
     Granted {
         /// Whose calls.
@@ -225,14 +233,16 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     }
     if let Some(active) = after.active() {
         let known = before.active().map_or(0, |active| active.transcript.messages().len());
-        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| ProjectionRow::Message {
-            message: entry.message.clone(),
-            author: entry.author,
-            tokens: entry.tokens,
-            said: attributed_words(before, step, active, (at, &entry)),
-            answers: answered_by(step, active, at),
-            taint: active.taint.clone(),
-            own: is_own(before, step, active, at, &entry),
+        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| {
+            ProjectionRow::Message(HistoryMessage {
+                message: entry.message.clone(),
+                author: entry.author,
+                tokens: entry.tokens,
+                said: attributed_words(before, step, active, at, &entry),
+                answers: answered_by(step, active, at),
+                taint: active.taint.clone(),
+                own: is_own(before, step, active, at, &entry),
+            })
         }));
         rows.extend(reset_row(step, active));
         if let Some(end) = active.end() {
@@ -373,7 +383,7 @@ impl StepContext<'_> {
         let latency = Some(count(completion.latency_ms));
         let ended = ProjectionRow::ModelEnded(ended(&billed, run.price(call.model, &billed), latency));
         let (first, by) = (run.models.first().cloned().unwrap_or_default(), call.label.clone());
-        vec![ended, ProjectionRow::Answered { seq, first, by, failure: run.failure.clone() }]
+        vec![ended, ProjectionRow::Answered(AnsweringModel { seq, first, by, failure: run.failure.clone() })]
     }
 
     /// The open call is over, and nobody learns what it cost: the estimate stands in.

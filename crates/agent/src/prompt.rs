@@ -182,7 +182,7 @@ impl PromptInputs {
     ///
     /// They are told as one text: what somebody once asked of Hob is not asked of whoever sums up.
     #[must_use]
-    pub fn summary_request(&self, view: &ContextView, transcript: &Transcript, (from, to): (usize, usize)) -> Request {
+    pub fn summary_request(&self, view: &ContextView, transcript: &Transcript, from: usize, to: usize) -> Request {
         let all = self.past.messages.iter().chain(transcript.messages());
         let told: Vec<String> = all.take(to).skip(from).flat_map(message_lines).collect();
         let conversation = view.body().into_iter().chain(told).collect::<Vec<_>>().join("\n");

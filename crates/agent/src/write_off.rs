@@ -55,7 +55,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
     // Who waits for it is told, and tells.
     if !agents::report_lost_run(tx, &target).await? {
         // Whoever presses now is told that it is too late; the buttons need not be there any more.
-        resolved_questions::write(tx, &target, (None, Resolution::Moot)).await?;
+        resolved_questions::write(tx, &target, None, Resolution::Moot).await?;
     }
     Ok(())
 }

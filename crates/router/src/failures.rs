@@ -91,26 +91,26 @@ pub(super) async fn settle(
     };
     let kept = handover::load_handover(tx, row.session).await?.filter(|kept| kept.run == run);
     if choice == AfterFailure::Resume {
-        hand_on(tx, &row, (kept, inbound)).await?;
+        hand_on(tx, &row, kept, inbound).await?;
     } else if kept.is_some() {
         sessions::clear_run_journal(tx, row.session).await?;
     }
     let destination = failed.destination.clone();
     if let Some(text) = begins {
         let accepted = AcceptedInput { inbound, principal, text, ..failed };
-        let begun = journal::open(tx, row.session, accepted, (None, decider.now)).await?;
+        let begun = journal::open(tx, row.session, accepted, None, decider.now).await?;
         tracing::info!(%run, %begun, choice = choice.said(), "agent_run.failure_settled");
     }
     let key = RunKey { run, session: row.session };
     let target = RunRowTarget { key: &key, home: row.session, destination: &destination, at: decider.now };
     let outcome = Resolution::Settled { by: decider.by.user, choice };
-    resolved_questions::write(tx, &target, (Some(outbox::FAILURE_QUESTION), outcome)).await?;
+    resolved_questions::write(tx, &target, Some(outbox::FAILURE_QUESTION), outcome).await?;
     Ok(SettleOutcome::Done(row.session))
 }
 
 /// Leaves what a failed run noted to the run of this message: what is kept of it, or, where other notes took its place, what its
 /// journal says.
-async fn hand_on(tx: &mut Tx, row: &RunRow, (kept, inbound): (Option<Handover>, InboundId)) -> Result<(), StoreError> {
+async fn hand_on(tx: &mut Tx, row: &RunRow, kept: Option<Handover>, inbound: InboundId) -> Result<(), StoreError> {
     let notes = match kept {
         Some(kept) => Some(kept),
         None => match journal::load(tx, row.id).await {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use hob_agent::projection::owner_questions::{self, OwnerMatter};
+use hob_agent::projection::owner_questions::{self, LetterThread, OwnerMatter, OwnerWords};
 use hob_agent::projection::write::OutgoingText;
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::ids::{OutboxId, SessionId, UserId};
@@ -166,18 +166,12 @@ async fn ask_first(
     };
     let choices = [choice("Send it", true), choice("Do not send", false)];
     let (thread, subject) = (format!("{}@held.invalid", message.id), format!("May I answer {names}?"));
-    let matter = OwnerMatter { here: place, thread: &thread, subject: &subject };
+    let matter = OwnerMatter { here: place, thread: LetterThread { root: &thread, subject: &subject } };
     let mut asked = Vec::new();
     for desk in owner_questions::owner_inboxes(tx, &rules.access, matter, now).await? {
         let key = format!("mail:{}:{}", message.id, desk.session);
-        owner_questions::say_to_owner(
-            tx,
-            &desk,
-            (&key, message.run),
-            OutgoingText { choices: &choices, ..OutgoingText::note(&text) },
-            now,
-        )
-        .await?;
+        let text = OutgoingText { choices: &choices, ..OutgoingText::note(&text) };
+        owner_questions::say_to_owner(tx, &desk, OwnerWords { key: &key, run: message.run, text }, now).await?;
         asked.push(desk.session);
     }
     if asked.is_empty() {

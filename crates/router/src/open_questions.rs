@@ -54,7 +54,7 @@ pub(super) struct OpenQuestion {
 
 impl OpenQuestion {
     pub(super) fn may_be_answered_by(&self, principal: &Principal, run: &runs::ActiveRun) -> bool {
-        self.answerer.admits(principal, (run.user, run.role))
+        self.answerer.admits(principal, run.user, run.role)
     }
 
     /// What somebody is told who may not answer it.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::intake::Router;
 use crate::triggered_runs::say;
-use hob_agent::projection::owner_questions;
+use hob_agent::projection::owner_questions::{self, LetterThread, OwnerWords};
 use hob_agent::projection::write::OutgoingText;
 use hob_core::domain::health::Liveness;
 use hob_core::domain::ids::SessionId;
@@ -19,9 +19,8 @@ use hob_store::error::StoreError;
 use hob_store::{Tx, members, private_chats};
 
 /// The thread of letters that tell owners something.
-const THREAD: &str = "owners@told.invalid";
-/// Its subject.
-const SUBJECT: &str = "Something that an owner should know";
+const THREAD: LetterThread<'_> =
+    LetterThread { root: "owners@told.invalid", subject: "Something that an owner should know" };
 
 /// What is to be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +37,8 @@ impl Router {
     /// Tells every owner. Through a platform that does not hear now nobody is told; gives how many were.
     pub async fn tell_owners(&self, telling: OwnerNotice) -> Result<usize, StoreError> {
         let health = self.delivery.health().into_iter();
-        let hears =
-            health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
-        let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
+        let hears = health.filter(|one| matches!(one.health.liveness, Liveness::Connecting | Liveness::Connected));
+        let reach = hears.map(|one| (one.channel, one.account)).collect();
         let access = Arc::clone(&self.config().access);
         let now = self.clock.now();
         let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
@@ -84,9 +82,10 @@ async fn tell(
     if reached.is_empty() && except.is_empty() {
         let accounts = reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
         let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
-        for desk in owner_questions::owner_mailboxes(tx, (access, &accounts), (THREAD, SUBJECT), now).await? {
+        for desk in owner_questions::owner_mailboxes(tx, access, &accounts, THREAD, now).await? {
             let key = format!("{key}:{}", desk.session);
-            owner_questions::say_to_owner(tx, &desk, (&key, None), OutgoingText::note(text), now).await?;
+            let words = OwnerWords { key: &key, run: None, text: OutgoingText::note(text) };
+            owner_questions::say_to_owner(tx, &desk, words, now).await?;
             told.push(desk.session);
         }
     }

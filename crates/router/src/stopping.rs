@@ -60,7 +60,7 @@ impl StopCommand<'_> {
             self.cancel(tx, *run).await?;
         }
         for agent in &agents {
-            stop_one(tx, agent, (self.reason(), self.desk.now)).await?;
+            stop_one(tx, agent, self.reason(), self.desk.now).await?;
         }
         let parked = self.give_up_parked(tx).await?;
         Ok(match (events.is_empty() && agents.is_empty(), parked) {

@@ -66,7 +66,7 @@ pub(super) async fn begin(tx: &mut Tx, what: TriggeredRun<'_>, now: Timestamp) -
         pictures: Pictures::default(),
         around: None,
     };
-    Ok(Some(journal::open(tx, session, accepted, (None, now)).await?))
+    Ok(Some(journal::open(tx, session, accepted, None, now).await?))
 }
 
 /// Says something that nobody has asked for.

@@ -20,7 +20,7 @@ use crate::machine::{Step, step};
 use crate::machine::{answer_rights, compaction};
 use crate::projection::agents::{self, AgentChange};
 use crate::projection::write::{RunRowTarget, WriteOutcome, write};
-use crate::projection::{self, ProjectionRow, question_attachment};
+use crate::projection::{self, HistoryMessage, ProjectionRow, question_attachment};
 use crate::quota::QuotaChecker;
 use crate::signal::Signal;
 use crate::write_off::change_queued;
@@ -169,7 +169,7 @@ impl AdvanceTransaction {
         // In place before their records: these are few, and small.
         let kept = question_attachment::keep(&self.contents, &rows);
         let WriteOutcome { elsewhere: told, taken: words } =
-            write(tx, (&target, &self.access), (&rows, self.takes_words)).await?;
+            write(tx, &target, &self.access, &rows, self.takes_words).await?;
         let mut due = Vec::new();
         for change in &changes {
             due.extend(agents::carry_out(tx, &target, change).await?);
@@ -186,7 +186,8 @@ impl AdvanceTransaction {
         if status.is_final() && advanced.forgets {
             forget::after(tx, self.key.run).await?;
         }
-        let remembered = rows.iter().any(|row| matches!(row, ProjectionRow::Message { said: Some(_), .. }));
+        let remembered =
+            rows.iter().any(|row| matches!(row, ProjectionRow::Message(HistoryMessage { said: Some(_), .. })));
         let classed = rows.iter().filter_map(|row| match row {
             ProjectionRow::Classed(classing) => Some(classing.clone()),
             _ => None,
@@ -268,7 +269,7 @@ impl AdvanceTransaction {
             let before = state.clone();
             let step = step(&mut state, cause.clone());
             rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
-            changes.extend(agents::changes(&self.key, seq + 1, (&before, &state), &step));
+            changes.extend(agents::changes(&self.key, seq + 1, &before, &state, &step));
             seq += i64::try_from(step.events.len()).unwrap_or(0);
             recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));

@@ -114,7 +114,7 @@ impl AssessmentContext {
         if call.name != PLAN {
             return Vec::new();
         }
-        plan_sources::of(&self.ports.tools.now(), (run, &self.material), &call.arguments)
+        plan_sources::of(&self.ports.tools.now(), run, &self.material, &call.arguments)
     }
 
     /// A tool that is only known to change something is not harmless because it says nothing of a call.

@@ -22,6 +22,7 @@ use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
 use hob_core::policy::access::ToolAccess;
 use hob_core::policy::routing::{MessageFeatures, RoutingContext, Tiers, route};
 use hob_memory::embedding::Bill;
+use hob_memory::recall::ContextWindow;
 use hob_model::discover::preset::assumed_window;
 use hob_model::message::{Message, Picture};
 use hob_model::offered_tools::OfferedTools;
@@ -81,7 +82,7 @@ impl RunPreparation<'_> {
         let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
-        let from = self.history_from((known, with.pruned), persona).await?;
+        let from = self.history_from(known, with.pruned, persona).await?;
         let carried = summary.map(|summary| CarriedSummary {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
@@ -91,7 +92,10 @@ impl RunPreparation<'_> {
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
             Some(agent) if agent.reads => RenderedContext::default(),
-            Some(_) | None => recall_context(ports, session.id, (accepted, &bill), (from, through)).await,
+            Some(_) | None => {
+                let context = ContextWindow { session: session.id, from, through };
+                recall_context(ports, accepted, &bill, context).await
+            }
         };
         let RenderedContext { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
@@ -167,7 +171,7 @@ impl RunPreparation<'_> {
     }
 
     /// The first ordinal, after `known`, of the history that goes along, where `pruned` messages are no longer read.
-    async fn history_from(&self, (known, pruned): (i64, i64), persona: &Persona) -> Result<i64, StoreError> {
+    async fn history_from(&self, known: i64, pruned: i64, persona: &Persona) -> Result<i64, StoreError> {
         let (session, last) = (self.session, self.session.last_ordinal);
         let kept = last - pruned;
         let from = self.ports.prompt.history_from(known, kept, persona.history_messages_max);

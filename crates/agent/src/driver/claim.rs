@@ -58,7 +58,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Cla
         return Ok(ClaimOutcome::Begun(key));
     }
     Ok(match load_or_park(tx, &key, lease.now).await? {
-        Some(folded) => ClaimOutcome::Run(Box::new(with_session(tx, key, (folded, claimed.taken_in_at)).await?)),
+        Some(folded) => ClaimOutcome::Run(Box::new(with_session(tx, key, folded, claimed.taken_in_at).await?)),
         None => ClaimOutcome::Parked,
     })
 }
@@ -121,7 +121,7 @@ pub async fn take_over(store: &Store, session: SessionId, lease: Lease) -> Resul
 /// Loads a run that was claimed just now; or why it cannot be read.
 async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<ClaimedRun, String>, StoreError> {
     match fold(tx, key.run).await? {
-        Ok(folded) => with_session(tx, key.clone(), (folded, 0)).await.map(Ok),
+        Ok(folded) => with_session(tx, key.clone(), folded, 0).await.map(Ok),
         Err(why) => Ok(Err(why)),
     }
 }
@@ -130,14 +130,10 @@ async fn load(tx: &mut Tx, key: &RunKey) -> Result<Result<ClaimedRun, String>, S
 pub async fn reload(tx: &mut Tx, key: &RunKey) -> Result<ClaimedRun, StoreError> {
     let folded = journal::load(tx, key.run).await?;
     let at = folded.last_at;
-    with_session(tx, key.clone(), (folded, at)).await
+    with_session(tx, key.clone(), folded, at).await
 }
 
-async fn with_session(
-    tx: &mut Tx,
-    key: RunKey,
-    (folded, taken_in_at): (FoldedRun, i64),
-) -> Result<ClaimedRun, StoreError> {
+async fn with_session(tx: &mut Tx, key: RunKey, folded: FoldedRun, taken_in_at: i64) -> Result<ClaimedRun, StoreError> {
     let missing = || StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),

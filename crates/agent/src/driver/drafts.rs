@@ -32,7 +32,8 @@ pub(in crate::driver) struct DraftContext {
 pub(in crate::driver) async fn run_in_draft(
     drafts: &Drafts,
     invocation: &Invocation,
-    (place, working): (&DraftContext, impl Future<Output = Outcome>),
+    place: &DraftContext,
+    working: impl Future<Output = Outcome>,
 ) -> (Outcome, Option<WorkspaceDraft>) {
     let DraftUse::Open(number) = place.place else {
         return (working.await, None);

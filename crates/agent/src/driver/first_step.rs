@@ -45,7 +45,7 @@ impl Driver {
                 tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
                 return Ok(AdvanceCause::Event(Event::Withdrawn));
             }
-            let PreparedRun { begun, blobs, material } = self.prepare(accepted, (&claimed.session, begins)).await?;
+            let PreparedRun { begun, blobs, material } = self.prepare(accepted, &claimed.session, begins).await?;
             (self.blobs, self.material) = (blobs, Some(material));
             self.stages.begun(Some(begins.taken_in_at), self.ports.clock.now());
             tracing::info!(run = %self.key.run, "agent_run.started");
@@ -80,7 +80,8 @@ impl Driver {
     async fn prepare(
         &mut self,
         accepted: &AcceptedInput,
-        (session, begins): (&Session, &RunBeginning),
+        session: &Session,
+        begins: &RunBeginning,
     ) -> Result<PreparedRun, StoreError> {
         let ports = Arc::clone(&self.ports);
         let beginner = RunPreparation { ports: &ports, session, with: &begins.with, accepted };

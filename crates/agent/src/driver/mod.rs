@@ -368,8 +368,7 @@ impl Driver {
             return Ok(());
         };
         let material = self.prompt_inputs(active).await?;
-        let stretch = (summary.from, summary.messages);
-        let request = material.summary_request(&active.view, &active.transcript, stretch);
+        let request = material.summary_request(&active.view, &active.transcript, summary.from, summary.messages);
         let deadline = Duration::from_secs(active.policy.context.summary_secs);
         self.work.summarise(&self.ports, summary.call.label, request, deadline);
         Ok(())

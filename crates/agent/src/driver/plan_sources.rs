@@ -35,11 +35,7 @@ fn is_strict(run: &ActiveState) -> bool {
 }
 
 /// The steps of a plan, as far as their tools are there.
-pub(super) fn of(
-    tools: &Registry,
-    (run, material): (&ActiveState, &PromptInputs),
-    arguments: &str,
-) -> Vec<PlannedCall> {
+pub(super) fn of(tools: &Registry, run: &ActiveState, material: &PromptInputs, arguments: &str) -> Vec<PlannedCall> {
     let told = All { texts: trusted_texts(tools, run, material), is_strict: is_strict(run) };
     let steps = read(arguments).unwrap_or_default();
     let steps = steps.into_iter().filter_map(|step| known(tools, &told, step));

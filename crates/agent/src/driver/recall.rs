@@ -8,7 +8,6 @@ use tracing::Instrument;
 use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::ports::Ports;
 use crate::recalled_context::{ContextReader, RecalledContext, RenderedContext};
-use hob_core::domain::ids::SessionId;
 use hob_core::policy::memory::{SpeakingPlace, visible_scopes};
 use hob_memory::embedding::Bill;
 use hob_memory::facts::{self, RelevantFacts};
@@ -26,17 +25,18 @@ const RIVALS_MAX: usize = 1;
 /// A memory that cannot be read costs itself, not the run.
 pub(super) async fn recall_context(
     ports: &Ports,
-    session: SessionId,
-    (accepted, bill): (&AcceptedInput, &Bill),
-    (from, through): (i64, i64),
+    accepted: &AcceptedInput,
+    bill: &Bill,
+    context: ContextWindow,
 ) -> RenderedContext {
+    let session = context.session;
     let place = SpeakingPlace::of(accepted.home(session), &accepted.destination.conversation);
     let limits = ports.memory.limits;
     let question = RecallQuestion {
         text: accepted.text.clone(),
         scopes: visible_scopes(&accepted.principal, place),
         turn: (accepted.order == RunKind::Answer).then_some(SpeakerTurn { session, speaker: accepted.principal.user }),
-        window: (from <= through).then_some(ContextWindow { session, from, through }),
+        window: Some(context).filter(|context| context.from <= context.through),
         limits,
         now: ports.clock.now(),
         bill: bill.clone(),

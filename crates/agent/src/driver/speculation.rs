@@ -57,7 +57,8 @@ impl SpeculativeRun {
     pub async fn of(
         ports: Arc<Ports>,
         accepted: AcceptedInput,
-        (session, with): (Session, StoredRunContext),
+        session: Session,
+        with: StoredRunContext,
     ) -> Result<Self, StoreError> {
         let beginner = RunPreparation { ports: &ports, session: &session, with: &with, accepted: &accepted };
         let prepared = beginner.prepare().await?;
@@ -66,7 +67,7 @@ impl SpeculativeRun {
 
     /// Is it this that was foreseen?
     #[must_use]
-    pub fn matches(&self, accepted: &AcceptedInput, (session, with): (&Session, &StoredRunContext)) -> bool {
+    pub fn matches(&self, accepted: &AcceptedInput, session: &Session, with: &StoredRunContext) -> bool {
         let inbound = accepted.inbound;
         (session, with) == (&self.session, &self.with)
             && *accepted == AcceptedInput { inbound, ..self.accepted.clone() }
@@ -77,10 +78,11 @@ impl SpeculativeRun {
         &self,
         tx: &mut Tx,
         accepted: AcceptedInput,
-        (lease, at): (&Lease, Timestamp),
+        lease: &Lease,
+        at: Timestamp,
     ) -> Result<OpenedRun, StoreError> {
         let (ports, session) = (&self.ports, &self.session);
-        let (run, state, step) = journal::insert_run(tx, session.id, accepted.clone(), (Some(lease), at)).await?;
+        let (run, state, step) = journal::insert_run(tx, session.id, accepted.clone(), Some(lease), at).await?;
         let key = RunKey { run, session: session.id };
         let begun = Event::Begun(Box::new(self.prepared.begun.clone()));
         let advance = AdvanceTransaction {

@@ -175,7 +175,7 @@ pub(super) fn wait() -> Vec<Effect> {
 /// What an agent read and did was read and done in the run that it worked for. Its report, the result of `call`, was written by
 /// whoever read all this.
 fn join(run: &mut ActiveState, end: &ChildEnd, call: Option<&ToolCall>) {
-    end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), call));
+    end.taint.sources().for_each(|source| approval::on_read(run, source, &end.text, call));
     run.ledger.join(&end.ledger);
     run.agents_cost = run.agents_cost.plus(end.cost);
     outbound_allowance::add(run, &end.reached);

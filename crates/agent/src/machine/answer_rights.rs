@@ -58,7 +58,7 @@ impl PermittedAnswerer {
 
     /// May somebody answer, where this person in this role wanted the run?
     #[must_use]
-    pub fn admits(self, principal: &Principal, (requester, role): (UserId, Role)) -> bool {
+    pub fn admits(self, principal: &Principal, requester: UserId, role: Role) -> bool {
         match self {
             Self::Owner => principal.role == Role::Owner && principal.trust == Trust::Trusted,
             Self::Requester => principal.user == requester || principal.role == Role::Owner,
@@ -130,14 +130,22 @@ mod tests {
             (2, Role::Admin, false, true),
             (2, Role::Owner, true, true),
         ];
-        let requester = (UserId(1), Role::User);
+        let (requester, as_role) = (UserId(1), Role::User);
         for (user, role, approves, answers) in table {
             let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
-            assert_eq!(PermittedAnswerer::Requester.admits(&principal, requester), approves, "{user} {role:?}");
-            assert_eq!(PermittedAnswerer::Anybody.admits(&principal, requester), answers, "{user} {role:?}");
-            assert_eq!(PermittedAnswerer::Owner.admits(&principal, requester), role == Role::Owner, "{user} {role:?}");
+            assert_eq!(
+                PermittedAnswerer::Requester.admits(&principal, requester, as_role),
+                approves,
+                "{user} {role:?}"
+            );
+            assert_eq!(PermittedAnswerer::Anybody.admits(&principal, requester, as_role), answers, "{user} {role:?}");
+            assert_eq!(
+                PermittedAnswerer::Owner.admits(&principal, requester, as_role),
+                role == Role::Owner,
+                "{user} {role:?}"
+            );
             let doubted = Principal { trust: Trust::Untrusted, ..principal };
-            assert!(!PermittedAnswerer::Owner.admits(&doubted, requester), "{user} {role:?}");
+            assert!(!PermittedAnswerer::Owner.admits(&doubted, requester, as_role), "{user} {role:?}");
         }
     }
 }

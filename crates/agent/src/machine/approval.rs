@@ -182,7 +182,7 @@ pub(super) fn on_looked(run: &mut ActiveState, call: &CallId, known: &Assessment
 
 /// Something was read that nobody vouches for: as the result of `call`, or said. What was allowed until then is over,
 /// unless these are words that the run has read from there before, as the result of that same tool.
-pub(super) fn on_read(run: &mut ActiveState, (source, words): (&OriginSource, &str), call: Option<&ToolCall>) {
+pub(super) fn on_read(run: &mut ActiveState, source: &OriginSource, words: &str, call: Option<&ToolCall>) {
     if source.origin.is_trusted() {
         return;
     }

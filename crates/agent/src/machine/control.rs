@@ -14,12 +14,12 @@ use hob_model::message::Picture;
 pub(super) fn on_steered(run: &mut ActiveState, steered: &SteeringMessage) -> Vec<Effect> {
     run.steering.push(steered.clone());
     if let Some(source) = OriginSource::of_speaker(&steered.principal, run.input.destination.conversation.channel) {
-        approval::on_read(run, (&source, &steered.text), None);
+        approval::on_read(run, &source, &steered.text, None);
     }
     let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();
     seen.sources()
         .chain(steered.taint.sources())
-        .for_each(|source| approval::on_read(run, (source, &steered.text), None));
+        .for_each(|source| approval::on_read(run, source, &steered.text, None));
     Vec::new()
 }
 

@@ -39,6 +39,7 @@ pub mod human;
 mod input;
 mod message_context;
 mod model;
+mod model_calls;
 pub mod outbound_allowance;
 mod pause;
 pub mod reading;
@@ -107,7 +108,7 @@ fn on_active(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
         }
         Event::Looked { call, known } => approval::on_looked(run, call, known),
         Event::ToolFinished { call, outcome, source, draft } => {
-            tools::on_finished(run, call, (outcome, source.as_ref(), draft.as_deref()))
+            tools::on_finished(run, call, outcome, source.as_ref(), draft.as_deref())
         }
         Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),

@@ -130,7 +130,7 @@ fn conclude(run: &mut ActiveState, completion: &Completion, look: ReplyCheck) ->
         return effects;
     }
     let cut = if cut_off && circling { AnswerEnding::Circling } else { AnswerEnding::of(cut_off) };
-    effects.extend(last_word(run, completion, (whole.trim(), cut), look));
+    effects.extend(last_word(run, completion, whole.trim(), cut, look));
     effects
 }
 
@@ -138,7 +138,8 @@ fn conclude(run: &mut ActiveState, completion: &Completion, look: ReplyCheck) ->
 fn last_word(
     run: &mut ActiveState,
     completion: &Completion,
-    (text, cut): (&str, AnswerEnding),
+    text: &str,
+    cut: AnswerEnding,
     look: ReplyCheck,
 ) -> Vec<Effect> {
     // What nobody was asked about is told in any case.
@@ -285,7 +286,7 @@ pub(super) fn tell_unchecked_reply(run: &mut ActiveState) -> Option<Vec<Effect>>
     let first = run.truth.settle()?;
     ending::close(run, texts::INTERRUPTED);
     let whole = joined(&run.unfinished.text, &first.text());
-    Some(last_word(run, &first, (whole.trim(), AnswerEnding::Whole), ReplyCheck::Fresh))
+    Some(last_word(run, &first, whole.trim(), AnswerEnding::Whole, ReplyCheck::Fresh))
 }
 
 /// No model answers: the person gets what there is, or what went wrong.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::machine::accepted_input::RunKind;
 use crate::machine::approval::words::{doubt, quotable, source};
-use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
+use crate::machine::batch::{Batch, CallFate, OpenCall};
 use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase};
 use hob_core::domain::ids::CallId;
@@ -76,7 +76,7 @@ impl RunPlan {
         // What is found says nothing of money.
         let spends = open.assessed.as_ref().is_some_and(|known| known.risk == Risk::Spend);
         let found = |argument: &str| self.found(index, argument).filter(|_| !spends).map(str::to_owned);
-        unvouched_values(self.steps.get(index)?, (&open.call.name, &open.call.arguments), &found)
+        unvouched_values(self.steps.get(index)?, &open.call.name, &open.call.arguments, &found)
     }
 
     /// What was found for an argument of a step, each time.
@@ -168,7 +168,7 @@ pub(super) fn assign(run: &mut ActiveState) {
         let fits = intent.steps.iter().enumerate().filter(|(index, _)| !intent.used.contains(index));
         let found = |index: usize, argument: &str| intent.found(index, argument).map(str::to_owned);
         let doubts = |index: usize, step: &PlannedCall| {
-            unvouched_values(step, (tool, arguments), &|argument: &str| found(index, argument))
+            unvouched_values(step, tool, arguments, &|argument: &str| found(index, argument))
         };
         let fits = fits.filter_map(|(index, step)| Some((index, doubts(index, step)?.len())));
         open.planned = fits.min_by_key(|(index, doubts)| (*doubts, *index)).map(|(index, _)| index);
@@ -182,28 +182,21 @@ pub(super) fn on_done(run: &mut ActiveState, batch: &Batch) {
     let all = intent.steps.iter().enumerate();
     let all = all.flat_map(|(step, planned)| planned.arguments.iter().map(move |argument| (step, planned, argument)));
     let looks = all.filter_map(|(step, planned, argument)| match &argument.value {
-        PlannedValue::Found(look) => Some((step, (planned.tool.as_str(), argument.name.as_str()), look)),
+        PlannedValue::Found(look) => Some((step, planned.tool.as_str(), argument.name.as_str(), look)),
         PlannedValue::Is { .. } | PlannedValue::From(_) => None,
     });
     let mut found = Vec::new();
-    for (step, wanted, look) in looks {
+    for (step, tool, argument, look) in looks {
         let is_it = |open: &&OpenCall| {
-            let doubts = unvouched_values(look, (&open.call.name, &open.call.arguments), &|_| None);
+            let doubts = unvouched_values(look, &open.call.name, &open.call.arguments, &|_| None);
             open.fate == CallFate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
         };
-        let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
-            CallProgress::Finished(result) => Some(result.text.as_str()),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Started { .. }
-            | CallProgress::Doubtful { .. }
-            | CallProgress::Asks { .. }
-            | CallProgress::Child => None,
-        });
+        let results = batch.calls.iter().filter(is_it).filter_map(|open| open.progress.result());
+        let answers = results.map(|result| result.text.as_str());
         found.extend(answers.map(|answer| FoundArgument {
             step,
-            argument: wanted.1.to_owned(),
-            value: lookup::found(look, wanted, answer),
+            argument: argument.to_owned(),
+            value: lookup::found(look, tool, argument, answer),
         }));
     }
     run.intent.found.extend(found);

@@ -80,22 +80,13 @@ fn of<'a>(run: &'a ActiveState, id: &CallId) -> Option<(&'a OpenCall, &'a Readin
 /// The words that a reader may be given.
 #[must_use]
 pub fn found(outcome: &ToolOutcome) -> Option<&str> {
-    match outcome {
-        ToolOutcome::Text { text, is_error: false }
-        | ToolOutcome::Seen { text, is_error: false, .. }
-        | ToolOutcome::Exited { text, .. } => Some(text),
-        ToolOutcome::Text { .. }
-        | ToolOutcome::Seen { .. }
-        | ToolOutcome::Transient { .. }
-        | ToolOutcome::Denied { .. }
-        | ToolOutcome::Notebook { .. }
-        | ToolOutcome::Plan
-        | ToolOutcome::MoreIterations { .. }
-        | ToolOutcome::Ask { .. }
-        | ToolOutcome::Deliver { .. }
-        | ToolOutcome::Spawn { .. }
-        | ToolOutcome::Tell { .. }
-        | ToolOutcome::Interrupted => None,
+    if let ToolOutcome::Text { text, is_error: false }
+    | ToolOutcome::Seen { text, is_error: false, .. }
+    | ToolOutcome::Exited { text, .. } = outcome
+    {
+        Some(text)
+    } else {
+        None
     }
 }
 
@@ -148,5 +139,5 @@ pub(super) fn on_answered(run: &mut ActiveState, id: &CallId, end: Option<&Child
 /// Whoever wrote this has chosen what the run knows now.
 fn chosen(run: &mut ActiveState, id: &CallId, from: &OriginSource, text: &str) {
     let call = run.phase.batch_mut().and_then(|batch| batch.get(id)).map(|open| open.call.clone());
-    approval::on_read(run, (&OriginSource::read_in(from), text), call.as_ref());
+    approval::on_read(run, &OriginSource::read_in(from), text, call.as_ref());
 }

@@ -38,7 +38,7 @@ pub const FILE_GONE: &str = "(A file was to be sent here, but it has been delete
 
 /// For the person: a file that was to be sent, and that is more than its channel takes, with the words under it.
 #[must_use]
-pub fn file_too_big((name, under): (&str, &str), bytes: i64, most: Option<u64>) -> String {
+pub fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64>) -> String {
     let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
     let why = match most {
         Some(most) => {
@@ -370,10 +370,10 @@ pub fn question(question: &Question) -> String {
             )
         }
         Question::Approval { name, arguments, concern, beside, .. } if !beside.is_empty() => {
-            words::questions((name, arguments), concern, beside)
+            words::questions(name, arguments, concern, beside)
         }
         Question::Approval { name, arguments, grantable, concern, .. } => {
-            words::question((name, arguments), *grantable, concern)
+            words::question(name, arguments, *grantable, concern)
         }
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
              Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead."

@@ -68,13 +68,13 @@ pub struct AgentSpawn {
 
 /// What a step that led from `before` to `after` changes for others; `seq` is the number of its first event.
 #[must_use]
-pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: &Step) -> Vec<AgentChange> {
+pub fn changes(key: &RunKey, seq: i64, before: &State, after: &State, step: &Step) -> Vec<AgentChange> {
     let mut changes = Vec::new();
     for (event, seq) in step.events.iter().zip(seq..) {
         match (event, after.active()) {
             (Event::ToolFinished { call, outcome: ToolOutcome::Spawn { mission }, .. }, Some(run)) => {
                 changes
-                    .extend(is_open(run, call).then(|| AgentChange::Spawn(Box::new(spawn(key, run, (call, mission))))));
+                    .extend(is_open(run, call).then(|| AgentChange::Spawn(Box::new(spawn(key, run, call, mission)))));
             }
             (Event::ToolFinished { call, outcome: ToolOutcome::Tell { text, .. }, .. }, Some(run)) => {
                 let to = run.long_agents.awaited(call).filter(|_| is_open(run, call)).cloned();
@@ -91,7 +91,7 @@ pub fn changes(key: &RunKey, seq: i64, (before, after): (&State, &State), step: 
                 let done = accepted(before, after).and_then(|accepted| accepted.agent.as_ref());
                 changes.extend(done.map(|agent| {
                     let told = if agent.reads { None } else { Some(seq) };
-                    AgentChange::Done { end: Box::new(ended(key, (agent, end), step, after)), told }
+                    AgentChange::Done { end: Box::new(ended(key, agent, end, step, after)), told }
                 }));
             }
             _ => {}
@@ -133,9 +133,7 @@ pub(super) fn agent_rows(agent: &AgentTask, event: &Event, rows: Vec<ProjectionR
             })
             .collect(),
         // That another model stands in is told where a person is answered.
-        Event::ModelAnswered(_) => {
-            rows.into_iter().filter(|row| !matches!(row, ProjectionRow::Answered { .. })).collect()
-        }
+        Event::ModelAnswered(_) => rows.into_iter().filter(|row| !matches!(row, ProjectionRow::Answered(_))).collect(),
         _ => rows,
     }
 }
@@ -158,7 +156,7 @@ fn instruction(key: &RunKey, run: &ActiveState, text: &str) -> SteeringMessage {
     }
 }
 
-fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) -> AgentSpawn {
+fn spawn(key: &RunKey, run: &ActiveState, call: &CallId, mission: &Mission) -> AgentSpawn {
     let own = run.input.agent.as_deref();
     let depth = own.map_or(0, |agent| agent.depth) + 1;
     let agent = AgentTask {
@@ -191,14 +189,14 @@ fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) 
 
 /// An agent that reads what a call has found, and has nothing else.
 fn reader(key: &RunKey, run: &ActiveState, call: &CallId, reading: &Reading, found: &str) -> AgentSpawn {
-    let AgentSpawn { agent, id, accepted } = spawn(key, run, (call, &reading.mission(key.run, call, found)));
+    let AgentSpawn { agent, id, accepted } = spawn(key, run, call, &reading.mission(key.run, call, found));
     let agent = AgentTask { persona: None, tools: BTreeSet::new(), reads: true, ..agent };
     let mut accepted = AcceptedInput { agent: Some(Box::new(agent.clone())), ..accepted };
     accepted.taint.join(&reading.from.iter().cloned().collect());
     AgentSpawn { agent, id, accepted }
 }
 
-fn ended(key: &RunKey, (agent, end): (&AgentTask, &RunEnd), step: &Step, after: &State) -> ChildEnd {
+fn ended(key: &RunKey, agent: &AgentTask, end: &RunEnd, step: &Step, after: &State) -> ChildEnd {
     let told = step.events.iter().rev().find_map(|event| match event {
         Event::Replied(RunReply::Answer { text } | RunReply::Notice { text }) => Some(text.clone()),
         _ => None,
@@ -242,7 +240,7 @@ pub async fn carry_out(
 ) -> Result<Vec<SessionId>, StoreError> {
     match change {
         AgentChange::Spawn(spawn) => begin(tx, target, spawn).await.map(|session| vec![session]),
-        AgentChange::Tell { to, words } => tell(tx, target, (to, words)).await,
+        AgentChange::Tell { to, words } => tell(tx, target, to, words).await,
         AgentChange::Done { end, told } => {
             let spent = Money::from_nanos(agents::cost_of(tx, target.key.run).await?);
             let end = ChildEnd { cost: spent, ..ChildEnd::clone(end) };
@@ -282,7 +280,7 @@ async fn begin(tx: &mut Tx, target: &RunRowTarget<'_>, spawn: &AgentSpawn) -> Re
         let what = "an agent of this name was begun before".to_owned();
         return Err(StoreError::Inconsistent { table: "inbound", id: new.external_id.to_owned(), what });
     };
-    let run = journal::open(tx, session.id, AcceptedInput { inbound, ..accepted.clone() }, (None, target.at)).await?;
+    let run = journal::open(tx, session.id, AcceptedInput { inbound, ..accepted.clone() }, None, target.at).await?;
     let AgentTask { parent, call, root, home, depth, .. } = agent;
     let link = agents::AgentLink { parent: *parent, call, root: *root, home: *home, depth: *depth };
     agents::link(tx, run, &link).await?;
@@ -294,7 +292,8 @@ async fn begin(tx: &mut Tx, target: &RunRowTarget<'_>, spawn: &AgentSpawn) -> Re
 async fn tell(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
-    (to, words): (&CallId, &SteeringMessage),
+    to: &CallId,
+    words: &SteeringMessage,
 ) -> Result<Vec<SessionId>, StoreError> {
     for agent in agents::open_below(tx, target.key.run).await? {
         let parent = agents::parent(tx, agent.id).await?;
@@ -359,7 +358,7 @@ pub(crate) async fn take_unheard(tx: &mut Tx, run: RunId) -> Result<Vec<ChildEnd
 async fn stop(tx: &mut Tx, target: &RunRowTarget<'_>, reason: CancelReason) -> Result<Vec<SessionId>, StoreError> {
     let mut lanes = Vec::new();
     for agent in agents::open_below(tx, target.key.run).await? {
-        stop_one(tx, &agent, (reason, target.at)).await?;
+        stop_one(tx, &agent, reason, target.at).await?;
         lanes.push(agent.session);
     }
     Ok(lanes)
@@ -369,7 +368,8 @@ async fn stop(tx: &mut Tx, target: &RunRowTarget<'_>, reason: CancelReason) -> R
 pub async fn stop_one(
     tx: &mut Tx,
     agent: &agents::OpenAgent,
-    (reason, now): (CancelReason, jiff::Timestamp),
+    reason: CancelReason,
+    now: jiff::Timestamp,
 ) -> Result<(), StoreError> {
     let key = RunKey { run: agent.id, session: agent.session };
     if agent.is_queued() {
@@ -395,7 +395,7 @@ mod tests {
             State::Empty | State::Queued(_) | State::Closed(_) => None,
         };
         let step = Step { events: events.into_iter().chain([event.clone()]).collect(), effects: Vec::new() };
-        changes(&RunKey { run: RunId(1), session: SessionId(1) }, 9, (&before, &run.state), &step)
+        changes(&RunKey { run: RunId(1), session: SessionId(1) }, 9, &before, &run.state, &step)
     }
 
     fn looks(run: &mut Script, call: &str) {

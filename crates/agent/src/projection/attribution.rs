@@ -33,7 +33,8 @@ pub(super) fn attributed_words(
     before: &State,
     step: &Step,
     run: &ActiveState,
-    (at, entry): (usize, &TranscriptEntry<'_>),
+    at: usize,
+    entry: &TranscriptEntry<'_>,
 ) -> Option<AttributedWords> {
     // What is said in an agent's session belongs to its task, and to nobody's memory.
     if run.input.agent.is_some() {

@@ -21,7 +21,8 @@ pub(super) async fn remember(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
     said: &AttributedWords,
-    (message, asked): (MessageId, Option<&str>),
+    message: MessageId,
+    asked: Option<&str>,
 ) -> Result<(), StoreError> {
     let Some(principal) = speaker(tx, said).await? else {
         return Ok(());

@@ -34,10 +34,27 @@ pub struct OwnerInbox {
 pub struct OwnerMatter<'a> {
     /// Where it comes from: there it is said already.
     pub here: &'a Conversation,
-    /// The thread of a letter about it: the Message-ID of its root.
-    pub thread: &'a str,
-    /// The subject of such a letter.
+    /// The thread of a letter about it.
+    pub thread: LetterThread<'a>,
+}
+
+/// A thread of letters that Hob begins.
+#[derive(Debug, Clone, Copy)]
+pub struct LetterThread<'a> {
+    /// The Message-ID of its root.
+    pub root: &'a str,
+    /// Its subject.
     pub subject: &'a str,
+}
+
+/// Words to owners, which are queued once.
+pub struct OwnerWords<'a> {
+    /// By which they are known.
+    pub key: &'a str,
+    /// Whose they are; none: no run's.
+    pub run: Option<RunId>,
+    /// They.
+    pub text: OutgoingText<'a>,
 }
 
 /// Where owners can be told something, but for where it comes from.
@@ -73,10 +90,10 @@ pub async fn owner_inboxes(
         let own = here.map(|here| here.account.as_str());
         let others = all.map(|(_, account)| account.as_str()).filter(|account| Some(*account) != own);
         let accounts: Vec<&str> = own.into_iter().chain(others).collect();
-        desks.extend(owner_mailboxes(tx, (access, &accounts), (matter.thread, matter.subject), now).await?);
+        desks.extend(owner_mailboxes(tx, access, &accounts, matter.thread, now).await?);
     }
     if desks.is_empty() && !is_reached {
-        tracing::warn!(about = matter.subject, "something is for owners to decide, and none can be asked");
+        tracing::warn!(about = matter.thread.subject, "something is for owners to decide, and none can be asked");
     }
     Ok(desks)
 }
@@ -86,8 +103,9 @@ pub async fn owner_inboxes(
 /// It goes from each of these accounts to those who have none yet. What is answered to it is believed as any other letter of theirs is.
 pub async fn owner_mailboxes(
     tx: &mut Tx,
-    (access, accounts): (&AccessList, &[&str]),
-    (thread, subject): (&str, &str),
+    access: &AccessList,
+    accounts: &[&str],
+    thread: LetterThread<'_>,
     now: Timestamp,
 ) -> Result<Vec<OwnerInbox>, StoreError> {
     let (mut desks, mut written) = (Vec::new(), BTreeSet::new());
@@ -97,7 +115,7 @@ pub async fn owner_mailboxes(
             access.doors.get(&(channel, account.clone())).into_iter().flat_map(|door| door.roles.keys().cloned());
         let mut names: BTreeSet<String> = named.collect();
         names.extend(quarantined_mail::owners(tx, &account).await?);
-        let conversation = Conversation { channel, account, chat: thread.to_owned(), thread: None };
+        let conversation = Conversation { channel, account, chat: thread.root.to_owned(), thread: None };
         let mut to = Vec::new();
         // Whom nobody vouches for has an address that is none.
         for address in names.into_iter().filter(|name| name.contains('@')) {
@@ -106,7 +124,7 @@ pub async fn owner_mailboxes(
                 to.push(Mailbox { name: None, address });
             }
         }
-        let envelope = Envelope { subject: subject.to_owned(), to, ..Envelope::default() };
+        let envelope = Envelope { subject: thread.subject.to_owned(), to, ..Envelope::default() };
         let Some(encoded) = envelope.encode().filter(|_| !envelope.to.is_empty()) else { continue };
         let session = sessions::ensure(tx, &conversation.session_key().0, channel, now).await?.id;
         desks.push(OwnerInbox { session, conversation, envelope: Some(encoded) });
@@ -118,13 +136,12 @@ pub async fn owner_mailboxes(
 pub async fn say_to_owner(
     tx: &mut Tx,
     desk: &OwnerInbox,
-    (key, run): (&str, Option<RunId>),
-    words: OutgoingText<'_>,
+    words: OwnerWords<'_>,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
-    let place = OutboxTarget { session: desk.session, run, destination: &destination, at, takes: false };
-    for key in queue(tx, &place, key, words).await?.keys {
+    let place = OutboxTarget { session: desk.session, run: words.run, destination: &destination, at, takes: false };
+    for key in queue(tx, &place, words.key, words.text).await?.keys {
         address(tx, desk, &key).await?;
     }
     Ok(())
@@ -189,7 +206,8 @@ pub(super) struct OwnerQuestion<'a> {
 /// Puts a question before the owners; gives the sessions in which that is said.
 pub(super) async fn ask(
     tx: &mut Tx,
-    (target, access): (&RunRowTarget<'_>, &AccessList),
+    target: &RunRowTarget<'_>,
+    access: &AccessList,
     asking: OwnerQuestion<'_>,
     words: OutgoingText<'_>,
 ) -> Result<Vec<SessionId>, StoreError> {
@@ -198,7 +216,10 @@ pub(super) async fn ask(
     let text = format!("{who} asks me for this elsewhere, and only an owner can decide.\n{}", words.text);
     let thread = AskedThread { run, question }.root(&quarantined_mail::thread_secret(tx).await?);
     let subject = format!("May I do what {who} asks for?");
-    let matter = OwnerMatter { here: &target.destination.conversation, thread: &thread, subject: &subject };
+    let matter = OwnerMatter {
+        here: &target.destination.conversation,
+        thread: LetterThread { root: &thread, subject: &subject },
+    };
     let mut told = Vec::new();
     for desk in owner_inboxes(tx, access, matter, target.at).await? {
         let key = format!("run:{run}:{seq}:owner:{}", desk.session);
@@ -214,7 +235,8 @@ pub(super) async fn ask(
             question_attachment::send(tx, &there, &key, file).await?;
             address(tx, &desk, &key).await?;
         }
-        say_to_owner(tx, &desk, (&key, Some(run)), OutgoingText { text: &text, ..words }, target.at).await?;
+        let words = OwnerWords { key: &key, run: Some(run), text: OutgoingText { text: &text, ..words } };
+        say_to_owner(tx, &desk, words, target.at).await?;
         told.push(desk.session);
     }
     Ok(told)

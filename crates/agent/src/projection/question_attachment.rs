@@ -33,7 +33,8 @@ pub(super) async fn record(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
     seq: i64,
-    (user, text): (UserId, &str),
+    user: UserId,
+    text: &str,
 ) -> Result<FileId, StoreError> {
     let session = target.home;
     let is_private = target.destination.conversation.is_private();

@@ -77,7 +77,8 @@ fn open(state: &State) -> Option<(u32, &Question)> {
 pub async fn write(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
-    (question, outcome): (Option<u32>, Resolution),
+    question: Option<u32>,
+    outcome: Resolution,
 ) -> Result<Vec<SessionId>, StoreError> {
     let who = match outcome {
         Resolution::Answered { by, .. } | Resolution::Settled { by, .. } => {

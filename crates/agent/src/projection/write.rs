@@ -4,18 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::journal::RunKey;
 use crate::machine::answer_rights;
-use crate::machine::state::ModelFailure;
 use crate::machine::texts;
 use crate::machine::texts::FallbackModel;
 use crate::prefix::RequestPrefix;
 use crate::projection::memories::{open_question, remember, shortened, store_recalled};
-use crate::projection::{ProjectionRow, count, owner_questions, question_attachment, resolved_questions};
+use crate::projection::{
+    AnsweringModel, HistoryMessage, ProjectionRow, count, owner_questions, question_attachment, resolved_questions,
+};
 use hob_core::domain::capabilities::Capabilities;
-use hob_core::domain::ids::{CallId, MessageId, RunId, SessionId, UserId};
+use hob_core::domain::ids::{CallId, MessageId, RunId, SessionId};
 use hob_core::domain::inbound::ChannelKind;
-use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, DeliveryRequest, Destination};
-use hob_core::domain::principal::Principal;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::memory::{SpeakingPlace, scope_for};
 use hob_core::render::{RenderedPiece, TextFormat, pieces};
@@ -52,8 +51,10 @@ pub(crate) struct WriteOutcome {
 /// Stores the rows of a step. The run's first words are taken if nobody else sends in its conversation (`takes`).
 pub(crate) async fn write(
     tx: &mut Tx,
-    (target, access): (&RunRowTarget<'_>, &AccessList),
-    (rows, takes): (&[ProjectionRow], bool),
+    target: &RunRowTarget<'_>,
+    access: &AccessList,
+    rows: &[ProjectionRow],
+    takes: bool,
 ) -> Result<WriteOutcome, StoreError> {
     // Whom a letter goes to, and whether it may, is looked at as it is taken.
     let takes = takes && target.destination.conversation.channel != ChannelKind::Email;
@@ -65,21 +66,19 @@ pub(crate) async fn write(
                 standing_in = model_calls::end(tx, target.key.run, end, millis(target.at)).await?;
             }
             // A call that was answered has ended a row before.
-            ProjectionRow::Answered { seq, first, by, failure } => {
-                stand_in(tx, target, (*seq, standing_in.take()), (first, by, failure.as_ref())).await?;
-            }
-            ProjectionRow::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            ProjectionRow::Answered(answered) => stand_in(tx, target, answered, standing_in.take()).await?,
+            ProjectionRow::Deliver { call, delivery } => told.push(deliver(tx, target, call, delivery).await?),
             ProjectionRow::Resolved { question, outcome } => {
-                told.extend(resolved_questions::write(tx, target, (Some(*question), *outcome)).await?);
+                told.extend(resolved_questions::write(tx, target, Some(*question), *outcome).await?);
             }
             ProjectionRow::AskOwners { seq, who, text, choices, question, whole } => {
                 let words = OutgoingText { choices, part: ChunkRole::Question(*question), ..OutgoingText::note(text) };
                 let file = match whole {
-                    Some((user, whole)) => Some(question_attachment::record(tx, target, *seq, (*user, whole)).await?),
+                    Some((user, whole)) => Some(question_attachment::record(tx, target, *seq, *user, whole).await?),
                     None => None,
                 };
                 let asking = owner_questions::OwnerQuestion { seq: *seq, question: *question, who, file };
-                told.extend(owner_questions::ask(tx, (target, access), asking, words).await?);
+                told.extend(owner_questions::ask(tx, target, access, asking, words).await?);
             }
             ProjectionRow::Say { seq, text, form, choices, part } => {
                 let words = OutgoingText { text, form: *form, choices, part: *part };
@@ -102,7 +101,8 @@ fn words_key(target: &RunRowTarget<'_>, seq: i64) -> String {
 async fn deliver(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
-    (call, delivery): (&CallId, &DeliveryRequest),
+    call: &CallId,
+    delivery: &DeliveryRequest,
 ) -> Result<SessionId, StoreError> {
     let place = delivery.to.as_ref().unwrap_or(&target.destination.conversation);
     let session = match &delivery.to {
@@ -118,7 +118,7 @@ async fn deliver(
     let gone = delivery.file.is_some() && file.is_none();
     let most = Capabilities::of(place.channel).file_bytes_max;
     let refused = file.as_ref().filter(|file| most.is_none_or(|most| file.bytes.unsigned_abs() > most));
-    let refused = refused.map(|file| texts::file_too_big((&file.name, &delivery.text), file.bytes, most));
+    let refused = refused.map(|file| texts::file_too_big(&file.name, &delivery.text, file.bytes, most));
     let file = file.map(|record| record.id).filter(|_| refused.is_none());
     let text = if gone { texts::FILE_GONE } else { refused.as_deref().unwrap_or(delivery.text.as_str()) };
     // What does not fit under a file goes before it.
@@ -149,21 +149,21 @@ async fn deliver(
 async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) -> Result<(), StoreError> {
     let (run, session, at) = (target.key.run, target.key.session, millis(target.at));
     match row {
-        ProjectionRow::Message { message, author, tokens, said, answers, taint, own } => {
-            if let Message::Tool(result) = message {
+        ProjectionRow::Message(row) => {
+            if let Message::Tool(result) = &row.message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
-            let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens, taint, *own), answers.as_ref()).await?;
+            let Some(said) = &row.said else {
+                write_message(tx, target, row).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens, taint, *own), None).await?;
-            remember(tx, target, said, (message, asked.as_deref())).await
+            let message = write_message(tx, target, row).await?;
+            remember(tx, target, said, message, asked.as_deref()).await
         }
         ProjectionRow::Recalled(recalled) => store_recalled(tx, target, recalled).await,
         ProjectionRow::ToolStarted { call, attempt, user } => {
@@ -189,7 +189,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
             };
             let before = model_calls::ask(tx, &new).await?;
             match prefix {
-                Some(prefix) => swap_prefix(tx, (target.key, *seq), (before, prefix)).await,
+                Some(prefix) => swap_prefix(tx, target.key, *seq, before, prefix).await,
                 None => Ok(()),
             }
         }
@@ -210,7 +210,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
             mcp_classes::put(tx, &classing.server, &said, at).await
         }
         ProjectionRow::Attached { seq, user, text } => {
-            let file = question_attachment::record(tx, target, *seq, (*user, text)).await?;
+            let file = question_attachment::record(tx, target, *seq, *user, text).await?;
             question_attachment::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
         }
         // What follows from these is known to the caller.
@@ -219,7 +219,7 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
         | ProjectionRow::AskOwners { .. }
         | ProjectionRow::Say { .. }
         | ProjectionRow::ModelEnded(_)
-        | ProjectionRow::Answered { .. } => Ok(()),
+        | ProjectionRow::Answered(_) => Ok(()),
         ProjectionRow::Handover(change) => change.write(tx, session).await,
         ProjectionRow::Pruned { after } => messages::prune(tx, session, run, *after).await,
     }
@@ -229,15 +229,16 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
 async fn stand_in(
     tx: &mut Tx,
     target: &RunRowTarget<'_>,
-    (seq, told): (i64, Option<String>),
-    (first, by, failure): (&str, &str, Option<&ModelFailure>),
+    answered: &AnsweringModel,
+    told: Option<String>,
 ) -> Result<(), StoreError> {
+    let AnsweringModel { seq, first, by, failure } = answered;
     let (run, session) = (target.key.run, target.key.session);
     let told = told.and_then(|told| serde_json::from_str::<FallbackModel>(&told).ok());
-    let Some(text) = texts::stand_in(first, by, failure, told.as_ref()) else {
+    let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_ref()) else {
         return Ok(());
     };
-    let stand_in = FallbackModel { first: first.to_owned(), by: by.to_owned() };
+    let stand_in = FallbackModel { first: first.clone(), by: by.clone() };
     let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
     let stored = (first != by).then_some(stored.as_str());
     sessions::set_stand_in(tx, session, stored).await?;
@@ -247,8 +248,10 @@ async fn stand_in(
 /// Notes why the provider's cache cannot go on from the conversation's last run, whose requests began as is said `before`.
 async fn swap_prefix(
     tx: &mut Tx,
-    (key, seq): (&RunKey, i64),
-    (before, prefix): (Option<String>, &RequestPrefix),
+    key: &RunKey,
+    seq: i64,
+    before: Option<String>,
+    prefix: &RequestPrefix,
 ) -> Result<(), StoreError> {
     let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
     if before.as_deref() == Some(stored.as_str()) {
@@ -262,13 +265,10 @@ async fn swap_prefix(
     model_calls::breaks(tx, key.run, seq, reason, &stored).await
 }
 
-async fn write_message(
-    tx: &mut Tx,
-    target: &RunRowTarget<'_>,
-    message: &Message,
-    (author, tokens, taint, own): (Option<UserId>, u64, &Taint, bool),
-    answers: Option<&Principal>,
-) -> Result<MessageId, StoreError> {
+async fn write_message(tx: &mut Tx, target: &RunRowTarget<'_>, row: &HistoryMessage) -> Result<MessageId, StoreError> {
+    let HistoryMessage { message, author, tokens, said, answers, taint, own } = row;
+    // What is to be remembered is somebody's words, and answers nobody.
+    let answers = answers.as_ref().filter(|_| said.is_none());
     let place = SpeakingPlace::of(target.key.session, &target.destination.conversation);
     let role = match message {
         Message::User { .. } => "user",
@@ -281,12 +281,12 @@ async fn write_message(
         session: target.key.session,
         run: target.key.run,
         role,
-        user: author,
+        user: *author,
         body: &body,
         text: &message.text(),
-        tokens: count(tokens),
+        tokens: count(*tokens),
         taint: taint.as_deref(),
-        own,
+        own: *own,
         scope: answers.and_then(|principal| scope_for(principal, place)),
         at: millis(target.at),
     };

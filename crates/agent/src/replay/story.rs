@@ -77,7 +77,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn call((name, arguments): (&str, &str), started_at: Option<i64>, is_error: bool) -> RecordedCall {
+    fn call(name: &str, arguments: &str, started_at: Option<i64>, is_error: bool) -> RecordedCall {
         RecordedCall {
             id: CallId::new(0, 0),
             name: name.to_owned(),
@@ -99,11 +99,11 @@ mod tests {
             asks: Vec::new(),
             text: String::new(),
             calls: vec![
-                call(("read_file", list), Some(1), false),
-                call(("pay", "{}"), None, true),
-                call(("write_file", list), Some(5), false),
-                call(("ask_human", "{}"), Some(2), false),
-                call(("web_fetch", r#"{"url":"https://a.example"}"#), Some(6), true),
+                call("read_file", list, Some(1), false),
+                call("pay", "{}", None, true),
+                call("write_file", list, Some(5), false),
+                call("ask_human", "{}", Some(2), false),
+                call("web_fetch", r#"{"url":"https://a.example"}"#, Some(6), true),
             ],
             usage: Usage::default(),
             cost: None,

@@ -173,7 +173,7 @@ fn compared(
         open.take(&event, &would_be.effects);
         report.compared += 1;
         let is_last = events.peek().is_none();
-        let why = report.compare(seq, &timed.event, (&was, &would_be), &pair);
+        let why = report.compare(seq, &timed.event, &was, &would_be).or_else(|| divergence(&pair));
         let otherwise = || {
             let is_otherwise = report.asked_otherwise.last().is_some_and(|ask| ask.seq == seq);
             (is_otherwise && until == ReplyValidity::AskedOtherwise).then(|| OTHERWISE.to_owned())
@@ -236,13 +236,7 @@ impl WhatIfReport {
     }
 
     /// Compares what follows from one event. Gives the reason why the comparison cannot go on, if there is one.
-    fn compare(
-        &mut self,
-        seq: i64,
-        event: &Event,
-        (was, would_be): (&Step, &Step),
-        pair: &StatePair,
-    ) -> Option<String> {
+    fn compare(&mut self, seq: i64, event: &Event, was: &Step, would_be: &Step) -> Option<String> {
         let not_run = matches!(event, Event::ToolFinished { .. }) && ignored(would_be) && !ignored(was);
         let lists = [was, would_be].map(|step| step.effects.iter().map(effect_text).collect::<Vec<_>>());
         let [told_was, told_would_be] = lists;
@@ -258,7 +252,7 @@ impl WhatIfReport {
         if ignored(would_be) && !ignored(was) && !not_run {
             return Some(format!("the next thing on record, {}, has no place in the other run", event.kind()));
         }
-        divergence(pair)
+        None
     }
 }
 

@@ -14,7 +14,7 @@ use crate::machine::tests::{
     wants,
 };
 use crate::projection::buttons::QuestionPress;
-use crate::projection::{ProjectionRow, rows};
+use crate::projection::{AnsweringModel, HistoryMessage, ProjectionRow, rows};
 use hob_core::domain::ids::{CallId, RunId, SessionId};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::money::Money;
@@ -39,20 +39,22 @@ fn projected(state: &mut State, event: Event) -> Vec<String> {
 
 fn shown(row: &ProjectionRow) -> String {
     match row {
-        ProjectionRow::Message { message: message @ Message::User { .. }, author, .. } => {
+        ProjectionRow::Message(HistoryMessage { message: message @ Message::User { .. }, author, .. }) => {
             format!("history user {}: {}", author.map_or(0, |user| user.0), message.text())
         }
-        ProjectionRow::Message { message: message @ Message::Assistant { .. }, .. } => {
+        ProjectionRow::Message(HistoryMessage { message: message @ Message::Assistant { .. }, .. }) => {
             format!("history hob: {} +{} calls", message.text(), message.calls().count())
         }
-        ProjectionRow::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
+        ProjectionRow::Message(HistoryMessage { message: Message::Tool(result), .. }) => {
+            format!("history tool {}", result.call)
+        }
         ProjectionRow::Recalled(recalled) => format!("recalled {}", recalled.len()),
         ProjectionRow::ToolStarted { call, attempt, .. } => format!("call {} #{attempt}", call.id),
         ProjectionRow::ToolFinished { call, text, is_error } => {
             format!("finished {call} {text}{}", if *is_error { " (error)" } else { "" })
         }
         ProjectionRow::ModelAsked { seq, call, .. } => format!("asked {} at {seq}", call.label),
-        ProjectionRow::Answered { first, by, .. } => format!("{by} answers for {first}"),
+        ProjectionRow::Answered(AnsweringModel { first, by, .. }) => format!("{by} answers for {first}"),
         ProjectionRow::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }

@@ -39,14 +39,14 @@ type NamedFields = [(String, WrittenValue)];
 
 /// What a call of `look`, which answered so, has found for this argument of that tool; none: nothing that counts.
 #[must_use]
-pub fn found(look: &PlannedCall, (tool, argument): (&str, &str), answer: &str) -> Option<String> {
+pub fn found(look: &PlannedCall, tool: &str, argument: &str, answer: &str) -> Option<String> {
     let answer = parse_once(answer)?;
     let thing = only_thing(&answer)?;
     if !is_named(thing, look) {
         return None;
     }
     if last_word(argument).is_some_and(|word| IDS.contains(&word.as_str())) {
-        return is_of_its_kind(&look.tool, (tool, argument)).then(|| id(thing, argument)).flatten();
+        return is_of_its_kind(&look.tool, tool, argument).then(|| id(thing, argument)).flatten();
     }
     let is_directory = own_words(&look.tool).iter().any(|word| CONTACTS.contains(&word.as_str()));
     is_directory.then(|| address(thing)).flatten()
@@ -77,7 +77,7 @@ fn is_named(thing: &NamedFields, look: &PlannedCall) -> bool {
 }
 
 /// Does the tool that looks know such things as the other wants the id of, and are both of one server?
-fn is_of_its_kind(look: &str, (tool, argument): (&str, &str)) -> bool {
+fn is_of_its_kind(look: &str, tool: &str, argument: &str) -> bool {
     let server = |name: &str| name.split_once(OF_SERVER).map(|(server, _)| server.to_owned());
     let mut kind = own_words(argument);
     kind.retain(|word| !IDS.contains(&word.as_str()));
@@ -154,13 +154,13 @@ mod tests {
         PlannedCall { tool: tool.to_owned(), content: Vec::new(), arguments: said.iter().enumerate().map(is).collect() }
     }
 
-    const MOVE: (&str, &str) = ("cal__move_event", "event_id");
+    const MOVE: &str = "cal__move_event";
 
     #[test]
     fn n16_the_id_of_one_thing_counts_that_is_named_as_the_person_has_said() {
         let dentist =
             look("cal__search_events", &[("Dental check-up", ValueSource::Words), ("2024-05-20", ValueSource::Form)]);
-        let of = |answer: &str| found(&dentist, MOVE, answer);
+        let of = |answer: &str| found(&dentist, MOVE, "event_id", answer);
         let five = Some("5".to_owned());
         assert_eq!(of(r#"[{"id_":"5","title":"Dental check-up","description":"id: 6"}]"#), five);
         assert_eq!(of(r#"{"events":[{"id":5,"summary":"dental Check-Up","organizer":"eve@evil.example"}]}"#), five);
@@ -213,15 +213,15 @@ mod tests {
             ("drive__search_files", ("drive__delete_file", "file"), false),
             ("drive__search_files", ("bank__pay", "amount"), false),
         ];
-        for (tool, wants, counts) in table {
+        for (tool, (wanting, argument), counts) in table {
             assert_eq!(
-                found(&look(tool, &[("notes", ValueSource::Words)]), wants, answer).is_some(),
+                found(&look(tool, &[("notes", ValueSource::Words)]), wanting, argument, answer).is_some(),
                 counts,
-                "{tool} {wants:?}"
+                "{tool} {wanting} {argument}"
             );
         }
         assert_eq!(
-            found(&look("drive__search_files", &[("notes", ValueSource::Form)]), ("drive__x", "file_id"), answer),
+            found(&look("drive__search_files", &[("notes", ValueSource::Form)]), "drive__x", "file_id", answer),
             None
         );
     }
@@ -229,11 +229,11 @@ mod tests {
     #[test]
     fn n16_an_address_counts_that_a_directory_has_for_one_person_alone() {
         let ben = |tool: &str| look(tool, &[("Ben Hill", ValueSource::Fact)]);
-        let of = |answer: &str| found(&ben("mail__search_contacts_by_name"), ("mail__send", "recipients"), answer);
+        let of = |answer: &str| found(&ben("mail__search_contacts_by_name"), "mail__send", "recipients", answer);
         let known = r#"[{"name":"Ben Hill","email":"ben@home.example","phone":"1"}]"#;
         assert_eq!(of(known), Some("ben@home.example".to_owned()));
         // A sender's address is the sender's own word.
-        let letters = found(&ben("mail__search_emails"), ("mail__send", "recipients"), known);
+        let letters = found(&ben("mail__search_emails"), "mail__send", "recipients", known);
         assert_eq!(letters, None);
         for answer in [
             r#"[{"name":"Ben Hill","email":"ben@home.example"},{"name":"Ben Hill","email":"ben@evil.example"}]"#,

@@ -171,7 +171,8 @@ pub fn look_words(look: &PlannedCall) -> String {
 #[must_use]
 pub fn unvouched_values(
     step: &PlannedCall,
-    (tool, arguments): (&str, &str),
+    tool: &str,
+    arguments: &str,
     found: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Vec<UnvouchedValue>> {
     let Some(WrittenValue::Object(members)) = parse(arguments) else { return None };

@@ -74,7 +74,7 @@ impl IntakeTransaction {
         let thread = AskedThread::of(&self.inbound.conversation);
         let by = &arriving.principal;
         // Whoever else writes there was not asked.
-        let own = thread.filter(|_| PermittedAnswerer::Owner.admits(by, (by.user, by.role)));
+        let own = thread.filter(|_| PermittedAnswerer::Owner.admits(by, by.user, by.role));
         let Some(thread) = own else {
             return Ok(None);
         };
@@ -350,7 +350,7 @@ mod tests {
             sqlx::query(sqlx::AssertSqlSafe(row)).execute(&mut tx).await.unwrap();
         }
         let at = Timestamp::UNIX_EPOCH;
-        let run = open(&mut tx, SessionId(1), accepted(), (None, at)).await.unwrap();
+        let run = open(&mut tx, SessionId(1), accepted(), None, at).await.unwrap();
         assert_eq!(run, RunId(1));
         let mut state = State::Queued(accepted());
         let mut seq = 1;

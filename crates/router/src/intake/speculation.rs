@@ -77,7 +77,7 @@ impl Router {
         let Some(ports) = self.lanes.ports_if_idle().filter(is_quick) else { return };
         let foreseen = async {
             match self.store.read(async |tx| foresee(tx, take).await).await? {
-                Some((accepted, session, with)) => SpeculativeRun::of(ports, accepted, (session, with)).await.map(Some),
+                Some((accepted, session, with)) => SpeculativeRun::of(ports, accepted, session, with).await.map(Some),
                 None => Ok(None),
             }
         };

@@ -42,7 +42,7 @@ pub(crate) async fn end(
     if let Some(parent) = agents::parent(tx, run).await?.filter(|parent| parent.open && open.is_queued()) {
         return Ok((EndRunOutcome::WaitedFor(parent.run), None));
     }
-    stop_one(tx, &open, (stopping::reason(by, at_once), now)).await?;
+    stop_one(tx, &open, stopping::reason(by, at_once), now).await?;
     Ok((EndRunOutcome::Done(session), Some(open)))
 }
 

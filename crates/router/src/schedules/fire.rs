@@ -88,7 +88,7 @@ impl FireSchedule {
         }
         let due = schedule.row.next_at.filter(|_| schedule.row.state == "active");
         if let Some(due) = due.and_then(|due| Timestamp::from_millisecond(due).ok()).filter(|due| *due <= self.now) {
-            self.by_rule(tx, &schedule, (due, role), &mut fired).await?;
+            self.by_rule(tx, &schedule, DueRun { at: due, role, missed: 0 }, &mut fired).await?;
         }
         Ok(fired)
     }
@@ -114,12 +114,12 @@ impl FireSchedule {
         &self,
         tx: &mut Tx,
         schedule: &ParsedSchedule,
-        (due, role): (Timestamp, Role),
+        due: DueRun,
         fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
         let ParsedSchedule { row, rule, zone, .. } = schedule;
         let misfire = MisfirePolicy { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
-        let MisfirePlan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
+        let MisfirePlan { run, missed, next } = misfire.plan(rule, zone, due.at, self.now);
         for at in &missed {
             if !occurrences::is_claimed(tx, self.id, *at).await? {
                 occurrences::claim(tx, self.id, *at, Claim::Missed, self.now).await?;
@@ -139,7 +139,7 @@ impl FireSchedule {
                 self.skip(tx, at).await?;
             } else {
                 let missed = missed.len();
-                self.queue(tx, schedule, DueRun { at, role, missed }, fired).await?;
+                self.queue(tx, schedule, DueRun { at, role: due.role, missed }, fired).await?;
             }
         }
         schedules::set_next(tx, self.id, next).await

@@ -88,9 +88,9 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     }
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
     let working = call(&*tool, invocation.clone(), limit);
-    let (outcome, draft) = drafts::run_in_draft(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
+    let (outcome, draft) = drafts::run_in_draft(&ports.toolbox.drafts, &invocation, &job.draft, working).await;
     let (outcome, source, files) = split_outcome(redaction::redact_outcome(&ports.redactor, outcome));
-    let (outcome, pictures) = tool_files::keep_files(ports, &invocation, (outcome, source.as_ref(), files)).await;
+    let (outcome, pictures) = tool_files::keep_files(ports, &invocation, outcome, source.as_ref(), files).await;
     let asked = (!pictures.is_empty()).then(|| outcome.clone());
     let outcome = apply_after_hooks(ports, &name, &invocation, outcome).await;
     // Whoever withholds the words withholds what came with them.

@@ -18,7 +18,9 @@ const FILES_MAX: usize = 10;
 pub(super) async fn keep_files(
     ports: &Ports,
     invocation: &Invocation,
-    (outcome, source, files): (Outcome, Option<&OriginSource>, Vec<OutputFile>),
+    outcome: Outcome,
+    source: Option<&OriginSource>,
+    files: Vec<OutputFile>,
 ) -> (Outcome, Pictures) {
     if files.is_empty() {
         return (outcome, Pictures::default());

@@ -31,13 +31,13 @@ const IN_FILE: &str = "(That is not all of it. The file above has the whole.)";
 ///
 /// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
 #[must_use]
-pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &CallConcern) -> String {
+pub fn question(name: &str, arguments: &str, grantable: bool, concern: &CallConcern) -> String {
     if let Some(draft) = &concern.draft {
         return keeping::question(draft, concern);
     }
     let always = if grantable || concern.this_run { "" } else { " (This is asked each time.)" };
     let mut lines = vec![format!("May I do this?{always}")];
-    lines.extend(call("", (name, arguments), concern));
+    lines.extend(call("", name, arguments, concern));
     lines.extend(read_before(concern));
     if grantable && !concern.scope.is_empty() {
         let said = Decision::Always.label();
@@ -59,7 +59,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Call
 }
 
 /// One call of a question: which, what its tool is for, with which arguments; what it may do, and why that is dangerous.
-fn call(number: &str, (name, arguments): (&str, &str), concern: &CallConcern) -> Vec<String> {
+fn call(number: &str, name: &str, arguments: &str, concern: &CallConcern) -> Vec<String> {
     let about = if concern.about.is_empty() { String::new() } else { format!(" – {}", quotable(&concern.about)) };
     let mut lines = vec![format!("{number}{}{about}", quotable(name))];
     let arguments = shown(arguments);
@@ -79,12 +79,12 @@ fn call(number: &str, (name, arguments): (&str, &str), concern: &CallConcern) ->
 
 /// The question about several calls: each with its number, and who may be behind any of them.
 #[must_use]
-pub fn questions(first: (&str, &str), concern: &CallConcern, beside: &[FurtherCall]) -> String {
+pub fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[FurtherCall]) -> String {
     let count = beside.len() + 1;
     let mut lines = vec![format!("May I do this? There are {count}; all, some, or none.")];
-    lines.extend(call("(1) ", first, concern));
+    lines.extend(call("(1) ", name, arguments, concern));
     for (number, other) in (2..).zip(beside) {
-        lines.extend(call(&format!("({number}) "), (&other.name, &other.arguments), &other.concern));
+        lines.extend(call(&format!("({number}) "), &other.name, &other.arguments, &other.concern));
     }
     let others = beside.iter().flat_map(|other| &other.concern.sources);
     let sources: Vec<OriginSource> =
@@ -296,7 +296,7 @@ mod tests {
         let about = "Pays somebody".to_owned();
         let scope = r#"pay to="Ben" sum="3""#.to_owned();
         let concern = CallConcern { risk: Risk::Spend, about, scope, ..CallConcern::default() };
-        insta::assert_snapshot!(question(("pay", r#"{"note": "a \"b\"", "to": "Ben", "sum": 3}"#), true, &concern), @r#"
+        insta::assert_snapshot!(question("pay", r#"{"note": "a \"b\"", "to": "Ben", "sum": 3}"#, true, &concern), @r#"
         May I do this?
         pay – Pays somebody
         to: Ben
@@ -306,7 +306,7 @@ mod tests {
         "always": here I do not ask you again about: pay to="Ben" sum="3"
         To say why not: deny: REASON
         "#);
-        insta::assert_snapshot!(question(("look", ""), false, &CallConcern::default()), @r"
+        insta::assert_snapshot!(question("look", "", false, &CallConcern::default()), @r"
         May I do this? (This is asked each time.)
         look
         (no arguments)
@@ -314,7 +314,7 @@ mod tests {
         To say why not: deny: REASON
         ");
         let long = format!(r#"{{"body":"{}","to":"Ben"}}"#, "x".repeat(4_000));
-        let asked = question(("send", &long), false, &CallConcern::default());
+        let asked = question("send", &long, false, &CallConcern::default());
         assert!(asked.contains("send\nto: Ben\nbody: xxx") && asked.contains(IN_FILE), "{asked}");
         let (call, name) = (CallId::new(1, 0), "send".to_owned());
         let concern = Box::default();
@@ -354,7 +354,7 @@ mod tests {
             draft: None,
             classing: None,
         };
-        insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"
+        insta::assert_snapshot!(question("post", "{}", false, &concern), @r#"
         May I do this?
         post
         (no arguments)
@@ -366,7 +366,7 @@ mod tests {
         To say why not: deny: REASON
         "#);
         let high = CallConcern { grade: DangerGrade::Critical, this_run: false, owners: false, ..concern };
-        assert!(question(("post", "{}"), false, &high).starts_with("May I do this? (This is asked each time.)\n"));
+        assert!(question("post", "{}", false, &high).starts_with("May I do this? (This is asked each time.)\n"));
         let long = "x".repeat(REASON_CHARS_MAX + 1);
         assert_eq!(quotable(&long), format!("{}…", "x".repeat(REASON_CHARS_MAX)));
         insta::assert_snapshot!(refused(&["it wipes the disk".to_owned()]), @"Not run: nobody may have this call made. Why: it wipes the disk.");

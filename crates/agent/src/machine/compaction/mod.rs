@@ -138,7 +138,7 @@ fn recover(run: &mut ActiveState) -> Option<Vec<Effect>> {
         return Some(summary::start(run, plan, SummaryReason::Full, vec![fired]));
     }
     let view = plan.deeply(run);
-    let pruned = show(run, view, (CompactionMeans::Truncation, None));
+    let pruned = show(run, view, CompactionMeans::Truncation, None);
     Some(then_call_model(run, vec![fired, pruned]))
 }
 
@@ -161,7 +161,7 @@ pub(super) fn on_direction(run: &mut ActiveState, words: Option<(UserId, String)
     }
     let plan = CutPlan::keeping(run, run.policy.context.prune_keep_messages);
     let view = plan.map(|plan| plan.deeply(run));
-    let pruned = view.map(|view| show(run, view, (CompactionMeans::Truncation, None)));
+    let pruned = view.map(|view| show(run, view, CompactionMeans::Truncation, None));
     let mut effects: Vec<Effect> = pruned.into_iter().collect();
     effects.extend(ending::go_on(run));
     effects
@@ -205,16 +205,16 @@ pub(super) fn on_too_long(run: &mut ActiveState) -> Option<Effect> {
 
 fn trimmed(run: &mut ActiveState, level: u32) -> Option<Effect> {
     let view = trim(run, level)?;
-    Some(show(run, view, (CompactionMeans::Truncation, None)))
+    Some(show(run, view, CompactionMeans::Truncation, None))
 }
 
 fn truncate(run: &mut ActiveState, plan: CutPlan, means: CompactionMeans) -> Effect {
     let view = plan.without_summary(run);
-    show(run, view, (means, None))
+    show(run, view, means, None)
 }
 
 /// From now on this much is shown; `by` is the model that has summed up the rest.
-fn show(run: &mut ActiveState, view: ContextView, (means, by): (CompactionMeans, Option<String>)) -> Effect {
+fn show(run: &mut ActiveState, view: ContextView, means: CompactionMeans, by: Option<String>) -> Effect {
     let view = plan::fitted(run, view);
     let messages = plan::hidden(run, run.view.from, view.from);
     let (before, after) = (size::request(run, &run.view), size::request(run, &view));

@@ -146,7 +146,7 @@ pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usag
     run.course.pending = None;
     run.course.summaries += 1;
     let messages = super::plan::hidden(run, run.view.from, plan.to);
-    let mut effects = vec![show(run, view, (CompactionMeans::Summary, Some(call.label)))];
+    let mut effects = vec![show(run, view, CompactionMeans::Summary, Some(call.label))];
     if why == SummaryReason::Ordered {
         let text = texts::compacted(messages, before, after);
         effects.extend(end_with_notice(run, text, RunEnd::Completed));

@@ -63,7 +63,7 @@ pub(super) fn before(run: &mut ActiveState) -> GuardOutcome {
         let key = circle_detector::key(name, &wanted);
         let same = batch.calls[..at].iter().filter(|open| circle_detector::key(&open.call.name, &open.wanted()) == key);
         let beside = u32::try_from(same.count()).unwrap_or(u32::MAX);
-        let verdict = run.guard.forbids(&run.policy.guards, (name, &wanted), beside);
+        let verdict = run.guard.forbids(&run.policy.guards, name, &wanted, beside);
         if let Some(circle) = verdict {
             batch.calls[at].block(texts::blocked(&circle));
             found.push(circle);
@@ -217,14 +217,9 @@ fn is_ask(choice: &ToolChoice) -> bool {
 
 /// The text of the batch's last result.
 fn last_result(batch: &mut Batch) -> Option<&mut String> {
-    batch.calls.iter_mut().rev().find_map(|open| match &mut open.progress {
-        CallProgress::Finished(result) => Some(&mut result.text),
-        CallProgress::Queued
-        | CallProgress::Held
-        | CallProgress::Started { .. }
-        | CallProgress::Doubtful { .. }
-        | CallProgress::Asks { .. }
-        | CallProgress::Child => None,
+    batch.calls.iter_mut().rev().find_map(|open| {
+        let CallProgress::Finished(result) = &mut open.progress else { return None };
+        Some(&mut result.text)
     })
 }
 

@@ -56,7 +56,7 @@ impl DrivenRun {
             if state.status().is_final() {
                 break;
             }
-            let event = cause(&state, *choice);
+            let event = cause(&state, choice.0, choice.1);
             driven.take(&mut state, event);
         }
         for _ in 0..200 {
@@ -93,7 +93,7 @@ fn allowance(state: &State, event: &Event) -> Option<String> {
     (meant && Decision::parse(text, question) == Some(Decision::RunAgain)).then(|| call.0.clone())
 }
 
-fn cause(state: &State, (what, how): (u8, u8)) -> Event {
+fn cause(state: &State, what: u8, how: u8) -> Event {
     let Some(run) = state.active() else { return before(what, how) };
     if what >= 200 {
         return anywhere(what, how);

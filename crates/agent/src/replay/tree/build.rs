@@ -15,7 +15,6 @@ use crate::machine::state::{ActiveState, Phase, ResumePoint, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::machine::texts;
-use crate::projection::event_rows::outcome_text;
 use crate::replay::tree::{
     CallResult, Cycle, Evaluation, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree,
 };
@@ -103,7 +102,7 @@ impl Builder {
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
             Event::ToolFinished { call, outcome, source, .. } => {
-                self.finished(call, (outcome, source.as_ref()), timed.at)
+                self.finished(call, outcome, source.as_ref(), timed.at)
             }
             Event::Terminated(terminated) => self.declared_end = Some(terminated.clone()),
             Event::Replied(reply) => {
@@ -201,8 +200,8 @@ impl Builder {
         }
     }
 
-    fn finished(&mut self, id: &CallId, (outcome, source): (&ToolOutcome, Option<&OriginSource>), at: Timestamp) {
-        let (text, is_error) = outcome_text(outcome);
+    fn finished(&mut self, id: &CallId, outcome: &ToolOutcome, source: Option<&OriginSource>, at: Timestamp) {
+        let (text, is_error) = outcome.words();
         if let Some(call) = self.call(id) {
             call.source = source.cloned();
             call.took_ms = call.started_at.map(|started| between(started, at));

@@ -120,7 +120,7 @@ impl ContinuedRun {
     #[must_use]
     pub fn summary_request(&self, material: &PromptInputs, summary: &SummaryCall) -> Option<Request> {
         let run = self.state.active()?;
-        Some(material.summary_request(&run.view, &run.transcript, (summary.from, summary.messages)))
+        Some(material.summary_request(&run.view, &run.transcript, summary.from, summary.messages))
     }
 
     /// The most tokens of a reply that are set aside for each call; none: nobody has said.

@@ -16,7 +16,7 @@ fn planned(arguments: &str, said: &[&str]) -> PlannedCall {
 /// The doubts, as one line; none: another call.
 fn told(step: &PlannedCall, arguments: &str) -> Option<String> {
     let doubt = |doubt: &UnvouchedValue| format!("{}={} ({})", doubt.argument, doubt.value, doubt.planned);
-    unvouched_values(step, ("send", arguments), &|_| None)
+    unvouched_values(step, "send", arguments, &|_| None)
         .map(|doubts| doubts.iter().map(doubt).collect::<Vec<_>>().join("; "))
 }
 
@@ -55,8 +55,8 @@ fn n16_a_call_is_the_one_that_was_planned_or_another() {
     for (plan, said, call, expected) in table {
         assert_eq!(told(&planned(plan, said), call).as_deref(), expected, "{plan} {call}");
     }
-    assert_eq!(unvouched_values(&planned(plain, &["to"]), ("send_all", r#"{"to":"Ben"}"#), &|_| None), None);
-    assert_eq!(unvouched_values(&planned(plain, &["to"]), ("send", "{"), &|_| None), None);
+    assert_eq!(unvouched_values(&planned(plain, &["to"]), "send_all", r#"{"to":"Ben"}"#, &|_| None), None);
+    assert_eq!(unvouched_values(&planned(plain, &["to"]), "send", "{", &|_| None), None);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn n16_a_value_may_be_found_by_a_call_that_the_plan_names() {
     let step = planned(r#"{"id":{"from":" find ","with":{"q":"Ben","all":true}},"text":{"from":"the page"}}"#, &[]);
     let call = r#"{"id":"5","text":"x"}"#;
     let of = |call: &str, found: Option<&str>| {
-        unvouched_values(&step, ("send", call), &|_| found.map(str::to_owned)).map(|doubts| doubts.len())
+        unvouched_values(&step, "send", call, &|_| found.map(str::to_owned)).map(|doubts| doubts.len())
     };
     assert_eq!(told(&step, call).unwrap(), "id=5 (find for \"Ben, true\")");
     for same in [call, r#"{"id":5}"#, r#"{"id":["5"]}"#] {
@@ -149,7 +149,7 @@ fn n16_what_steers_is_told_by_its_name_and_what_is_not_known_steers() {
 fn n16_a_value_is_shown_on_one_line() {
     let step = planned(r#"{"to":{"from":"the\npage"}}"#, &[]);
     let call = serde_json::json!({ "to": format!("a\nb\u{202e}{}", "x".repeat(400)) }).to_string();
-    let doubts = unvouched_values(&step, ("send", &call), &|_| None).unwrap();
+    let doubts = unvouched_values(&step, "send", &call, &|_| None).unwrap();
     assert_eq!(doubts[0].planned, "the ⟨U+000A⟩ page");
     assert!(doubts[0].value.starts_with("a ⟨U+000A⟩ b⟨U+202E⟩x") && doubts[0].value.ends_with('…'));
 }

@@ -33,7 +33,7 @@ pub struct MisfirePlan {
 impl MisfirePolicy {
     /// The plan at `now` for a rule that was due at `due` and not looked at since.
     #[must_use]
-    pub fn plan(&self, rule: &Rule, zone: &TimeZone, (due, now): (Timestamp, Timestamp)) -> MisfirePlan {
+    pub fn plan(&self, rule: &Rule, zone: &TimeZone, due: Timestamp, now: Timestamp) -> MisfirePlan {
         let (newest, others) = rule.newest(zone, due, now);
         let next = rule.next(zone, now);
         let earlier = std::iter::successors(others.then_some(due), |last| rule.next(zone, *last));
@@ -67,7 +67,7 @@ mod tests {
         let zone = TimeZone::UTC;
         let rule = read(rule, &zone, "2026-11-20T12:00:00Z".parse().unwrap()).unwrap();
         let misfire = MisfirePolicy { grace: SignedDuration::from_hours(grace_hours), coalesces };
-        let MisfirePlan { run, missed, next } = misfire.plan(&rule, &zone, (at("00:00:00"), at(now)));
+        let MisfirePlan { run, missed, next } = misfire.plan(&rule, &zone, at("00:00:00"), at(now));
         let shown = |at: &Timestamp| at.strftime("%d %H").to_string();
         (run.iter().map(shown).collect(), missed.iter().map(shown).collect(), next.as_ref().map(shown))
     }

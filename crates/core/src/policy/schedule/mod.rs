@@ -133,8 +133,8 @@ impl Rule {
                 let period = i64::from(*count).checked_mul(unit.secs()).filter(|period| *period > 0)?;
                 next_period(moment(zone, *from)?, period, after)
             }
-            Self::Every { count, unit: Unit::Days, from } => next_day(zone, (*from, i64::from(*count)), after),
-            Self::Every { count, unit: Unit::Weeks, from } => next_day(zone, (*from, 7 * i64::from(*count)), after),
+            Self::Every { count, unit: Unit::Days, from } => next_day(zone, *from, i64::from(*count), after),
+            Self::Every { count, unit: Unit::Weeks, from } => next_day(zone, *from, 7 * i64::from(*count), after),
             Self::Once { at } => (*at > after).then_some(*at),
         }
     }
@@ -214,7 +214,7 @@ fn next_period(first: Timestamp, period: i64, after: Timestamp) -> Option<Timest
     first.checked_add(SignedDuration::from_secs(passed.checked_add(1)?.checked_mul(period)?)).ok()
 }
 
-fn next_day(zone: &TimeZone, (from, days): (DateTime, i64), after: Timestamp) -> Option<Timestamp> {
+fn next_day(zone: &TimeZone, from: DateTime, days: i64, after: Timestamp) -> Option<Timestamp> {
     if days <= 0 {
         return None;
     }

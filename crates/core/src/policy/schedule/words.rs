@@ -65,7 +65,7 @@ fn write_to(text: &mut String, words: std::fmt::Arguments<'_>) {
 fn of_cron(expression: &str) -> Option<String> {
     let fields: Vec<&str> = expression.split(' ').collect();
     let [minute, hour, day, month, weekday] = fields[..] else { return None };
-    if let Some(period) = period((minute, hour)) {
+    if let Some(period) = period(minute, hour) {
         let days = match (day, month, weekday) {
             ("*", "*", "*") => String::new(),
             ("*", "*", days) if !days.contains('#') => format!(" {}", on_days(days)?),
@@ -88,7 +88,7 @@ fn of_cron(expression: &str) -> Option<String> {
 }
 
 /// Every so many minutes or hours.
-fn period((minute, hour): (&str, &str)) -> Option<String> {
+fn period(minute: &str, hour: &str) -> Option<String> {
     if let Some(count) = minute.strip_prefix("*/") {
         let count = number(count, 1, 59).filter(|count| 60 % count == 0)?;
         return Some(match hour {

@@ -16,7 +16,7 @@ fn verdicts(calls: &[CallTuple]) -> String {
     let mut verdicts = String::new();
     for (tool, arguments, result) in calls {
         let (name, deed) = (tool.trim_start_matches('!'), tool.starts_with('!'));
-        if watch.forbids(&policy, (name, arguments), 0).is_some() {
+        if watch.forbids(&policy, name, arguments, 0).is_some() {
             watch.forgive_one();
             verdicts.push('B');
             continue;
@@ -157,7 +157,7 @@ fn b2_two_tools_in_turn_with_nothing_new_are_a_circle() {
 #[test]
 fn e6_in_one_reply_a_call_beyond_the_third_of_its_kind_is_blocked() {
     let (watch, policy) = (CircleDetector::default(), GuardPolicy::default());
-    let seen = |beside| watch.forbids(&policy, ("send", "{}"), beside).map(|found| found.seen);
+    let seen = |beside| watch.forbids(&policy, "send", "{}", beside).map(|found| found.seen);
     assert_eq!([seen(0), seen(2), seen(3)], [None, None, Some(4)]);
 }
 

@@ -57,8 +57,8 @@ pub(super) fn join(mut parts: ScheduleParts, here: &ReadContext<'_>) -> Result<R
     if !parts.ahead.is_empty() {
         return ahead(&parts, here);
     }
-    if let Some(every) = parts.every {
-        return periodic(&parts, every, here);
+    if let Some((count, unit)) = parts.every {
+        return periodic(&parts, count, unit, here);
     }
     if parts.between.is_some() || parts.from.is_some() {
         return Err(ReadError::Ambiguous);
@@ -136,12 +136,12 @@ fn ahead(parts: &ScheduleParts, here: &ReadContext<'_>) -> Result<Rule, ReadErro
     }
 }
 
-fn periodic(parts: &ScheduleParts, (count, unit): (u32, Unit), here: &ReadContext<'_>) -> Result<Rule, ReadError> {
+fn periodic(parts: &ScheduleParts, count: u32, unit: Unit, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     if count == 0 {
         return Err(RuleError::Period.into());
     }
     match unit {
-        Unit::Minutes | Unit::Hours => by_the_hour(parts, (count, unit), here),
+        Unit::Minutes | Unit::Hours => by_the_hour(parts, count, unit, here),
         Unit::Days if count == 1 && parts.from.is_none() => match parts.weekdays[..] {
             [] => cron(parts, "* * *"),
             _ => Err(ReadError::Ambiguous),
@@ -171,7 +171,7 @@ fn first_day(parts: &ScheduleParts, unit: Unit, time: Time, here: &ReadContext<'
     }
 }
 
-fn by_the_hour(parts: &ScheduleParts, (count, unit): (u32, Unit), here: &ReadContext<'_>) -> Result<Rule, ReadError> {
+fn by_the_hour(parts: &ScheduleParts, count: u32, unit: Unit, here: &ReadContext<'_>) -> Result<Rule, ReadError> {
     if let Some(CalendarDay { day, month, year }) = parts.from {
         let (Some(year), true, None) = (year, parts.weekdays.is_empty(), parts.between) else {
             return Err(ReadError::Ambiguous);
