@@ -180,27 +180,22 @@ async fn grown(build: &Build) -> Measured {
     turns_of(&household, ["grown, ms", "grown, CPU ms", "grown, switches", "grown, KB"]).await
 }
 
-/// Everybody takes so many turns, one after the other, and all at once.
-async fn talk(household: &Household, turns: usize) {
-    let each = people().map(async |person| {
-        for _ in 0..turns {
-            household.turn(person).await;
-        }
-    });
-    futures::future::join_all(each).await;
-}
-
 /// A hundred people at once.
 async fn crowd(build: &Build) -> Measured {
     let household = build.household("crowd", "").await;
     people().for_each(|person| household.telegram.person(person));
-    let (_process, _) = household.start().await;
+    let (process, _) = household.start().await;
     household.turns(20).await;
-    talk(&household, 2).await;
-    let begun = Instant::now();
-    talk(&household, TURNS_EACH).await;
-    let turns = people().count() * TURNS_EACH;
-    vec![("100 people at once, turns a second", turns as f64 / begun.elapsed().as_secs_f64())]
+    household.talk(2).await;
+    let (before, begun) = (process.spent(), Instant::now());
+    household.talk(TURNS_EACH).await;
+    let (took, turns) = (begun.elapsed(), people().count() * TURNS_EACH);
+    let spent = process.spent().each_since(before, turns);
+    vec![
+        ("100 people at once, turns a second", turns as f64 / took.as_secs_f64()),
+        ("100 people at once, CPU ms a turn", spent.cpu_ms),
+        ("of it on the main thread, ms", spent.main_ms),
+    ]
 }
 
 /// Idle on Telegram, Slack, Discord and in a mailbox.

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use hob_testkit::fake_model::{FakeModel, Reply};
 use hob_testkit::fake_telegram::FakeTelegram;
+use hob_testkit::fake_telegram::world::{Post, World};
 
 /// The owner's id at Telegram.
 pub(crate) const OWNER: i64 = 7;
@@ -21,6 +22,8 @@ const WORDS: &str = "hi";
 pub(crate) struct ProcessUsage {
     /// On a processor, in milliseconds.
     pub(crate) cpu_ms: f64,
+    /// Of that, what its main thread was: all but SQLite's work and what takes long.
+    pub(crate) main_ms: f64,
     /// Changes of thread, its own and forced.
     pub(crate) switches: f64,
     /// Handed to the disk, in KB.
@@ -33,6 +36,7 @@ impl ProcessUsage {
         let each = |now: f64, then: f64| (now - then) / count as f64;
         Self {
             cpu_ms: each(self.cpu_ms, before.cpu_ms),
+            main_ms: each(self.main_ms, before.main_ms),
             switches: each(self.switches, before.switches),
             written_kb: each(self.written_kb, before.written_kb),
         }
@@ -56,7 +60,11 @@ impl Process {
             // A thread may end meanwhile.
             let read = |name| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
             let worked = read("schedstat");
-            spent.cpu_ms += worked.split_whitespace().next().map_or(0.0, |nanos| nanos.parse::<f64>().unwrap() / 1e6);
+            let worked = worked.split_whitespace().next().map_or(0.0, |nanos| nanos.parse::<f64>().unwrap() / 1e6);
+            spent.cpu_ms += worked;
+            if folder.ends_with(self.0.id().to_string()) {
+                spent.main_ms = worked;
+            }
             let status = read("status");
             spent.switches += field(&status, "voluntary_ctxt_switches") + field(&status, "nonvoluntary_ctxt_switches");
         }
@@ -144,6 +152,36 @@ impl Household {
         self.telegram.say(person, words);
         self.telegram.until_true("an answer", |world| world.chat(person).by_bot().count() > before).await;
         begun.elapsed()
+    }
+
+    /// Everybody takes so many turns, one after the other, and all at once. One task looks at all chats: a hundred that look at each
+    /// change cost more than Hob.
+    pub(crate) async fn talk(&self, turns: usize) {
+        let say = |person| {
+            self.telegram.look(|world| {
+                world.post(Post::new(person, person, WORDS));
+                world.chat(person).messages.len()
+            })
+        };
+        let mut waiting: Vec<(i64, usize, usize)> = people().map(|person| (person, say(person), turns)).collect();
+        while !waiting.is_empty() {
+            let is_answered =
+                |world: &World, (person, said, _): &(i64, usize, usize)| world.chat(*person).messages.len() > *said;
+            let looked = |world: &World| {
+                let answered: Vec<i64> =
+                    waiting.iter().filter(|waits| is_answered(world, waits)).map(|waits| waits.0).collect();
+                (!answered.is_empty()).then_some(answered)
+            };
+            let answered = self.telegram.until("answers", looked).await;
+            waiting.retain_mut(|(person, said, left)| {
+                if answered.contains(person) {
+                    *left -= 1;
+                    *said = if *left > 0 { say(*person) } else { *said };
+                }
+                *left > 0
+            });
+        }
+        self.model.forget();
     }
 
     /// So many turns of the owner's.

@@ -92,7 +92,7 @@ async fn respond(shared: &Shared, wire: &CutConnection, request: Request) -> Res
     let Some((token, method)) = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/')) else {
         return Refusal::new(404, "Not Found").into_response();
     };
-    if shared.with(|world| world.token != token) {
+    if shared.peek(|world| world.token != token) {
         return Refusal::new(401, "Unauthorized").into_response();
     }
     let method = method.to_lowercase();
@@ -113,7 +113,7 @@ async fn respond(shared: &Shared, wire: &CutConnection, request: Request) -> Res
 /// `/file/bot<token>/<path>`: the bytes, with no envelope but for an error.
 async fn download(shared: &Shared, wire: &CutConnection, rest: &str) -> Response {
     let (token, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if shared.with(|world| world.token != token) {
+    if shared.peek(|world| world.token != token) {
         return Refusal::new(404, "Not Found").into_response();
     }
     let (found, fault) = shared.with(|world| {
