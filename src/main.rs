@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use hob::cli::exit::{self, SilentExit};
+use hob::cli::exit::{self, SilentExit, told};
 use hob::cli::{Arguments, dispatch};
 use hob_telemetry::hidden;
 use hob_tools::sandbox::{launcher, process_hardening};
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if !error.is::<SilentExit>() {
-                eprintln!("{}", hidden(&format!("hob: {error:#}")));
+                eprintln!("{}", hidden(&format!("hob: {}", told(&error))));
             }
             ExitCode::from(exit::code(&error))
         }

@@ -38,6 +38,15 @@ impl std::error::Error for SilentExit {}
 #[error("{0}")]
 pub struct Unconfigured(pub String);
 
+/// An error with its causes, each said once: many errors name their cause themselves.
+#[must_use]
+pub fn told(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    causes
+        .reduce(|told, cause| if told.contains(&cause) { told } else { format!("{told}: {cause}") })
+        .unwrap_or_default()
+}
+
 /// The exit code that an error is worth: by the first type in its chain that says more than that something failed.
 #[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
@@ -95,6 +104,15 @@ mod tests {
 
     use super::*;
     use hob_model::discover::DiscoverError;
+
+    #[test]
+    fn an_error_says_each_of_its_causes_once() {
+        let named = BackupError::Taken(LockError::Taken { pid: "7".to_owned(), directory: "/d".to_owned() });
+        let shown = named.to_string();
+        let error = Err::<(), _>(named).context("while starting").unwrap_err();
+        assert_eq!(told(&error), format!("while starting: {shown}"));
+        assert_eq!(told(&anyhow::anyhow!("alone")), "alone");
+    }
 
     #[test]
     fn n12_each_kind_of_failure_has_its_code() {

@@ -131,9 +131,11 @@ pub(super) fn typed_rows(prompt: &str, typed: &str, columns: usize) -> Vec<Strin
 /// Ends every style.
 const RESET: &str = "\u{1b}[0m";
 
-/// Lays text out in rows of at most `width` columns: finished rows, and the row still open.
+/// Lays text out in rows of at most `width` columns: finished rows, and the row still open. What goes on in the next row stands
+/// below what it goes on from: a long line of code stays within its block.
 fn rows(text: &str, width: usize) -> (Vec<String>, String) {
     let (mut finished, mut row, mut used) = (Vec::new(), String::new(), 0);
+    let mut margin = Margin::default();
     let mut styles = false;
     for c in text.chars() {
         // What sets a style takes no room, and is not torn apart.
@@ -144,12 +146,13 @@ fn rows(text: &str, width: usize) -> (Vec<String>, String) {
         }
         if c == '\n' {
             finished.push(std::mem::take(&mut row));
-            used = 0;
+            (used, margin) = (0, Margin::default());
             continue;
         }
+        margin.see(c, width);
         if used + columns_max(c) > width && !row.is_empty() {
             let carried = if c == ' ' { String::new() } else { last_word(&mut row) };
-            finished.push(std::mem::replace(&mut row, carried));
+            finished.push(std::mem::replace(&mut row, margin.begun.clone() + &carried));
             used = most_of(&row);
             if c == ' ' {
                 continue;
@@ -159,6 +162,26 @@ fn rows(text: &str, width: usize) -> (Vec<String>, String) {
         row.push(c);
     }
     (finished, row)
+}
+
+/// What a line begins with before its words: its indentation, and the signs of the quotes that it stands in.
+#[derive(Default)]
+struct Margin {
+    begun: String,
+    is_over: bool,
+}
+
+impl Margin {
+    /// The line's next character. A margin leaves half of the row to the words.
+    fn see(&mut self, c: char, width: usize) {
+        self.is_over |= !matches!(c, ' ' | '│');
+        if self.begun.chars().count() >= width / 2 {
+            (self.is_over, self.begun) = (true, String::new());
+        }
+        if !self.is_over {
+            self.begun.push(c);
+        }
+    }
 }
 
 /// How many columns a row takes at most.
@@ -194,8 +217,17 @@ mod tests {
         assert_eq!(layout("the quick brown fox\nhas", 10), ["the quick", "brown fox", "has"]);
         assert_eq!(layout("abcdefghijkl", 10), ["abcdefghij", "kl"]);
         assert_eq!(layout("漢字漢字漢字", 5), ["漢字", "漢字", "漢字"]);
-        assert_eq!(layout("    abcdefgh", 10), ["    abcdef", "gh"], "an indentation is not left alone");
+        assert_eq!(layout("    abcdefgh", 10), ["    abcdef", "    gh"], "an indentation is not left alone");
         assert_eq!(layout("", 10), [""]);
+    }
+
+    #[test]
+    fn k2_a_long_line_of_code_stays_in_its_block() {
+        assert_eq!(layout("    let a = bcd;\nend", 12), ["    let a =", "    bcd;", "end"]);
+        assert_eq!(layout("│ let a = bcd;", 11), ["│ let a =", "│ bcd;"]);
+        assert_eq!(layout("        let a = b;", 12), ["        let", "a = b;"], "half of the row is for words");
+        let styled = layout("    \u{1b}[36mabc def\u{1b}[39m", 10);
+        assert_eq!(styled, ["    \u{1b}[36mabc\u{1b}[0m", "\u{1b}[36m    def\u{1b}[39m"]);
     }
 
     #[test]

@@ -58,19 +58,16 @@ fn c6_word_is_read_by_page_and_what_is_not_seen_is_marked() {
     insta::assert_snapshot!(none, @"there is no such page in it: 7. It has 2 pages");
 }
 
-#[test]
-fn c6_sheets_are_read_and_what_they_hide_is_said() {
-    let sheet = |rows: &str| {
-        format!(
-            r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cols><col min="2" max="3" hidden="1"/></cols><sheetData>{rows}</sheetData></worksheet>"#
-        )
-    };
-    let first = sheet(
-        r#"<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="C1"><v>1.5</v></c></row>
-           <row r="4" hidden="1"><c r="A4" t="inlineStr"><is><t>secret</t></is></c></row>
-           <row r="1048576"><c r="XFD1048576"><v>7</v></c></row>"#,
-    );
-    let bytes = packed(&[
+/// A sheet of Excel's with these rows; its second and third columns are hidden.
+fn sheet(rows: &str) -> String {
+    format!(
+        r#"<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cols><col min="2" max="3" hidden="1"/></cols><sheetData>{rows}</sheetData></worksheet>"#
+    )
+}
+
+/// A book of a sheet, and of one that is hidden.
+fn book(first: &str, second: &str) -> Vec<u8> {
+    packed(&[
         ("[Content_Types].xml", "<Types/>"),
         (
             "_rels/.rels",
@@ -84,9 +81,19 @@ fn c6_sheets_are_read_and_what_they_hide_is_said() {
             "xl/_rels/workbook.xml.rels",
             r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="/xl/worksheets/sheet2.xml"/></Relationships>"#,
         ),
-        ("xl/worksheets/sheet1.xml", &first),
-        ("xl/worksheets/sheet2.xml", &sheet(r#"<row r="1"><c r="A1"><v>9</v></c></row>"#)),
-    ]);
+        ("xl/worksheets/sheet1.xml", first),
+        ("xl/worksheets/sheet2.xml", second),
+    ])
+}
+
+#[test]
+fn c6_sheets_are_read_and_what_they_hide_is_said() {
+    let first = sheet(
+        r#"<row r="1"><c r="A1" t="inlineStr"><is><t>Name</t></is></c><c r="C1"><v>1.5</v></c></row>
+           <row r="4" hidden="1"><c r="A4" t="inlineStr"><is><t>secret</t></is></c></row>
+           <row r="1048576"><c r="XFD1048576"><v>7</v></c></row>"#,
+    );
+    let bytes = book(&first, &sheet(r#"<row r="1"><c r="A1"><v>9</v></c></row>"#));
     let read = all("costs.xlsx", &bytes).unwrap();
     let shown: Vec<String> = read.pages.iter().map(|page| format!("{}:\n{}", page.title, page.text)).collect();
     insta::assert_snapshot!(shown.join("\n--\n"), @"
@@ -105,6 +112,17 @@ fn c6_sheets_are_read_and_what_they_hide_is_said() {
     assert_eq!((old.pages.len(), old.pages[0].title.as_str()), (1, "Old"));
     let none = crate::read("x", &bytes, &PageSelection::parse("New"), &Limits::default()).unwrap_err();
     insta::assert_snapshot!(none, @r#"there is no such sheet in it: "New". It has 2 sheets: Costs, Old"#);
+}
+
+#[test]
+fn c6_a_long_sheet_is_read_no_further_than_there_is_room() {
+    let rows: String = (1..=100).map(|row| format!(r#"<row r="{row}"><c r="A{row}"><v>{row}</v></c></row>"#)).collect();
+    // Whoever goes on to its end finds it damaged.
+    let bytes = book(&sheet(&format!("{rows}</nothing>")), &sheet(""));
+    assert!(matches!(all("long.xlsx", &bytes), Err(DocumentError::Damaged(_))));
+    let short = Limits { text_bytes: 50, ..Limits::default() };
+    let read = read("long.xlsx", &bytes, &PageSelection::parse("1"), &short).unwrap();
+    assert!(read.pages[0].text.contains("\n1\t1\n2\t2\n"), "{read:?}");
 }
 
 #[test]

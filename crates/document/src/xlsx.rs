@@ -23,11 +23,12 @@ struct HiddenCells {
 
 /// What the sheets say.
 pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Result<PageCollection, DocumentError> {
-    // Whoever reads it next unpacks it without a bound.
-    Archive::of(bytes, limits)?.measure(|name, xml| {
-        if name.ends_with(".xml") || name.ends_with(".rels") { walk(xml, limits, |_| Ok(())) } else { Ok(()) }
+    // Whoever reads it next unpacks it without a bound. Sheets are read cell by cell, and no further than they are wanted.
+    let (mut archive, mut parts) = (Archive::of(bytes, limits)?, sheet_parts(bytes, limits)?);
+    archive.measure(|name, xml| {
+        let is_walked = name.ends_with(".xml") || name.ends_with(".rels");
+        if is_walked && !parts.values().any(|part| part == name) { walk(xml, limits, |_| Ok(())) } else { Ok(()) }
     })?;
-    let mut hidden = hidden(bytes, limits)?;
     let mut book: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
     let sheets: Vec<(String, bool)> = book
         .sheets_metadata()
@@ -38,8 +39,12 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
     for (name, visible) in sheets {
         let number = all.pages.len() + 1;
         let text = if wanted.includes(number, &name) {
-            let hidden = hidden.remove(&name).unwrap_or_default();
-            sheet(&mut book, &name, &hidden, limits)?
+            let part = parts.remove(&name).unwrap_or_default();
+            let xml = Archive::of(bytes, limits)?.get(&part)?.unwrap_or_default();
+            match rows(&mut book, &name, limits)? {
+                Ok(rows) => sheet_text(&rows, &hidden_cells(&xml, rows.last().map_or(0, |row| row.at), limits)?),
+                Err(why) => format!("[It cannot be read: {why}]"),
+            }
         } else {
             String::new()
         };
@@ -49,56 +54,68 @@ pub(crate) fn read(bytes: &[u8], wanted: &PageSelection, limits: &Limits) -> Res
     Ok(all)
 }
 
-fn sheet(
+/// A row that is not empty: where it is, and its cells with their columns, from 0.
+struct Row {
+    at: u32,
+    cells: Vec<(u32, String)>,
+}
+
+/// As many rows of a sheet as there is room for; or why there are none.
+fn rows(
     book: &mut Xlsx<Cursor<&[u8]>>,
     name: &str,
-    hidden: &HiddenCells,
     limits: &Limits,
-) -> Result<String, DocumentError> {
+) -> Result<Result<Vec<Row>, String>, DocumentError> {
     let mut cells = match book.worksheet_cells_reader(name) {
         Ok(cells) => cells,
-        Err(error) => return Ok(format!("[It cannot be read: {error}]")),
+        Err(error) => return Ok(Err(error.to_string())),
     };
-    let (mut text, mut at, mut row) = (String::new(), None::<u32>, Vec::<(u32, String)>::new());
-    if !hidden.columns.is_empty() {
-        let columns = hidden.columns.iter().map(|(from, to)| format!("{}-{}", column(*from), column(*to)));
-        text.extend([format!("[Hidden columns: {}]\n", columns.collect::<Vec<_>>().join(", "))]);
-    }
+    let (mut rows, mut bytes) = (Vec::<Row>::new(), 0);
     while let Some(cell) = cells.next_cell().map_err(|error| damaged(&error))? {
-        let (y, x) = cell.get_position();
+        let (at, x) = cell.get_position();
         let value = cell_text(cell.get_value());
         if value.is_empty() {
             continue;
         }
-        if at.is_some_and(|at| at != y) {
-            push(&mut text, at, &mut row, hidden);
-            if text.len() > limits.text_bytes * 2 {
+        if rows.last().is_none_or(|row| row.at != at) {
+            if bytes > limits.text_bytes * 2 {
                 break;
             }
+            rows.push(Row { at, cells: Vec::new() });
         }
-        at = Some(y);
-        row.push((x, value));
+        bytes += value.len() + 2;
+        if let Some(row) = rows.last_mut() {
+            row.cells.push((x, value));
+        }
     }
-    push(&mut text, at, &mut row, hidden);
-    Ok(text)
+    Ok(Ok(rows))
 }
 
-/// Writes a row down.
-fn push(text: &mut String, at: Option<u32>, row: &mut Vec<(u32, String)>, hidden: &HiddenCells) {
-    let Some(at) = at else { return };
+fn sheet_text(rows: &[Row], hidden: &HiddenCells) -> String {
+    let mut text = String::new();
+    if !hidden.columns.is_empty() {
+        let columns = hidden.columns.iter().map(|(from, to)| format!("{}-{}", column(*from), column(*to)));
+        text.extend([format!("[Hidden columns: {}]\n", columns.collect::<Vec<_>>().join(", "))]);
+    }
+    text.extend(rows.iter().map(|row| row_text(row, hidden)));
+    text
+}
+
+/// A row as it is written down.
+fn row_text(row: &Row, hidden: &HiddenCells) -> String {
     let (mut cells, mut next) = (Vec::new(), 0);
-    for (x, value) in row.drain(..) {
+    for (x, value) in &row.cells {
         let gap = x.saturating_sub(next);
         if gap > GAP_MAX {
-            cells.push(format!("[column {}:]", column(x)));
+            cells.push(format!("[column {}:]", column(*x)));
         } else {
             cells.extend((0..gap).map(|_| String::new()));
         }
-        cells.push(value);
+        cells.push(value.clone());
         next = x + 1;
     }
-    let mark = if hidden.rows.contains(&at) { "[hidden row] " } else { "" };
-    text.extend([format!("{}\t{mark}{}\n", at + 1, text::row(&cells))]);
+    let mark = if hidden.rows.contains(&row.at) { "[hidden row] " } else { "" };
+    format!("{}\t{mark}{}\n", row.at + 1, text::row(&cells))
 }
 
 /// A column as Excel names it.
@@ -136,41 +153,44 @@ fn date_text(at: &ExcelDateTime) -> String {
     }
 }
 
-/// What each sheet hides.
-fn hidden(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, HiddenCells>, DocumentError> {
+/// Where each sheet is packed, by its name.
+fn sheet_parts(bytes: &[u8], limits: &Limits) -> Result<BTreeMap<String, String>, DocumentError> {
     let mut archive = Archive::of(bytes, limits)?;
     let targets = relations(&mut archive, "xl/_rels/workbook.xml.rels", limits)?;
-    let mut sheets = Vec::new();
+    let mut parts = BTreeMap::new();
     walk(&archive.need("xl/workbook.xml")?, limits, |node| {
         if let Node::Open(element) = node
             && element.name() == "sheet"
         {
             let target = element.all("id").into_iter().find_map(|id| targets.get(&id).cloned());
-            sheets.extend(element.get("name").zip(target));
+            parts.extend(element.get("name").zip(target.map(|target| resolve_path("xl", &target))));
         }
         Ok(())
     })?;
-    let mut all = BTreeMap::new();
-    for (name, target) in sheets {
-        let Some(xml) = archive.get(&resolve_path("xl", &target))? else { continue };
-        all.insert(name, hidden_cells(&xml, limits)?);
-    }
-    Ok(all)
+    Ok(parts)
 }
 
-fn hidden_cells(xml: &[u8], limits: &Limits) -> Result<HiddenCells, DocumentError> {
-    let mut hidden = HiddenCells::default();
-    walk(xml, limits, |node| {
+/// What a sheet hides, up to this row.
+fn hidden_cells(xml: &[u8], last: u32, limits: &Limits) -> Result<HiddenCells, DocumentError> {
+    let (mut hidden, mut is_past) = (HiddenCells::default(), false);
+    let walked = walk(xml, limits, |node| {
         let Node::Open(element) = node else { return Ok(()) };
         let number = |name| element.get(name).and_then(|text| text.parse::<u32>().ok()).and_then(|n| n.checked_sub(1));
         match element.name() {
-            "row" if element.says("hidden", &["1", "true"]) => hidden.rows.extend(number("r")),
+            "row" => {
+                let at = number("r");
+                is_past = at.is_some_and(|at| at > last);
+                if is_past {
+                    return Err(DocumentError::Unknown);
+                }
+                hidden.rows.extend(at.filter(|_| element.says("hidden", &["1", "true"])));
+            }
             "col" if element.says("hidden", &["1", "true"]) => hidden.columns.extend(number("min").zip(number("max"))),
             _ => {}
         }
         Ok(())
-    })?;
-    Ok(hidden)
+    });
+    if is_past { Ok(hidden) } else { walked.map(|()| hidden) }
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
         Intent::Greeting => return Ok(Answer::Say(words.greeting())),
         Intent::Thanks => return Ok(Answer::Say(words.thanks())),
         Intent::Nothing => return Ok(Answer::Say(words.nothing())),
-        Intent::Unknown => return Ok(Answer::Say(words.unknown())),
+        Intent::Unknown => return Ok(Answer::Say(words.unknown(has_list(&request.messages)))),
     };
     call(request, tool, arguments).map(|called| called.unwrap_or_else(|| Answer::Say(words.not_on_offer(tool))))
 }
@@ -179,6 +179,11 @@ fn call(request: &Request, tool: Tool, arguments: String) -> Result<Option<Answe
     })
 }
 
+/// Whether it has listed in this conversation what it can do.
+fn has_list(history: &[Message]) -> bool {
+    history.iter().any(|message| matches!(message, Message::Assistant { .. }) && Phrases::is_list(&message.text()))
+}
+
 /// Tells what came of the calls at the history's end.
 fn from_results(history: &[Message], intent: &Intent, language: Language) -> String {
     let first = history.iter().rposition(|message| !matches!(message, Message::Tool(_))).map_or(0, |before| before + 1);
@@ -186,15 +191,21 @@ fn from_results(history: &[Message], intent: &Intent, language: Language) -> Str
     let calls: Vec<&ToolCall> = asking.into_iter().flat_map(Message::calls).collect();
     let told = history.iter().skip(first).filter_map(|message| match message {
         Message::Tool(result) => {
-            Some(from_result(result, calls.iter().find(|call| call.id == result.call).copied(), intent, language))
+            let call = calls.iter().find(|call| call.id == result.call).copied();
+            Some(from_result(result, call, intent, Phrases(language), has_list(history)))
         }
         Message::User { .. } | Message::Assistant { .. } => None,
     });
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, language: Language) -> String {
-    let words = Phrases(language);
+fn from_result(
+    result: &ToolResult,
+    call: Option<&ToolCall>,
+    intent: &Intent,
+    words: Phrases,
+    has_list: bool,
+) -> String {
     if result.is_error {
         return words.failed(result);
     }
@@ -203,7 +214,7 @@ fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, la
         Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
         Some(Tool::Recall) if matches!(intent, Intent::Ask(_)) => {
             let recall = read::<Recall>(arguments);
-            words.told(&recalled::best(&result.text, recall.as_ref().map_or("", |recall| &recall.query)))
+            words.told(&recalled::best(&result.text, recall.as_ref().map_or("", |recall| &recall.query)), has_list)
         }
         Some(Tool::Recall) => {
             let recall = read::<Recall>(arguments);

@@ -78,7 +78,7 @@ fn interactive(
     arguments: &InitArguments,
     env: &Environment,
 ) -> Result<(), SetupError> {
-    screen.tell("This sets Hob up: a model, the places where you write to it, and how it is started.");
+    screen.tell("This sets Hob up: a model, the places where you write to it, and how it is started. Choose with the arrow keys or by number.");
     let is_new = !found.is_there;
     let path = match found.path {
         Some(path) => path,

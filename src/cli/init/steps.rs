@@ -121,9 +121,7 @@ pub(super) fn overview(states: &[(Step, StepState)]) -> String {
 
 /// Leads through the open steps; where something is set already, the person says what to do.
 pub(super) fn run_steps(desk: &mut SetupContext<'_>, is_new: bool) -> Result<(), SetupError> {
-    desk.tell(
-        "Choose with the arrow keys or by number. Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.",
-    );
+    desk.tell("Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.");
     let mut asks = !is_new;
     let mut behind = 0;
     loop {

@@ -67,13 +67,26 @@ impl Phrases {
         format!("{can}\n\n{}", self.pick(HOW_TO_CONNECT, HOW_TO_CONNECT_GERMAN))
     }
 
-    /// It is lost: that, and what it can do.
-    pub(super) fn unknown(self) -> String {
+    /// It is lost: that, and what it can do, unless the conversation has the list already.
+    pub(super) fn lost(self, sorry: &str, has_list: bool) -> String {
+        let help = match has_list {
+            true => self.pick("\"help\" lists what I can do.", "„Hilfe“ zählt auf, was ich kann."),
+            false => self.help(),
+        };
+        format!("{sorry} {help}")
+    }
+
+    /// Whether an answer lists what it can do, in whichever language.
+    pub(super) fn is_list(text: &str) -> bool {
+        [Language::English, Language::German].iter().any(|language| text.ends_with(&Self(*language).help()))
+    }
+
+    pub(super) fn unknown(self, has_list: bool) -> String {
         let sorry = self.pick(
-            "I keep what you said, but I did not understand it.",
-            "Ich behalte, was du gesagt hast, verstanden habe ich es nicht.",
+            "I keep that, and find it again when you ask. More of it I did not understand.",
+            "Das behalte ich, und finde es wieder, wenn du fragst. Mehr davon habe ich nicht verstanden.",
         );
-        format!("{sorry} {}", self.help())
+        self.lost(&sorry, has_list)
     }
 
     /// A reminder that says no time.
@@ -90,10 +103,10 @@ impl Phrases {
     }
 
     /// What answers a question, as it was told; or that nothing does.
-    pub(super) fn told(self, told: &[RecalledLine<'_>]) -> String {
+    pub(super) fn told(self, told: &[RecalledLine<'_>], has_list: bool) -> String {
         if told.is_empty() {
             let sorry = self.pick("You have told me nothing about that.", "Darüber hast du mir nichts gesagt.");
-            return format!("{sorry} {}", self.help());
+            return self.lost(&sorry, has_list);
         }
         let line = |told: &RecalledLine<'_>| {
             let day = told.day.map(|day| day.strftime("%-d %B %Y").to_string());

@@ -163,7 +163,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > Write me a poem
-    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
+    I keep that, and find it again when you ask. More of it I did not understand. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?
@@ -176,7 +176,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > remember
-    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
+    I keep that, and find it again when you ask. More of it I did not understand. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?
@@ -189,7 +189,7 @@ fn what_it_can_do_is_listed_for_whoever_asks_or_is_lost() {
 
     To connect a model, set OPENAI_API_KEY (or ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or fill in [provider] in config.toml, or run Ollama on this machine; then start Hob again.
     > do you
-    I keep what you said, but I did not understand it. No language model is connected, so I understand only a few sentences:
+    I keep that, and find it again when you ask. More of it I did not understand. No language model is connected, so I understand only a few sentences:
     - remember that my sister's birthday is 3 May
     - what do you know about my sister?
     - what did I say about the garden?
@@ -279,6 +279,15 @@ fn results_are_told() {
     It is Monday, 3 May 2027, 12:00.
     That did not work (current_time): ?
     "#);
+}
+
+#[test]
+fn what_it_can_do_is_listed_once_in_a_conversation() {
+    let lost = ask("we need eggs").text().into_owned();
+    let history = vec![user("we need eggs"), Message::assistant(&lost, Vec::new()), user("and milk")];
+    let completion = futures::executor::block_on(Offline.complete(&request(history), &NoSink)).unwrap();
+    assert!(lost.contains("- what time is it?"), "{lost}");
+    insta::assert_snapshot!(completion.text(), @r#"I keep that, and find it again when you ask. More of it I did not understand. "help" lists what I can do."#);
 }
 
 #[test]
