@@ -126,32 +126,34 @@ fn run_limits() -> RunLimits {
 }
 
 /// Sends over these channels.
-fn delivery(
-    (directory, store): (&Path, &Store),
-    channels: Vec<Arc<dyn Channel>>,
-    (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
-) -> Delivery {
-    let delivery_config = DeliveryConfig {
+fn delivery_config(channels: Vec<Arc<dyn Channel>>) -> DeliveryConfig {
+    DeliveryConfig {
         channels,
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
         letters: Arc::default(),
-    };
-    Delivery::new(
-        DeliveryPorts {
-            redactor: Redactor::default(),
-            store: store.clone(),
-            clock: Arc::new(SystemClock),
-            rng: Arc::new(SystemRng),
-            contents: Contents::of(directory),
-            stop: stop.clone(),
-            tracker: tracker.clone(),
-            rest: Arc::clone(rest),
-            meters: Arc::default(),
-        },
-        delivery_config,
-    )
+    }
+}
+
+fn delivery_ports(
+    directory: &Path,
+    store: &Store,
+    stop: &CancellationToken,
+    tracker: &TaskTracker,
+    rest: &Arc<Notify>,
+) -> DeliveryPorts {
+    DeliveryPorts {
+        redactor: Redactor::default(),
+        store: store.clone(),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        contents: Contents::of(directory),
+        stop: stop.clone(),
+        tracker: tracker.clone(),
+        rest: Arc::clone(rest),
+        meters: Arc::default(),
+    }
 }
 
 impl World {
@@ -160,7 +162,8 @@ impl World {
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
-        let delivery = delivery((directory, &store), channels, (&stop, &tracker, &rest));
+        let ports = delivery_ports(directory, &store, &stop, &tracker, &rest);
+        let delivery = Delivery::new(ports, delivery_config(channels));
         let table = Arc::new(ModelTable::new(&BTreeMap::new()).unwrap());
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
         let catalog = Catalog::new(ModelEntry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));

@@ -91,8 +91,9 @@ async fn probe_server(server: &Settings, base: &CliContext) -> anyhow::Result<Pr
     let workspace = toolset::workspace(config, data_dir);
     // As the daemon will find it: the trial needs the folder.
     std::fs::create_dir_all(data_dir)?;
-    let around = (data_dir, base.loaded.path.as_deref(), &base.environment);
-    let sandbox = Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, around)).await;
+    let file = base.loaded.path.as_deref();
+    let sandbox =
+        Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, data_dir, file, &base.environment)).await;
     let place = ServerContext {
         walls: toolset::own_programs::program_sandbox(&config.terminal, &sandbox.into(), data_dir),
         data_dir: base.data_dir.clone(),

@@ -53,6 +53,15 @@ use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_web::chat::channel::PageChannel;
 
+/// The channels that are Hob's own, and no platform's.
+#[derive(Clone)]
+pub(super) struct OwnChannels {
+    /// The page's side of its conversations, if Hob listens.
+    pub(super) page: Option<Arc<PageChannel>>,
+    /// The terminals beside it, if it serves.
+    pub(super) windows: Option<Arc<TerminalWindows>>,
+}
+
 /// What stays as long as the process does, whatever the config says.
 pub(super) struct ProcessServices {
     pub(super) store: Store,
@@ -71,10 +80,8 @@ pub(super) struct ProcessServices {
     /// Rung when a schedule has changed.
     pub(super) alarm: Arc<Notify>,
     pub(super) delivery: Delivery,
-    /// The page's side of its conversations, if Hob listens.
-    pub(super) page: Option<Arc<PageChannel>>,
-    /// The terminals beside it, if it serves.
-    pub(super) windows: Option<Arc<TerminalWindows>>,
+    /// Its own channels.
+    pub(super) own: OwnChannels,
     /// How it stands with the config.
     pub(super) standing: ConfigStatusHandle,
     /// What the last round of upkeep did.
@@ -91,15 +98,16 @@ impl ProcessServices {
     /// With what was found out.
     pub(super) fn of(
         blueprint: &Blueprint,
-        (store, contents, owner): (Store, Contents, String),
-        (delivery, page, windows): (Delivery, Option<Arc<PageChannel>>, Option<Arc<TerminalWindows>>),
-        sandbox: SandboxTrial,
+        store: Store,
+        contents: Contents,
+        delivery: Delivery,
+        own: OwnChannels,
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
         let nearby = Arc::default();
         Self {
             skills: skills(blueprint, &store, &nearby),
-            sandbox,
+            sandbox: toolset::terminal::trial(blueprint),
             remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
             counts: Arc::default(),
             alarm: Arc::default(),
@@ -110,24 +118,19 @@ impl ProcessServices {
             classes: Classes::default(),
             store,
             contents,
-            owner,
+            owner: blueprint.rng.id(),
             nearby,
             delivery,
-            page,
-            windows,
+            own,
         }
     }
 }
 
 /// The channels that are delivered to.
-pub(super) fn channels(
-    blueprint: &Blueprint,
-    wired: &[ConnectedAccount],
-    (page, windows): (Option<&Arc<PageChannel>>, Option<&Arc<TerminalWindows>>),
-) -> Vec<Arc<dyn Channel>> {
+pub(super) fn channels(blueprint: &Blueprint, wired: &[ConnectedAccount], own: &OwnChannels) -> Vec<Arc<dyn Channel>> {
     let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
-    let page = page.map(|page| Arc::clone(page) as Arc<dyn Channel>);
-    let windows = windows.map(|windows| Arc::clone(windows) as Arc<dyn Channel>);
+    let page = own.page.clone().map(|page| page as Arc<dyn Channel>);
+    let windows = own.windows.clone().map(|windows| windows as Arc<dyn Channel>);
     blueprint.own_channel.iter().cloned().chain(adapters).chain(page).chain(windows).collect()
 }
 
@@ -147,15 +150,15 @@ pub(super) fn delivery_config(config: &Config, channels: Vec<Arc<dyn Channel>>) 
     }
 }
 
-/// Who sends what is to be said.
-pub(super) fn delivery(
+/// What delivery needs to send.
+pub(super) fn delivery_ports(
     blueprint: &Blueprint,
     store: &Store,
-    (channels, contents): (Vec<Arc<dyn Channel>>, &Contents),
+    contents: &Contents,
     switches: &ShutdownStages,
     rest: &Arc<Notify>,
-) -> Delivery {
-    let ports = DeliveryPorts {
+) -> DeliveryPorts {
+    DeliveryPorts {
         store: store.clone(),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
@@ -165,8 +168,7 @@ pub(super) fn delivery(
         tracker: switches.outbox.clone(),
         rest: Arc::clone(rest),
         meters: Arc::default(),
-    };
-    Delivery::new(ports, delivery_config(&blueprint.config, channels))
+    }
 }
 
 /// The skills, as they lie in their folders.
@@ -202,7 +204,7 @@ impl ConfigServices {
         let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
         let budget_guard = Arc::new(config_mapping::budget_guard(config)?);
         let memory = memory::build(&config.memory, roots, budget_guard.zone.clone());
-        let extractor = config_mapping::extractor(blueprint, &memory, (&models, &table, &budget_guard))?;
+        let extractor = config_mapping::extractor(blueprint, &memory, &models, &table, &budget_guard)?;
         let shared = SharedServices { models, table, budget_guard, memory };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
         let transcriber = config_mapping::transcriber(blueprint)?.map(Arc::new);
@@ -213,7 +215,8 @@ impl ConfigServices {
     pub(super) fn intake_config(
         &self,
         roots: &ProcessServices,
-        (servers, blueprint): (&Servers, &Blueprint),
+        servers: &Servers,
+        blueprint: &Blueprint,
     ) -> IntakeConfig {
         let ports = &self.ports;
         let house = CommandServices {
@@ -284,11 +287,7 @@ struct SharedServices {
     memory: Memory,
 }
 
-fn tools(
-    blueprint: &Blueprint,
-    roots: &ProcessServices,
-    (memory, models): (&Memory, &Catalog),
-) -> Arc<ToolRegistryHandle> {
+fn tools(blueprint: &Blueprint, roots: &ProcessServices, memory: &Memory, models: &Catalog) -> Arc<ToolRegistryHandle> {
     let config = &blueprint.config;
     let tools = toolset::tools(&ToolDependencies {
         config,
@@ -316,10 +315,10 @@ fn tools(
 fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices) -> Result<Ports, StartError> {
     let SharedServices { models, table, budget_guard, memory } = shared;
     let config = &blueprint.config;
-    let tools = tools(blueprint, roots, (&memory, &models));
+    let tools = tools(blueprint, roots, &memory, &models);
     let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     let toolbox =
-        config_mapping::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone(), roots.classes.clone()))?;
+        config_mapping::toolbox(config, &blueprint.environment, &walls, roots.drafts.clone(), roots.classes.clone())?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

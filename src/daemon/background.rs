@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::assembly::ProcessServices;
 use crate::daemon::reload::running::{CurrentConfig, RunningConfig};
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::{Blueprint, backups, upkeep};
@@ -94,12 +95,13 @@ pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
 /// What is old goes, and what is left of what was forgotten.
 pub(super) fn start_cleanup_tasks(
     switches: &ShutdownStages,
-    (memory, drafts): (&Memory, &Drafts),
-    (contents, blueprint): (&Contents, &Blueprint),
+    blueprint: &Blueprint,
+    roots: &ProcessServices,
+    memory: &Memory,
 ) {
     sweep(switches, &memory.store, blueprint);
-    sweep_files(switches, (&memory.store, contents), blueprint);
-    sweep_drafts(switches, (&memory.store, drafts), blueprint);
+    sweep_files(switches, &memory.store, &roots.contents, blueprint);
+    sweep_drafts(switches, &memory.store, &roots.drafts, blueprint);
     sweep_talk(switches, &memory.store, blueprint);
     forget_old_memories(switches, memory, blueprint);
 }
@@ -107,17 +109,17 @@ pub(super) fn start_cleanup_tasks(
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (ResultStore::of(&blueprint.data_dir), store.clone());
-    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+    switches.keep("results", sweep_results(results, store, Arc::clone(&blueprint.clock), switches.drain.clone()));
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.
-fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents), blueprint: &Blueprint) {
+fn sweep_files(switches: &ShutdownStages, store: &Store, contents: &Contents, blueprint: &Blueprint) {
     let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
     let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
     switches.keep("files", async move {
         loop {
-            match let_files_go(&store, &contents, (clock.now(), keep)).await {
+            match let_files_go(&store, &contents, clock.now(), keep).await {
                 Ok(0) => {}
                 Ok(files) => tracing::info!(files, "files.swept"),
                 Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
@@ -130,7 +132,7 @@ fn sweep_files(switches: &ShutdownStages, (store, contents): (&Store, &Contents)
 }
 
 /// Finishes what was cut off while changes were kept, and lets old ones go: at the start and every hour.
-fn sweep_drafts(switches: &ShutdownStages, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
+fn sweep_drafts(switches: &ShutdownStages, store: &Store, drafts: &Drafts, blueprint: &Blueprint) {
     let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
     switches.keep("drafts", async move {
@@ -174,7 +176,8 @@ async fn finished_runs(tx: &mut Tx, runs: &[RunId]) -> Result<BTreeSet<RunId>, S
 async fn let_files_go(
     store: &Store,
     contents: &Contents,
-    (now, keep): (Timestamp, SignedDuration),
+    now: Timestamp,
+    keep: SignedDuration,
 ) -> Result<usize, StoreError> {
     let newest = store.read(latest_message::message_at).await?;
     if !upkeep::is_plausible(now, newest) {
@@ -206,7 +209,7 @@ fn sweep_talk(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
     });
 }
 
-async fn sweep_results((results, store): (ResultStore, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {
+async fn sweep_results(results: ResultStore, store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         results.sweep(clock.now()).await;
         sweep_forgotten(&results, &store).await;

@@ -73,7 +73,7 @@ pub(super) fn keep_up(switches: &ShutdownStages, blueprint: &Blueprint, current:
         })
     };
     let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.keep("backups", make_all(plan, current, (clock, stop)));
+    switches.keep("backups", make_all(plan, current, clock, stop));
 }
 
 /// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.
@@ -87,7 +87,8 @@ fn sweep(switches: &ShutdownStages, blueprint: &Blueprint) {
 async fn make_all(
     plan: impl Fn(&BackupConfig) -> Option<BackupPlan>,
     mut current: CurrentConfig,
-    (clock, stop): (Arc<dyn Clock>, CancellationToken),
+    clock: Arc<dyn Clock>,
+    stop: CancellationToken,
 ) {
     let mut last: Option<LastBackup> = None;
     loop {
@@ -126,13 +127,14 @@ async fn make_all(
 /// How long until the next; none: it is due. What was made counts across restarts.
 fn due_in(plan: &BackupPlan, last: Option<&LastBackup>, now: Timestamp) -> Option<Duration> {
     let last = last.filter(|last| last.to == plan.to).map(|last| (last.at, last.made.elapsed()));
-    wait((archives::newest_in(&plan.to, &plan.data_dir, now), last), plan.every, now)
+    wait(archives::newest_in(&plan.to, &plan.data_dir, now), last, plan.every, now)
 }
 
 /// `newest`: of the archives that are there, none of which is from after now. `last`: when this process made one, by the clock of
 /// then, and how long ago that is in truth.
 fn wait(
-    (newest, last): (Option<Timestamp>, Option<(Timestamp, Duration)>),
+    newest: Option<Timestamp>,
+    last: Option<(Timestamp, Duration)>,
     every: SignedDuration,
     now: Timestamp,
 ) -> Option<Duration> {
@@ -237,7 +239,7 @@ mod tests {
             (None, Some((900, hours(25))), 30, None),
         ] {
             let last = last.map(|(at, ago)| (hour(at), ago));
-            let left = wait((newest.map(hour), last), SignedDuration::from_hours(24), hour(now));
+            let left = wait(newest.map(hour), last, SignedDuration::from_hours(24), hour(now));
             assert_eq!(left, expected, "{newest:?}, {last:?} at {now}");
         }
     }

@@ -105,7 +105,8 @@ impl LiveAccount {
     pub(super) fn begin(
         wired: ConnectedAccount,
         before: Option<Self>,
-        (router, switches): (&Arc<Router>, &ShutdownStages),
+        router: &Arc<Router>,
+        switches: &ShutdownStages,
     ) -> Self {
         let stop = switches.intake.child_token();
         let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), stop.clone());

@@ -284,7 +284,9 @@ fn openai_key(blueprint: &Blueprint, base_url: &str) -> Option<Secret> {
 pub(super) fn extractor(
     blueprint: &Blueprint,
     memory: &Memory,
-    (models, table, budget_guard): (&Arc<Catalog>, &Arc<ModelTable>, &Arc<BudgetGuard>),
+    models: &Arc<Catalog>,
+    table: &Arc<ModelTable>,
+    budget_guard: &Arc<BudgetGuard>,
 ) -> Result<Extractor, StartError> {
     let ports = Ports {
         store: memory.store.clone(),
@@ -320,7 +322,9 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 pub(super) fn toolbox(
     config: &Config,
     environment: &Environment,
-    (walls, drafts, classes): (&Walls, Drafts, Classes),
+    walls: &Walls,
+    drafts: Drafts,
+    classes: Classes,
 ) -> Result<ToolRuntime, StartError> {
     let data_dir = &walls.data_dir;
     let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, walls)).collect(), data_dir);

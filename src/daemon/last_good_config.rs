@@ -36,7 +36,8 @@ struct LastGoodKeeper {
 pub(super) fn keep_up(
     switches: &ShutdownStages,
     blueprint: &Blueprint,
-    (running, heard): (CurrentConfig, LastAnswerReceiver),
+    running: CurrentConfig,
+    heard: LastAnswerReceiver,
 ) {
     let Some(file) = &blueprint.config_file else { return };
     let keeper = LastGoodKeeper {

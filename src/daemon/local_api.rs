@@ -16,7 +16,8 @@ use hob_web::status::StatusPaths;
 pub(super) fn serve(
     switches: &ShutdownStages,
     router: &Arc<Router>,
-    (blueprint, page_at): (&Blueprint, Option<String>),
+    blueprint: &Blueprint,
+    page_at: Option<String>,
     windows: Option<&Arc<TerminalWindows>>,
 ) {
     let local = match LocalSocket::open(&blueprint.data_dir) {

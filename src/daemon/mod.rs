@@ -45,7 +45,9 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::daemon::assembly::{ConfigServices, ProcessServices, channels, delivery, serves};
+use crate::daemon::assembly::{
+    ConfigServices, OwnChannels, ProcessServices, channels, delivery_config, delivery_ports, serves,
+};
 use crate::daemon::background::BackgroundContext;
 use crate::daemon::channels::connect_accounts;
 use crate::daemon::error::StartError;
@@ -62,12 +64,13 @@ use hob_config::{remarks, switched_off};
 use hob_core::domain::channel::{Adapter, Channel};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
-use hob_core::domain::health::ChannelHealth;
+use hob_core::domain::health::AccountHealth;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::space::Space;
+use hob_router::delivery::Delivery;
 use hob_router::intake::Router;
 use hob_router::lanes::Lanes;
 use hob_store::backup::restore;
@@ -169,7 +172,7 @@ impl Daemon {
     pub async fn begin(blueprint: Blueprint, opened: OpenedData) -> Result<Self, StartError> {
         let OpenedData { lock, store } = opened;
         let (lock, switches) = (Arc::new(lock), ShutdownStages::new());
-        let begun = Box::pin(Self::build(&blueprint, (&store, &lock), &switches)).await;
+        let begun = Box::pin(Self::build(&blueprint, &store, &lock, &switches)).await;
         if begun.is_err() {
             switches.end(&store).await;
         }
@@ -179,14 +182,10 @@ impl Daemon {
     /// Starts what is built from the config, with the database that is this process's.
     async fn build(
         blueprint: &Blueprint,
-        (store, lock): (&Store, &Arc<DataLock>),
+        store: &Store,
+        lock: &Arc<DataLock>,
         switches: &ShutdownStages,
     ) -> Result<Self, StartError> {
-        let owner = blueprint.rng.id();
-        // The lock says that no other process is alive here: whatever it left behind is ours.
-        let (whose, now) = (owner.clone(), blueprint.clock.now());
-        store.write(async move |tx| void_leases(tx, &whose, now).await).await?;
-        write_off::take_up(store).await?;
         let listener = web_page::listener(blueprint).await?;
         let page = web_page::page_channel(blueprint, listener.as_ref());
         let wired = connect_accounts(blueprint, page.is_some())?;
@@ -197,28 +196,28 @@ impl Daemon {
             .own_channel
             .is_none()
             .then(|| Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))));
-        let channels = channels(blueprint, &wired, (page.as_ref(), windows.as_ref()));
+        let own = OwnChannels { page, windows };
+        let channels = channels(blueprint, &wired, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
-        let delivery = delivery(blueprint, store, (channels, &contents), switches, &rest);
-        let sandbox = toolset::terminal::trial(blueprint);
-        let roots = ProcessServices::of(
-            blueprint,
-            (store.clone(), contents, owner),
-            (delivery.clone(), page, windows),
-            sandbox.clone(),
-        );
+        let ports = delivery_ports(blueprint, store, &contents, switches, &rest);
+        let delivery = Delivery::new(ports, delivery_config(&blueprint.config, channels));
+        let roots = ProcessServices::of(blueprint, store.clone(), contents, delivery.clone(), own);
+        // The lock says that no other process is alive here: whatever it left behind is ours.
+        let (owner, now) = (roots.owner.clone(), blueprint.clock.now());
+        store.write(async move |tx| void_leases(tx, &owner, now).await).await?;
+        write_off::take_up(store).await?;
         let made = ConfigServices::of(blueprint, &roots, None).await?;
         remarks::update_conditions(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         switched_off::report(&made.keyless, &blueprint.conditions, blueprint.clock.now());
-        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&roots, &switches.channels, &switches.cut));
+        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, &roots, &switches.channels, &switches.cut);
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
             redactor: blueprint.redactor.clone(),
-            config: ArcSwap::from_pointee(made.intake_config(&roots, (&servers, blueprint))),
+            config: ArcSwap::from_pointee(made.intake_config(&roots, &servers, blueprint)),
             lanes: lanes.clone(),
             delivery: delivery.clone(),
             alarm: Arc::clone(&roots.alarm),
@@ -226,13 +225,14 @@ impl Daemon {
         let begins = triggers::prepare(blueprint, store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        upkeep::keep_up(switches, (store, &roots.contents), blueprint, roots.upkeep.clone());
+        upkeep::keep_up(switches, store, &roots.contents, blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().answers_seen());
+        let sandbox = roots.sandbox.clone();
         let parts = StartupParts { roots, made, servers, begins, wired };
-        let (reloader, current) = Reloader::of(blueprint, parts, (switches, &router));
+        let (reloader, current) = Reloader::of(blueprint, parts, switches, &router);
         let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
         background::start_periodic_tasks(switches, &house);
-        last_good_config::keep_up(switches, blueprint, (current.clone(), heard));
+        last_good_config::keep_up(switches, blueprint, current.clone(), heard);
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(switches, sandbox);
         let (store, switches) = (store.clone(), switches.clone());
@@ -270,7 +270,7 @@ impl Daemon {
 
     /// How each account fares.
     #[must_use]
-    pub fn channels(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
+    pub fn channels(&self) -> Vec<AccountHealth> {
         self.router.delivery.health()
     }
 

@@ -14,7 +14,8 @@ impl RestartableTask {
     /// What is at work ends, and once it has, this begins, with its own stop below `stop`.
     pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
         &mut self,
-        (name, tracker): (&'static str, &TaskTracker),
+        name: &'static str,
+        tracker: &TaskTracker,
         stop: &CancellationToken,
         task: impl FnOnce(CancellationToken) -> F,
     ) {
@@ -46,7 +47,7 @@ mod tests {
         let mut slot = RestartableTask::default();
         for name in ["one", "two"] {
             let log = Arc::clone(&log);
-            slot.begin(("a test", &tracker), &stop, |stop| async move {
+            slot.begin("a test", &tracker, &stop, |stop| async move {
                 log.lock().unwrap().push(format!("{name} begins"));
                 stop.cancelled().await;
                 log.lock().unwrap().push(format!("{name} ends"));

@@ -102,7 +102,7 @@ pub(super) fn tools(grounds: &ToolDependencies<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
     let (leftovers, walls) =
         (ProcessReaper::of(data_dir), own_programs::program_sandbox(&config.terminal, grounds.sandbox, data_dir));
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &walls)));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers, &walls));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -167,7 +167,8 @@ fn declaration(
     name: &str,
     tool: &ToolConfig,
     data_dir: &Path,
-    (leftovers, walls): (&ProcessReaper, &Walls),
+    leftovers: &ProcessReaper,
+    walls: &Walls,
 ) -> Declaration {
     let confined = own_programs::of_tool(name, tool).map(|own| walls.confine(&own, &tool.command));
     let home = confined.as_ref().and_then(|confined| confined.home()).map(Path::to_owned);
@@ -271,7 +272,7 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), ProcessReaper::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, (&leftovers, &Walls::none(dir)))
+            declaration("x", &tool(settings), dir, &leftovers, &Walls::none(dir))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::Router as Routes;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tokio::net::TcpListener;
 
 use crate::daemon::error::StartError;
 use crate::daemon::restartable_task::RestartableTask;
@@ -34,7 +33,6 @@ use hob_router::webhook_runs::WebhookTask;
 use hob_store::error::StoreError;
 use hob_store::schedules::Timing;
 use hob_store::{Store, Tx, members, private_chats};
-use hob_web::access::origin_check::PageHosts;
 use hob_web::hooks::{self, Webhook, Webhooks};
 use hob_web::limit::PerMinuteLimit;
 use hob_web::signature::SignatureScheme;
@@ -81,7 +79,8 @@ impl RunningTriggers {
         &mut self,
         begins: PreparedTriggers,
         adapters: impl IntoIterator<Item = Arc<dyn Adapter>>,
-        (switches, router): (&ShutdownStages, &Arc<Router>),
+        switches: &ShutdownStages,
+        router: &Arc<Router>,
     ) {
         self.webhooks.store(Arc::new(hooks::by_name(begins.webhooks)));
         self.sinks.store(Arc::new(telegram::by_name(adapters.into_iter().filter_map(<dyn Adapter>::sink))));
@@ -90,25 +89,17 @@ impl RunningTriggers {
         }
         self.heartbeat.clone_from(&begins.heartbeat);
         let router = Arc::clone(router);
-        self.beats.begin(("heartbeats", &switches.channels), &switches.drain, |stop| async move {
+        self.beats.begin("heartbeats", &switches.channels, &switches.drain, |stop| async move {
             if let Some(heartbeat) = begins.heartbeat {
                 background::beat(heartbeat, router, stop).await;
             }
         });
     }
 
-    /// Answers whoever calls; `page`: what else is served, and under which names it all is reached.
-    pub(super) fn serve(
-        &self,
-        listener: TcpListener,
-        (page, places): (Option<Routes>, PageHosts),
-        (switches, router): (&ShutdownStages, &Arc<Router>),
-    ) {
+    /// Where others call in.
+    pub(super) fn routes(&self, router: &Arc<Router>) -> Routes {
         let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
-        let routes = hooks.merge(hob_web::health::routes_at(places, Arc::clone(router)));
-        let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks), Arc::clone(&router.clock)));
-        let routes = page.into_iter().fold(routes, Routes::merge);
-        switches.keep("the page", hob_web::serve::serve(listener, routes, switches.intake.clone()));
+        hooks.merge(telegram::routes(Arc::clone(&self.sinks), Arc::clone(&router.clock)))
     }
 }
 

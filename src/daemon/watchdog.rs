@@ -7,14 +7,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use hob_core::domain::health::{ChannelHealth, Liveness, Pulse};
+use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness, Pulse};
 use hob_core::domain::inbound::ChannelKind;
 
 /// So much later than it promised a loop may come round: a machine under load.
 const MARGIN: Duration = Duration::from_secs(30);
-
-/// An account, and how it fares.
-pub type AccountHealth = (ChannelKind, String, ChannelHealth);
 
 /// Watches the receive loops. Time is the runtime's own, which stands still while the machine sleeps.
 #[derive(Debug, Default)]
@@ -28,7 +25,7 @@ impl PulseMonitor {
     pub fn look(&mut self, channels: &[AccountHealth], now: Instant) -> Vec<String> {
         let mut dead = Vec::new();
         let mut seen = BTreeMap::new();
-        for (kind, account, health) in channels {
+        for AccountHealth { channel: kind, account, health } in channels {
             let Some(pulse) = health.pulse else { continue };
             let key = (*kind, account.clone());
             let since = match self.seen.get(&key) {
@@ -52,13 +49,13 @@ pub fn all_heard(channels: &[AccountHealth]) -> bool {
     let is_heard = |health: &ChannelHealth| {
         health.heard_at.is_some() || health.pulse.is_none() || matches!(health.liveness, Liveness::Closed { .. })
     };
-    channels.iter().all(|(_, _, health)| is_heard(health))
+    channels.iter().all(|one| is_heard(&one.health))
 }
 
 /// How Hob fares, in a line for `systemctl status`. Why a platform refuses is in the log.
 #[must_use]
 pub fn line(channels: &[AccountHealth], at_work: usize) -> String {
-    let account = |(kind, account, health): &AccountHealth| {
+    let account = |AccountHealth { channel: kind, account, health }: &AccountHealth| {
         let name = if account == hob_core::domain::inbound::DEFAULT_ACCOUNT {
             kind.to_string()
         } else {
@@ -84,7 +81,7 @@ mod tests {
 
     fn account(name: &str, monitor: &Monitor) -> AccountHealth {
         let health = monitor.health(Timestamp::from_second(100).unwrap(), Duration::from_secs(60));
-        (ChannelKind::Telegram, name.to_owned(), health)
+        AccountHealth { channel: ChannelKind::Telegram, account: name.to_owned(), health }
     }
 
     #[tokio::test(start_paused = true)]
@@ -111,7 +108,10 @@ mod tests {
     async fn n12_a_loop_that_never_began_is_dead_and_what_has_none_is_not() {
         let (monitor, mut pulses) = (Monitor::default(), PulseMonitor::default());
         let plain = ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH);
-        let all = [account("a", &monitor), (ChannelKind::Terminal, "tty".to_owned(), plain)];
+        let all = [
+            account("a", &monitor),
+            AccountHealth { channel: ChannelKind::Terminal, account: "tty".to_owned(), health: plain },
+        ];
         assert!(pulses.look(&all, Instant::now()).is_empty());
         tokio::time::advance(MARGIN + Duration::from_secs(1)).await;
         assert_eq!(pulses.look(&all, Instant::now()), ["telegram (a)"]);

@@ -94,43 +94,65 @@ pub(super) fn address(listener: &TcpListener, page: Option<&Arc<PageChannel>>, c
     public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
 }
 
-/// Under which names it all is reached.
-pub(super) fn places(listener: &TcpListener, config: &Config) -> Result<PageHosts, StartError> {
-    let listens = listener.local_addr();
-    let listens = listens.map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
-    Ok(PageHosts::new(listens, config.server.public().as_ref()))
+/// Who answers at the port.
+pub(super) struct PageServer<'a> {
+    pub(super) blueprint: &'a Blueprint,
+    pub(super) switches: &'a ShutdownStages,
+    pub(super) router: &'a Arc<Router>,
 }
 
-/// The page and its API. Where no owner was ever let in, a link that lets the owner in is told at the terminal, if there is one.
-pub(super) async fn routes(
-    listener: &TcpListener,
-    page: Option<&Arc<PageChannel>>,
-    (blueprint, switches): (&Blueprint, &ShutdownStages),
-    (router, current): (&Arc<Router>, CurrentConfig),
-) -> Result<Option<Routes>, StartError> {
-    let listens =
-        listener.local_addr().map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
-    tracing::info!(address = %listens, "server.listening");
-    let Some(page) = page else { return Ok(None) };
-    let door = PageAccess::new(Arc::clone(router), places(listener, &blueprint.config)?);
-    let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
-    if !router.store.read(web_access::owner_entered).await? {
+impl PageServer<'_> {
+    /// Answers whoever calls: where others call in (`called`), how Hob fares, and the page.
+    pub(super) async fn serve(
+        self,
+        listener: TcpListener,
+        page: Option<Arc<PageChannel>>,
+        current: CurrentConfig,
+        called: Routes,
+    ) -> Result<(), StartError> {
+        let config = &self.blueprint.config;
+        let listens = listener.local_addr();
+        let listens = listens.map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
+        tracing::info!(address = %listens, "server.listening");
+        let hosts = PageHosts::new(listens, config.server.public().as_ref());
+        let mut routes = called.merge(hob_web::health::routes_at(hosts.clone(), Arc::clone(self.router)));
+        if let Some(page) = page {
+            self.tell_login_link(&address(&listener, Some(&page), config).unwrap_or_default()).await?;
+            routes = routes.merge(self.page(page, hosts, current));
+        }
+        let stop = self.switches.intake.clone();
+        self.switches.keep("the page", hob_web::serve::serve(listener, routes, stop));
+        Ok(())
+    }
+
+    /// Where no owner was ever let in, a link that lets the owner in is told at the terminal, if there is one.
+    async fn tell_login_link(&self, at: &str) -> Result<(), StartError> {
+        let (store, blueprint) = (&self.router.store, self.blueprint);
+        if store.read(web_access::owner_entered).await? {
+            return Ok(());
+        }
         tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
         // A link lets in whoever reads it: it is for a terminal, and for no log.
         if terminal_notice::is_at_terminal() {
             let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
             let kept = key.clone();
-            router.store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
-            terminal_notice::tell_terminal(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
+            store.write(async move |tx| login::invite(tx, &kept, PageRole::Owner, now).await).await?;
+            terminal_notice::tell_terminal(&format!("{} logs you in, once, within 15 minutes.", link(at, &key)));
         }
+        Ok(())
     }
-    let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
-    let desk = operations_context(blueprint, current);
-    let guard = toolset::web::guard(&blueprint.config.web);
-    let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&blueprint.config));
-    page.set_push_trigger(bell.clone());
-    switches.keep("page.push", ringer.work(stop.clone()));
-    Ok(Some(hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))))
+
+    /// The page and its API.
+    fn page(&self, page: Arc<PageChannel>, hosts: PageHosts, current: CurrentConfig) -> Routes {
+        let (router, stop) = (Arc::clone(self.router), self.switches.intake.clone());
+        let door = PageAccess::new(Arc::clone(&router), hosts);
+        let desk = operations_context(self.blueprint, current);
+        let guard = toolset::web::guard(&self.blueprint.config.web);
+        let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&self.blueprint.config));
+        page.set_push_trigger(bell.clone());
+        self.switches.keep("page.push", ringer.work(stop.clone()));
+        hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))
+    }
 }
 
 /// Whom push services may ask about what they are sent.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hob::daemon::watchdog::PulseMonitor;
 use hob_core::domain::channel::Channel as _;
+use hob_core::domain::health::AccountHealth;
 use hob_core::domain::inbound::ChannelKind;
 use hob_telegram::settings::Timing;
 use serde_json::json;
@@ -264,7 +265,8 @@ async fn n12_a_loop_that_hangs_is_known_and_one_that_waits_out_an_outage_is_not(
     fake.until_true("a poll", |world| world.waiting == 1).await;
     let mut pulses = PulseMonitor::default();
     let mut dead = |later: Duration| {
-        let all = [(ChannelKind::Telegram, "default".to_owned(), hob.telegram.health())];
+        let (channel, account) = (ChannelKind::Telegram, "default".to_owned());
+        let all = [AccountHealth { channel, account, health: hob.telegram.health() }];
         pulses.look(&all, Instant::now() + later)
     };
     let turns = || hob.telegram.health().pulse.unwrap().turns;

@@ -20,9 +20,9 @@ use hob_agent::signal::Signal;
 use hob_agent::write_off::change_queued;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::config_status::{ConfigStatus, ConfigStatusHandle};
-use hob_core::domain::health::ChannelHealth;
+use hob_core::domain::health::AccountHealth;
 use hob_core::domain::ids::{InboundId, MemoryId, SessionId};
-use hob_core::domain::inbound::{ChannelKind, Conversation, Inbound};
+use hob_core::domain::inbound::{Conversation, Inbound};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::{Principal, Role};
@@ -92,7 +92,7 @@ impl CommandServices {
     pub(super) fn command_context(
         self: &Arc<Self>,
         now: Timestamp,
-        channels: Vec<(ChannelKind, String, ChannelHealth)>,
+        channels: Vec<AccountHealth>,
         looked: Option<PrefetchedMemories>,
         access: Arc<AccessList>,
     ) -> CommandContext {
@@ -104,7 +104,7 @@ impl CommandServices {
 pub(super) struct CommandContext {
     pub(super) house: Arc<CommandServices>,
     /// How each account fares.
-    pub(super) channels: Vec<(ChannelKind, String, ChannelHealth)>,
+    pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
     pub(super) looked: Option<PrefetchedMemories>,
     /// Who is let in, by the config, and when Hob answers in groups.

@@ -32,7 +32,7 @@ use crate::streaming::{DraftGuard, Streaming};
 use hob_agent::ports::{OutboxReservation, RunWatcher};
 use hob_core::domain::channel::{Channel, FetchError, Progress};
 use hob_core::domain::clock::Clock;
-use hob_core::domain::health::ChannelHealth;
+use hob_core::domain::health::{AccountHealth, ChannelHealth};
 use hob_core::domain::ids::{OutboxId, RunId, SessionId};
 use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
@@ -224,11 +224,12 @@ impl Delivery {
 
     /// How each account fares.
     #[must_use]
-    pub fn health(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
+    pub fn health(&self) -> Vec<AccountHealth> {
         let health = |channel: &Arc<dyn Channel>| {
             let (kind, account) = channel.address();
             let sent_at = self.inner.ports.meters.sent_at(kind, account);
-            (kind, account.to_owned(), ChannelHealth { sent_at, ..channel.health() })
+            let health = ChannelHealth { sent_at, ..channel.health() };
+            AccountHealth { channel: kind, account: account.to_owned(), health }
         };
         self.inner.reach.config().channels.iter().map(health).collect()
     }

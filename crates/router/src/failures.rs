@@ -91,7 +91,7 @@ pub(super) async fn settle(
     };
     let kept = handover::load_handover(tx, row.session).await?.filter(|kept| kept.run == run);
     if choice == AfterFailure::Resume {
-        hand_on(tx, &row, (kept, inbound)).await?;
+        hand_on(tx, &row, kept, inbound).await?;
     } else if kept.is_some() {
         sessions::clear_run_journal(tx, row.session).await?;
     }
@@ -110,7 +110,7 @@ pub(super) async fn settle(
 
 /// Leaves what a failed run noted to the run of this message: what is kept of it, or, where other notes took its place, what its
 /// journal says.
-async fn hand_on(tx: &mut Tx, row: &RunRow, (kept, inbound): (Option<Handover>, InboundId)) -> Result<(), StoreError> {
+async fn hand_on(tx: &mut Tx, row: &RunRow, kept: Option<Handover>, inbound: InboundId) -> Result<(), StoreError> {
     let notes = match kept {
         Some(kept) => Some(kept),
         None => match journal::load(tx, row.id).await {

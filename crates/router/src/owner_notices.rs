@@ -37,9 +37,8 @@ impl Router {
     /// Tells every owner. Through a platform that does not hear now nobody is told; gives how many were.
     pub async fn tell_owners(&self, telling: OwnerNotice) -> Result<usize, StoreError> {
         let health = self.delivery.health().into_iter();
-        let hears =
-            health.filter(|(_, _, health)| matches!(health.liveness, Liveness::Connecting | Liveness::Connected));
-        let reach = hears.map(|(kind, account, _)| (kind, account)).collect();
+        let hears = health.filter(|one| matches!(one.health.liveness, Liveness::Connecting | Liveness::Connected));
+        let reach = hears.map(|one| (one.channel, one.account)).collect();
         let access = Arc::clone(&self.config().access);
         let now = self.clock.now();
         let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::command_handlers::{Caller, CommandContext, config_line};
 use crate::intake::answers::waits_for_agents;
 use crate::{pause, pause_texts, persona, texts};
-use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
+use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
@@ -44,7 +44,7 @@ struct StatusReport {
     next_jobs: Vec<i64>,
     sums: Option<HouseholdUsage>,
     standing: Vec<String>,
-    channels: Vec<(ChannelKind, String, ChannelHealth)>,
+    channels: Vec<AccountHealth>,
     memory: String,
     servers: Vec<String>,
     confined: String,
@@ -237,23 +237,22 @@ fn tokens(spent: &SpendTotals) -> String {
 }
 
 /// A line for each account, those with trouble first; where there are many, those without it share one.
-fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<String> {
-    let name = |kind: &ChannelKind, account: &str| match account {
-        DEFAULT_ACCOUNT => kind.to_string(),
-        named => format!("{kind} ({named})"),
+fn channels(all: &[AccountHealth]) -> Vec<String> {
+    let name = |AccountHealth { channel, account, .. }: &AccountHealth| match account.as_str() {
+        DEFAULT_ACCOUNT => channel.to_string(),
+        named => format!("{channel} ({named})"),
     };
     let is_fine = |health: &ChannelHealth| health.liveness == Liveness::Connected && health.stuck.is_none();
-    let (fine, troubled): (Vec<_>, Vec<_>) = all.iter().partition(|(_, _, health)| is_fine(health));
-    let line =
-        |(kind, account, health): &&(ChannelKind, String, ChannelHealth)| format!("{}: {health}", name(kind, account));
+    let (fine, troubled): (Vec<_>, Vec<_>) = all.iter().partition(|one| is_fine(&one.health));
+    let line = |one: &&AccountHealth| format!("{}: {}", name(one), one.health);
     let mut lines: Vec<String> = troubled.iter().map(line).collect();
     if all.len() <= LINES_MAX {
         lines.extend(fine.iter().map(line));
     } else if !fine.is_empty() {
-        let names: Vec<String> = fine.iter().map(|(kind, account, _)| name(kind, account)).collect();
-        let heard = fine.iter().filter_map(|(_, _, health)| health.heard_at).min();
-        let sent = fine.iter().filter_map(|(_, _, health)| health.sent_at).max();
-        let now = fine.iter().map(|(_, _, health)| health.now).max().unwrap_or(Timestamp::UNIX_EPOCH);
+        let names: Vec<String> = fine.iter().map(|one| name(one)).collect();
+        let heard = fine.iter().filter_map(|one| one.health.heard_at).min();
+        let sent = fine.iter().filter_map(|one| one.health.sent_at).max();
+        let now = fine.iter().map(|one| one.health.now).max().unwrap_or(Timestamp::UNIX_EPOCH);
         let ago = |at: Timestamp| span(now.duration_since(at));
         let heard = heard.map(|at| format!("; each heard within {}", ago(at))).unwrap_or_default();
         let sent = sent.map(|at| format!("; last sent {} ago", ago(at))).unwrap_or_default();
@@ -288,14 +287,17 @@ fn span(duration: SignedDuration) -> String {
 mod tests {
     use super::*;
     use hob_core::domain::ids::RunId;
+    use hob_core::domain::inbound::ChannelKind;
     use hob_core::policy::budget::{Cap, CapWindow, MoneyAndTokens};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn health(liveness: Liveness) -> ChannelHealth {
-        ChannelHealth { heard_at: Some(at(89)), sent_at: Some(at(80)), ..ChannelHealth::plain(liveness, at(90)) }
+    fn named(channel: ChannelKind, account: &str, liveness: Liveness) -> AccountHealth {
+        let health = ChannelHealth::plain(liveness, at(90));
+        let health = ChannelHealth { heard_at: Some(at(89)), sent_at: Some(at(80)), ..health };
+        AccountHealth { channel, account: account.to_owned(), health }
     }
 
     fn quiet() -> StatusReport {
@@ -315,7 +317,7 @@ mod tests {
             next_jobs: Vec::new(),
             sums: Some(HouseholdUsage { today: Money::ZERO, caps: Vec::new(), spent: SpendTotals::default() }),
             standing: Vec::new(),
-            channels: vec![(ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned(), health(Liveness::Connected))],
+            channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
             servers: Vec::new(),
             confined: "commands are confined".to_owned(),
@@ -370,7 +372,6 @@ mod tests {
             state: "running".to_owned(),
             task: "Find\na train".to_owned(),
         });
-        let named = |kind, name: &str, liveness| (kind, name.to_owned(), health(liveness));
         let down = || Liveness::Down { why: "401 Unauthorized".to_owned() };
         let full = StatusReport {
             troubles: (1..=7).map(|number| format!("disk: {number} MB are left; free some")).collect(),

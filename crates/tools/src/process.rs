@@ -162,7 +162,7 @@ pub(super) struct PreparedCommand {
 pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<PreparedCommand> {
     let scratch = walls.map(|(confined, _)| confined.scratch()).transpose()?;
     let within = walls.zip(scratch.as_ref());
-    let wrapped = within.and_then(|((confined, sandbox), scratch)| confined.vector(sandbox, (scratch, &errand.vector)));
+    let wrapped = within.and_then(|((confined, sandbox), scratch)| confined.vector(sandbox, scratch, &errand.vector));
     let walled = wrapped.is_some();
     let vector = wrapped.unwrap_or_else(|| errand.vector.iter().map(OsString::from).collect());
     let Some((program, rest)) = vector.split_first() else {

@@ -20,8 +20,7 @@ use crate::access::origin_check::{OriginRefusal, PageHosts};
 use crate::metrics;
 use crate::serve::LocalAddress;
 use hob_core::domain::condition::{SystemPart, Trouble};
-use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::health::{AccountHealth, Liveness};
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_model::catalog::Catalog;
 use hob_router::intake::Router;
@@ -164,7 +163,7 @@ async fn read_snapshot(tx: &mut Tx) -> Result<DatabaseStats, StoreError> {
 
 /// Everything that a report is made of.
 struct ReportInputs {
-    channels: Vec<(ChannelKind, String, ChannelHealth)>,
+    channels: Vec<AccountHealth>,
     models: Vec<ModelReport>,
     embeddings: Embeddings,
     footprint: Footprint,
@@ -232,7 +231,9 @@ fn embeddings(standing: &EmbeddingStatus) -> Embeddings {
 
 fn report(seen: &ReportInputs, stats: Option<&DatabaseStats>) -> HealthReport {
     let ReportInputs { channels, models, embeddings, footprint, waiting, troubles, started, now } = seen;
-    let hears = channels.iter().all(|(_, _, health)| health.liveness == Liveness::Connected && health.stuck.is_none());
+    let hears = channels
+        .iter()
+        .all(|AccountHealth { health, .. }| health.liveness == Liveness::Connected && health.stuck.is_none());
     let since = |then: Timestamp| now.duration_since(then).as_secs().max(0);
     HealthReport {
         live: true,
@@ -258,10 +259,10 @@ fn report(seen: &ReportInputs, stats: Option<&DatabaseStats>) -> HealthReport {
     }
 }
 
-fn channel((kind, account, health): &(ChannelKind, String, ChannelHealth)) -> ChannelReport {
+fn channel(AccountHealth { channel, account, health }: &AccountHealth) -> ChannelReport {
     let age = |at: Timestamp| health.now.duration_since(at).as_secs().max(0);
     ChannelReport {
-        channel: kind.as_str(),
+        channel: channel.as_str(),
         account: account.clone(),
         state: health.liveness.as_str(),
         heard_age_secs: health.heard_at.map(age),
@@ -286,6 +287,8 @@ async fn health(State(router): State<Arc<Router>>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_core::domain::health::ChannelHealth;
+    use hob_core::domain::inbound::ChannelKind;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -305,7 +308,11 @@ mod tests {
         }
     }
 
-    fn seen(channels: Vec<(ChannelKind, String, ChannelHealth)>) -> ReportInputs {
+    fn of(channel: ChannelKind, account: &str, health: ChannelHealth) -> AccountHealth {
+        AccountHealth { channel, account: account.to_owned(), health }
+    }
+
+    fn seen(channels: Vec<AccountHealth>) -> ReportInputs {
         let trouble = Trouble { since: at(40), what: "PRIVATE".to_owned(), fix: "PRIVATE".to_owned() };
         ReportInputs {
             channels,
@@ -332,8 +339,8 @@ mod tests {
     fn n11_the_report_tells_each_part_and_nothing_of_people() {
         let down = Liveness::Down { why: "401: token 12345 of chat 7".to_owned() };
         let channels = vec![
-            (ChannelKind::Telegram, "default".to_owned(), health(Liveness::Connected, Some(97))),
-            (ChannelKind::Slack, "wo\"rk".to_owned(), health(down, None)),
+            of(ChannelKind::Telegram, "default", health(Liveness::Connected, Some(97))),
+            of(ChannelKind::Slack, "wo\"rk", health(down, None)),
         ];
         let text = serde_json::to_string_pretty(&report(&seen(channels), Some(&stats()))).unwrap();
         insta::assert_snapshot!(text, @r#"
@@ -404,7 +411,7 @@ mod tests {
     #[test]
     fn n11_it_is_ready_when_all_hear_and_the_database_answers() {
         let ready = |health, stats: Option<&DatabaseStats>| {
-            report(&seen(vec![(ChannelKind::Telegram, "default".to_owned(), health)]), stats).ready
+            report(&seen(vec![of(ChannelKind::Telegram, "default", health)]), stats).ready
         };
         let fine = || health(Liveness::Connected, Some(99));
         assert!(ready(fine(), Some(&stats())), "a resting model or a full disk keeps nobody from being heard");

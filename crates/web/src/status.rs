@@ -20,8 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use hob_core::domain::condition::{SystemPart, Trouble};
-use hob_core::domain::health::{ChannelHealth, Liveness};
-use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::health::{AccountHealth, Liveness};
 use hob_router::intake::Router;
 use hob_store::backup::archives;
 use hob_store::error::StoreError;
@@ -318,7 +317,7 @@ fn degrade(part: &SystemPart, trouble: &Trouble, now: Timestamp) -> Degraded {
 }
 
 fn status_of(
-    (kind, account, health): &(ChannelKind, String, ChannelHealth),
+    AccountHealth { channel, account, health }: &AccountHealth,
     hide: &dyn Fn(&str) -> String,
 ) -> AccountStatus {
     let age = |at: Timestamp| secs(health.now.duration_since(at));
@@ -329,7 +328,7 @@ fn status_of(
         }
     };
     AccountStatus {
-        channel: kind.to_string(),
+        channel: channel.to_string(),
         account: account.clone(),
         state: health.liveness.as_str().to_owned(),
         why,

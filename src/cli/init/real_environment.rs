@@ -430,7 +430,7 @@ async fn until_connected(connected: &ConnectedChannel) -> Result<String, String>
 
 fn health(connected: &ConnectedChannel) -> Option<ChannelHealth> {
     let all = connected.daemon.router().delivery.health();
-    all.into_iter().find(|(channel, _, _)| *channel == connected.channel).map(|(_, _, health)| health)
+    all.into_iter().find(|one| one.channel == connected.channel).map(|one| one.health)
 }
 
 /// Waits until an owner has written by the channel, and the answer is with them.

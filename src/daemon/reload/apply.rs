@@ -81,7 +81,7 @@ impl Reloader {
             return Ok((Vec::new(), Vec::new()));
         }
         // Hob listens, or does not, as it began.
-        let is_served = self.roots.page.is_some();
+        let is_served = self.roots.own.page.is_some();
         let after = connectors(&blueprint.config, is_served).map_err(|error| error.to_string())?;
         let before: Vec<_> = self.live.iter().map(|live| live.wired.wiring.clone()).collect();
         let steps = plan::channels(&before, &after);
@@ -103,9 +103,9 @@ impl Reloader {
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.reconfigured(all, &ports.tools, self.blueprint.stays);
-        let reach = channels(&self.blueprint, &wired, (self.roots.page.as_ref(), self.roots.windows.as_ref()));
+        let reach = channels(&self.blueprint, &wired, &self.roots.own);
         let served = serves(&reach);
-        let intake_config = self.made.intake_config(&self.roots, (&self.servers, &self.blueprint));
+        let intake_config = self.made.intake_config(&self.roots, &self.servers, &self.blueprint);
         self.roots.delivery.exchange(delivery_config(&config, reach));
         self.router.config.store(Arc::new(intake_config));
         self.router.lanes.exchange(ports, served, config.daemon.runs_parallel_max);
@@ -131,7 +131,7 @@ impl Reloader {
             let stays = steps.iter().any(|(known, step)| *known == address && *step == AccountStep::Stays);
             let next = match before.remove(&address) {
                 Some(live) if stays => live,
-                former => LiveAccount::begin(wired, former, (&self.router, &self.switches)),
+                former => LiveAccount::begin(wired, former, &self.router, &self.switches),
             };
             self.live.push(next);
         }

@@ -23,7 +23,7 @@ impl Reloader {
             // By the name that it began with: told of another, a secret that is missing would look like a change.
             file: file.clone(),
             environment: self.blueprint.environment.clone(),
-            needs_channel: self.blueprint.own_channel.is_none() && self.roots.page.is_none(),
+            needs_channel: self.blueprint.own_channel.is_none() && self.roots.own.page.is_none(),
         })
     }
 
@@ -49,7 +49,7 @@ impl Reloader {
                 (outcome, is_known || told_by_start)
             }
         };
-        self.publish_outcome((&outcome, is_known));
+        self.publish_outcome(&outcome, is_known);
         (outcome, is_known)
     }
 
@@ -72,7 +72,7 @@ impl Reloader {
             Ok(done) => (ReloadOutcome::Done(done), false),
             Err(why) => {
                 let outcome = words(&why.words);
-                let (refusal, is_known) = Refusal::after(former, (loaded, why), Instant::now());
+                let (refusal, is_known) = Refusal::after(former, loaded, why, Instant::now());
                 self.refusal = Some(refusal);
                 (outcome, is_known)
             }
@@ -100,7 +100,7 @@ impl Reloader {
     }
 
     /// It stands so from now on.
-    fn publish_outcome(&self, (outcome, is_known): (&ReloadOutcome, bool)) {
+    fn publish_outcome(&self, outcome: &ReloadOutcome, is_known: bool) {
         let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
         match outcome {
             ReloadOutcome::NoFile => return,

@@ -109,7 +109,8 @@ impl Reloader {
     pub(super) fn of(
         blueprint: &Blueprint,
         parts: StartupParts,
-        (switches, router): (&ShutdownStages, &Arc<Router>),
+        switches: &ShutdownStages,
+        router: &Arc<Router>,
     ) -> (PreparedReloader, CurrentConfig) {
         let StartupParts { roots, made, servers, begins, wired } = parts;
         let (config, source, at) = (Arc::clone(&made.config), blueprint.source.clone(), roots.started);
@@ -143,7 +144,7 @@ impl Reloader {
     fn draw_facts(&mut self) {
         let (extractor, draws) = (self.made.extractor.clone(), self.made.config.memory.extract);
         let draw = |stop| extraction::draw_facts(extractor, draws, stop);
-        self.extraction.begin(("extraction", &self.switches.channels), &self.switches.drain, draw);
+        self.extraction.begin("extraction", &self.switches.channels, &self.switches.drain, draw);
     }
 
     /// Looks after the config until the stop.
@@ -306,7 +307,7 @@ impl Reloader {
         }
         self.waits_for_owner = begins.waits_for_owner;
         let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
-        self.begun.exchange(begins, adapters, (&self.switches, &self.router));
+        self.begun.exchange(begins, adapters, &self.switches, &self.router);
         self.router.alarm.notify_one();
     }
 }
@@ -340,26 +341,24 @@ impl PreparedReloader {
         switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
         memory::keep_up(&mut this.embedding, &switches, &this.made, &blueprint);
-        background::start_cleanup_tasks(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
+        background::start_cleanup_tasks(&switches, &blueprint, &this.roots, &known);
         this.draw_facts();
         triggers::tell_first_owner(&blueprint, &router).await?;
         if blueprint.stays {
             router.sync_schedules(begins.declared.clone()).await?;
         }
         triggers::keep_schedules(&switches, &router);
-        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, (&router, &switches))).collect();
+        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, &router, &switches)).collect();
         this.begin_these(begins);
         let page_at = listener
             .as_ref()
-            .and_then(|listener| web_page::address(listener, this.roots.page.as_ref(), &blueprint.config));
+            .and_then(|listener| web_page::address(listener, this.roots.own.page.as_ref(), &blueprint.config));
         // First: whoever reads that the page is there may ask for a link to it.
-        local_api::serve(&switches, &router, (&blueprint, page_at), this.roots.windows.as_ref());
+        local_api::serve(&switches, &router, &blueprint, page_at, this.roots.own.windows.as_ref());
         if let Some(listener) = listener {
-            let current = this.running.subscribe();
-            let parts = (&blueprint, &switches);
-            let page = web_page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
-            let places = web_page::places(&listener, &blueprint.config)?;
-            this.begun.serve(listener, (page, places), (&switches, &router));
+            let server = web_page::PageServer { blueprint: &blueprint, switches: &switches, router: &router };
+            let (page, called) = (this.roots.own.page.clone(), this.begun.routes(&router));
+            server.serve(listener, page, this.running.subscribe(), called).await?;
         }
         if blueprint.stays {
             troubles::keep_up(&switches, &router, &blueprint);

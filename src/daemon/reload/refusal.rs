@@ -60,11 +60,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// This one, after another or none; and whether it says nothing new.
-    pub(super) fn after(
-        former: Option<Self>,
-        (loaded, why): (LoadedConfig, RefusalReason),
-        now: Instant,
-    ) -> (Self, bool) {
+    pub(super) fn after(former: Option<Self>, loaded: LoadedConfig, why: RefusalReason, now: Instant) -> (Self, bool) {
         let same = former.filter(|former| former.loaded == loaded && former.why.kind == why.kind);
         let times = same.as_ref().map_or(0, |same| same.times).saturating_add(1);
         (Self { loaded, why, times, again_at: now + wait(times) }, same.is_some())
@@ -110,9 +106,9 @@ mod tests {
         ] {
             let told = format!("{before:?} {after:?}");
             let now = Instant::now();
-            let (before, is_known) = Refusal::after(None, (loaded(before.0), before.1), now);
+            let (before, is_known) = Refusal::after(None, loaded(before.0), before.1, now);
             assert!(!is_known);
-            let (after, is_known) = Refusal::after(Some(before), (loaded(after.0), after.1), now);
+            let (after, is_known) = Refusal::after(Some(before), loaded(after.0), after.1, now);
             assert_eq!((is_known, after.times), (expected, if expected { 2 } else { 1 }), "{told}");
         }
     }
@@ -122,7 +118,7 @@ mod tests {
         let (text, now) = ("[agent]\niterations_max = 1\n", Instant::now());
         let mut refusal = None;
         for minutes in [6, 12, 24, 48, 60, 60] {
-            let (next, _) = Refusal::after(refusal, (loaded(text), RefusalReason::model("no".to_owned())), now);
+            let (next, _) = Refusal::after(refusal, loaded(text), RefusalReason::model("no".to_owned()), now);
             let end = now + Duration::from_secs(minutes * 60);
             let before = end.checked_sub(Duration::from_millis(1)).unwrap();
             assert_eq!(

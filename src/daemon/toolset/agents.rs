@@ -38,12 +38,12 @@ fn programs(configured: &BTreeMap<String, CliAgentConfig>, environment: &Environ
         let command = if agent.command.is_empty() { usual.unwrap_or_default() } else { agent.command.clone() };
         all.insert(name.clone(), CliAgentConfig { command, ..agent.clone() });
     }
-    let found = all.into_iter().filter_map(|(name, agent)| Some((name.clone(), program((&name, agent), environment)?)));
+    let found = all.into_iter().filter_map(|(name, agent)| Some((name.clone(), program(&name, agent, environment)?)));
     found.collect()
 }
 
 /// The agent as it is installed; none: it is not.
-fn program((name, agent): (&str, CliAgentConfig), environment: &Environment) -> Option<Program> {
+fn program(name: &str, agent: CliAgentConfig, environment: &Environment) -> Option<Program> {
     let (program, rest) = agent.command.split_first()?;
     let program = find(Path::new(program), environment)?.into_os_string().into_string().ok()?;
     let command = std::iter::once(program).chain(rest.iter().cloned()).collect();

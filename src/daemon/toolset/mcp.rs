@@ -26,7 +26,9 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(in crate::daemon) fn servers(
     blueprint: &Blueprint,
     shed: &Arc<ToolRegistryHandle>,
-    (roots, tracker, stop): (&ProcessServices, &TaskTracker, &CancellationToken),
+    roots: &ProcessServices,
+    tracker: &TaskTracker,
+    stop: &CancellationToken,
 ) -> Servers {
     let place = ServerContext {
         data_dir: blueprint.data_dir.clone(),

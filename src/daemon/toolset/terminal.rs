@@ -35,7 +35,7 @@ pub(in crate::daemon) fn trial(blueprint: &Blueprint) -> SandboxTrial {
         let (config, workspace, around) = (config.clone(), workspace.clone(), Arc::clone(&around));
         async move {
             let (data_dir, config_file, environment) = &*around;
-            let sandbox = try_sandbox(&config, &workspace, (data_dir, config_file.as_deref(), environment)).await;
+            let sandbox = try_sandbox(&config, &workspace, data_dir, config_file.as_deref(), environment).await;
             if sandbox.is_fully_enforced() {
                 tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
             } else {
@@ -50,7 +50,9 @@ pub(in crate::daemon) fn trial(blueprint: &Blueprint) -> SandboxTrial {
 pub async fn try_sandbox(
     config: &TerminalConfig,
     workspace: &Workspace,
-    (data_dir, config_file, environment): (&Path, Option<&Path>, &Environment),
+    data_dir: &Path,
+    config_file: Option<&Path>,
+    environment: &Environment,
 ) -> Sandbox {
     let reach = sandbox_access(config, workspace);
     let path = match config.bubblewrap {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use hob_core::domain::condition::SystemPart;
-use hob_core::domain::health::{ChannelHealth, Liveness};
+use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
 use hob_core::domain::inbound::ChannelKind;
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_model::catalog::UnavailableModel;
@@ -22,15 +22,11 @@ pub(super) struct ChannelOutages(BTreeMap<(ChannelKind, String), Option<Timestam
 
 impl ChannelOutages {
     /// How each account is; one that is not there any more has no trouble.
-    pub(super) fn look(
-        &mut self,
-        health: &[(ChannelKind, String, ChannelHealth)],
-        now: Timestamp,
-    ) -> Vec<(SystemPart, Problem)> {
+    pub(super) fn look(&mut self, health: &[AccountHealth], now: Timestamp) -> Vec<(SystemPart, Problem)> {
         let mut before = std::mem::take(&mut self.0);
         let mut found = Vec::new();
-        for (kind, account, health) in health {
-            let address = (*kind, account.clone());
+        for AccountHealth { channel, account, health } in health {
+            let address = (*channel, account.clone());
             let silent = channel_problem(health);
             let since = before.remove(&address).flatten().or(Some(now)).filter(|_| silent.is_some());
             let lasts = since.is_some_and(|since| now.duration_since(since) >= OUTAGE);
@@ -42,8 +38,8 @@ impl ChannelOutages {
     }
 }
 
-fn part((kind, account): &(ChannelKind, String)) -> SystemPart {
-    SystemPart::Channel { kind: *kind, account: account.clone() }
+fn part(address: &(ChannelKind, String)) -> SystemPart {
+    SystemPart::Channel { kind: address.0, account: address.1.clone() }
 }
 
 fn channel_problem(health: &ChannelHealth) -> Problem {
@@ -103,8 +99,8 @@ mod tests {
         let mut outages = ChannelOutages::default();
         let mut look = |liveness: Option<Liveness>, second| {
             let health = liveness.map(|liveness| ChannelHealth::plain(liveness, at(second)));
-            let all: Vec<_> =
-                health.into_iter().map(|health| (ChannelKind::Slack, "default".to_owned(), health)).collect();
+            let (channel, account) = (ChannelKind::Slack, "default".to_owned());
+            let all: Vec<_> = health.map(|health| AccountHealth { channel, account, health }).into_iter().collect();
             outages
                 .look(&all, at(second))
                 .into_iter()

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint: &Blueprint) {
     let conditions = blueprint.conditions.clone();
     let look =
-        detect_troubles(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
+        detect_troubles(Arc::clone(router), conditions.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.keep("troubles", look);
     if blueprint.own_channel.is_none() {
         let tell = OwnerNotifier { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
@@ -37,11 +37,7 @@ pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint
 }
 
 /// Puts on the board what is found.
-async fn detect_troubles(
-    router: Arc<Router>,
-    (conditions, clock): (Conditions, Arc<dyn Clock>),
-    stop: CancellationToken,
-) {
+async fn detect_troubles(router: Arc<Router>, conditions: Conditions, clock: Arc<dyn Clock>, stop: CancellationToken) {
     let (mut outages, mut meaning) = (ChannelOutages::default(), SemanticSearchState::default());
     loop {
         let (now, house) = (clock.now(), Arc::clone(&router.config().house));

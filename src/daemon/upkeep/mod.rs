@@ -158,7 +158,8 @@ impl UpkeepWorker {
 /// Keeps the database and the disk in order as long as Hob runs.
 pub(super) fn keep_up(
     switches: &ShutdownStages,
-    (store, contents): (&Store, &Contents),
+    store: &Store,
+    contents: &Contents,
     blueprint: &Blueprint,
     last: LastUpkeepRound,
 ) {
@@ -185,41 +186,45 @@ pub(super) fn keep_up(
     switches.keep("upkeep", keeper.run(stop.clone()));
     if config.every_minutes > 0 && blueprint.stays {
         let every = SignedDuration::from_mins(i64::from(config.every_minutes));
-        let rounds = rounds(
-            (store.clone(), Arc::clone(&blueprint.clock)),
-            (RetentionPeriods::of(config), every),
-            last,
-            stop.clone(),
-        );
-        switches.keep("rounds", rounds);
+        let (store, clock, stop, keep) =
+            (store.clone(), Arc::clone(&blueprint.clock), stop.clone(), RetentionPeriods::of(config));
+        switches.keep("rounds", UpkeepTimer { store, clock, stop, keep, every, last }.run());
     }
 }
 
-async fn rounds(
-    (store, clock): (Store, Arc<dyn Clock>),
-    (keep, every): (RetentionPeriods, SignedDuration),
-    last: LastUpkeepRound,
+/// Does a round of upkeep whenever it is time.
+struct UpkeepTimer {
+    store: Store,
+    clock: Arc<dyn Clock>,
     stop: CancellationToken,
-) {
-    let mut due = later(clock.now(), every.min(FIRST_AFTER));
-    loop {
-        let now = clock.now();
-        due = capped_due(due, now, every);
-        if let Some(wait) = until(due, now) {
-            if sleep_unless_stopped(wait.min(LOOK_EVERY), &stop).await {
-                return;
+    keep: RetentionPeriods,
+    every: SignedDuration,
+    last: LastUpkeepRound,
+}
+
+impl UpkeepTimer {
+    async fn run(self) {
+        let Self { store, clock, stop, keep, every, last } = self;
+        let mut due = later(clock.now(), every.min(FIRST_AFTER));
+        loop {
+            let now = clock.now();
+            due = capped_due(due, now, every);
+            if let Some(wait) = until(due, now) {
+                if sleep_unless_stopped(wait.min(LOOK_EVERY), &stop).await {
+                    return;
+                }
+                continue;
             }
-            continue;
-        }
-        let hand = UpkeepWorker::new(store.clone(), Arc::clone(&clock), stop.clone());
-        match round::round(hand, &keep).await {
-            Ok(round) => last.set(round),
-            Err(UpkeepHalt::Stop) => return,
-            Err(UpkeepHalt::Store(error)) => {
-                tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again")
+            let hand = UpkeepWorker::new(store.clone(), Arc::clone(&clock), stop.clone());
+            match round::round(hand, &keep).await {
+                Ok(round) => last.set(round),
+                Err(UpkeepHalt::Stop) => return,
+                Err(UpkeepHalt::Store(error)) => {
+                    tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again")
+                }
             }
+            due = later(clock.now(), every);
         }
-        due = later(clock.now(), every);
     }
 }
 

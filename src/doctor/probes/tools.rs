@@ -41,7 +41,7 @@ pub(in crate::doctor) async fn sandbox(patient: &DoctorInputs) -> Vec<Finding> {
 async fn sandbox_trial(patient: &DoctorInputs, config: &Config, data_dir: &Path) -> Sandbox {
     let workspace = toolset::workspace(config, data_dir);
     let file = patient.loaded.as_ref().and_then(|loaded| loaded.path.as_deref());
-    Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, (data_dir, file, &patient.environment))).await
+    Box::pin(toolset::terminal::try_sandbox(&config.terminal, &workspace, data_dir, file, &patient.environment)).await
 }
 
 pub(in crate::doctor) async fn embeddings(patient: &DoctorInputs) -> Vec<Finding> {

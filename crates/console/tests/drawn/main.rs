@@ -173,8 +173,8 @@ async fn inner() {
 struct Growing;
 
 impl vt100::Callbacks for Growing {
-    fn resize(&mut self, screen: &mut vt100::Screen, (rows, columns): (u16, u16)) {
-        screen.set_size(rows, columns);
+    fn resize(&mut self, screen: &mut vt100::Screen, size: (u16, u16)) {
+        screen.set_size(size.0, size.1);
     }
 }
 

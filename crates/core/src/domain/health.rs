@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::domain::inbound::ChannelKind;
+
 /// Whether a channel can be relied upon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
@@ -71,6 +73,17 @@ pub struct ChannelHealth {
     pub pulse: Option<Pulse>,
     /// The moment.
     pub now: Timestamp,
+}
+
+/// An account, and how it fares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountHealth {
+    /// Its platform.
+    pub channel: ChannelKind,
+    /// Its name in the config.
+    pub account: String,
+    /// How it fares.
+    pub health: ChannelHealth,
 }
 
 impl ChannelHealth {

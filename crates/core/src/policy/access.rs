@@ -89,12 +89,7 @@ impl AccessList {
     /// How much the words of somebody count who is let in. A letter's do only where its sender is proven and named: letters
     /// come from anybody.
     #[must_use]
-    pub fn trust(
-        &self,
-        conversation: &Conversation,
-        (sender, proof): (&str, &SenderProof),
-        member: Option<Role>,
-    ) -> Trust {
+    pub fn trust(&self, conversation: &Conversation, sender: &str, proof: &SenderProof, member: Option<Role>) -> Trust {
         let door = self.doors.get(&(conversation.channel, conversation.account.clone()));
         let is_named = member.is_some() || door.is_some_and(|door| door.roles.contains_key(sender));
         match (proof, conversation.channel) {
@@ -253,12 +248,12 @@ mod tests {
         for (sender, proof, role, trust) in table {
             let (place, known) = (at(ChannelKind::Email), known_as(sender, proof));
             assert_eq!(list.role_of(&place, &known, None), role, "{sender} {proof:?}");
-            assert_eq!(list.trust(&place, (&known, proof), None), trust, "{sender} {proof:?}");
+            assert_eq!(list.trust(&place, &known, proof, None), trust, "{sender} {proof:?}");
         }
         let (place, known) = (at(ChannelKind::Telegram), known_as("2", &nobody));
         assert_eq!(list.role_of(&place, &known, None), Some(Role::Guest));
-        assert_eq!(list.trust(&place, (&known, &nobody), None), Trust::Untrusted);
-        assert_eq!(list.trust(&place, ("5", &SenderProof::Platform), None), Trust::Trusted);
+        assert_eq!(list.trust(&place, &known, &nobody, None), Trust::Untrusted);
+        assert_eq!(list.trust(&place, "5", &SenderProof::Platform, None), Trust::Trusted);
     }
 
     #[test]

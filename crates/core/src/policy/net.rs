@@ -207,7 +207,8 @@ impl AllowedPlaces {
         &self,
         near: &MachineNetworks,
         host: &Host<&str>,
-        (address, port): (IpAddr, u16),
+        address: IpAddr,
+        port: u16,
     ) -> Result<AllowedAs, AddressRefusal> {
         match zone_near(near, address) {
             AddressZone::Public => Ok(AllowedAs::ToAll),

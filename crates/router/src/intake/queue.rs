@@ -17,6 +17,12 @@ use hob_store::error::StoreError;
 use hob_store::sessions::Session;
 use hob_store::{Tx, inbound, runs, signals};
 
+/// What a message asks of the run that it becomes.
+pub(super) struct NewRun<'a> {
+    pub(super) text: &'a str,
+    pub(super) order: RunKind,
+}
+
 impl IntakeTransaction {
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
     pub(super) async fn compact(
@@ -35,7 +41,7 @@ impl IntakeTransaction {
                 }
                 Ok(taken)
             }
-            active => self.enqueue(tx, arriving, (text, RunKind::Compact), active.as_ref()).await,
+            active => self.enqueue(tx, arriving, NewRun { text, order: RunKind::Compact }, active.as_ref()).await,
         }
     }
 
@@ -44,9 +50,10 @@ impl IntakeTransaction {
         &self,
         tx: &mut Tx,
         arriving: &IncomingMessage,
-        (text, order): (&str, RunKind),
+        new: NewRun<'_>,
         active: Option<&runs::ActiveRun>,
     ) -> Result<IntakeOutcome, StoreError> {
+        let NewRun { text, order } = new;
         let session = &arriving.session;
         let waiting = arriving.lane.queued;
         if waiting >= self.limits.queue_len_max {

@@ -45,8 +45,8 @@ impl SenderAccess {
 
     /// Whether their words may instruct: those of members of the household, where they are proven.
     pub(super) fn is_member(&self, access: &AccessList, inbound: &Inbound) -> bool {
-        let said_by = (inbound.sender.external_id.as_str(), &inbound.circumstances.proof);
-        let trust = access.trust(&inbound.conversation, said_by, self.member);
+        let (sender, proof) = (inbound.sender.external_id.as_str(), &inbound.circumstances.proof);
+        let trust = access.trust(&inbound.conversation, sender, proof, self.member);
         self.role >= Some(Role::User) && trust == Trust::Trusted && inbound.circumstances.forwarded_from.is_none()
     }
 }

@@ -10,6 +10,7 @@ use crate::command::{self, Command, PauseScope};
 use crate::command_handlers::{self, CommandContext};
 use crate::intake::IntakeLimits;
 use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, mark_running};
+use crate::intake::queue::NewRun;
 use crate::intake::sender_access::{self, SenderAccess};
 use crate::open_questions::{extract_answer, waiting_runs};
 use crate::texts;
@@ -228,8 +229,8 @@ impl IntakeTransaction {
     /// The sender, as this user with this role; the second by having been paired.
     pub(super) fn principal(&self, user: UserId, role: Role, member: Option<Role>) -> Principal {
         let sender = &self.inbound.sender;
-        let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
-        let trust = self.desk.access.trust(&self.inbound.conversation, said_by, member);
+        let proof = &self.inbound.circumstances.proof;
+        let trust = self.desk.access.trust(&self.inbound.conversation, &sender.external_id, proof, member);
         Principal { user, name: sender.name.clone(), role, trust }
     }
 
@@ -285,7 +286,7 @@ impl IntakeTransaction {
         // What somebody hands on is another's: it commands nothing, and decides nothing.
         if self.inbound.circumstances.forwarded_from.is_some() {
             let active = arriving.active(tx).await?;
-            return self.enqueue(tx, arriving, (text, RunKind::Answer), active.as_ref()).await;
+            return self.enqueue(tx, arriving, NewRun { text, order: RunKind::Answer }, active.as_ref()).await;
         }
         if command::parse(text) == Some(Command::Compact) {
             return self.compact(tx, arriving, text).await;
@@ -328,7 +329,7 @@ impl IntakeTransaction {
         if let Some(taken) = self.settles_failure(tx, arriving, text).await? {
             return Ok(taken);
         }
-        self.enqueue(tx, arriving, (text, RunKind::Answer), active.as_ref()).await
+        self.enqueue(tx, arriving, NewRun { text, order: RunKind::Answer }, active.as_ref()).await
     }
 
     /// It is said to everybody in the group, and not to Hob by name.

@@ -232,7 +232,7 @@ impl EgressGuard {
         let mut addresses = Vec::new();
         let (mut open, mut barred) = (AllowedAs::ToAll, None);
         for address in found {
-            match self.allowed.check(&near, &host, (address, port)) {
+            match self.allowed.check(&near, &host, address, port) {
                 Ok(how) => {
                     addresses.push(SocketAddr::new(address, port));
                     open = if how == AllowedAs::ByName { how } else { open };

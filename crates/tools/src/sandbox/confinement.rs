@@ -85,11 +85,7 @@ impl Confinement {
     }
 
     /// What is to be run in this sandbox; none: there are no walls to be had.
-    pub(crate) fn vector(
-        &self,
-        sandbox: &Sandbox,
-        (scratch, vector): (&ScratchDir, &[String]),
-    ) -> Option<Vec<OsString>> {
+    pub(crate) fn vector(&self, sandbox: &Sandbox, scratch: &ScratchDir, vector: &[String]) -> Option<Vec<OsString>> {
         let room =
             SandboxProfile { reach: self.reach.clone(), overlays: self.overlays.clone(), temporary: scratch.0.clone() };
         sandbox.vector(&room, vector)

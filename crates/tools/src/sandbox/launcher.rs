@@ -88,21 +88,21 @@ fn enter(mut spec: Spec, vector: &[OsString]) -> Result<u8, RestrictionError> {
             if alone {
                 root_fs::seal_proc()?;
             }
-            run_inner_stage(&spec, vector, (Isolation { alone, counted }, lifeline))
+            run_inner_stage(&spec, vector, Isolation { alone, counted }, lifeline)
         }
         Stage::Wrapped => {
             let lifeline = lifeline(&spec)?;
             (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
             let counted = count(&spec, true);
             raise_oom_score();
-            run_inner_stage(&spec, vector, (Isolation { alone: true, counted }, lifeline))
+            run_inner_stage(&spec, vector, Isolation { alone: true, counted }, lifeline)
         }
         Stage::Bare => {
             leave_terminal();
             let hob = watched(&spec)?;
             let counted = count(&spec, false);
             raise_oom_score();
-            run_inner_stage(&spec, vector, (Isolation { alone: false, counted }, hob))
+            run_inner_stage(&spec, vector, Isolation { alone: false, counted }, hob)
         }
     }
 }
@@ -294,11 +294,7 @@ fn processes_of_user() -> u64 {
 }
 
 /// Raises the walls, starts the program behind them, and ends with it, or with whom `life` tells of.
-fn run_inner_stage(
-    spec: &Spec,
-    vector: &[OsString],
-    (state, life): (Isolation, OwnedFd),
-) -> Result<u8, RestrictionError> {
+fn run_inner_stage(spec: &Spec, vector: &[OsString], state: Isolation, life: OwnedFd) -> Result<u8, RestrictionError> {
     let disk = ReserveGuard::new(&spec.temporary, spec.reach.limits.disk_left_mb.saturating_mul(1 << 20), state.alone);
     // Nobody within looks into this process, or takes what it has open: it is the one that ends them.
     system("its privacy", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;

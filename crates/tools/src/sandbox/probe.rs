@@ -96,7 +96,7 @@ async fn strongest(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFix
     let ways = [question.namespaces.then_some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
     let mut why = String::new();
     for namespaces in ways.into_iter().flatten() {
-        match attempt(program, (namespaces.as_ref(), false), scene).await {
+        match attempt(program, namespaces.as_ref(), false, scene).await {
             Ok(found) => return strength(&found, namespaces, question),
             Err(error) => {
                 tracing::debug!(?namespaces, %error, "sandbox.way_closed");
@@ -114,7 +114,7 @@ fn find_bubblewrap(path: &std::ffi::OsStr) -> Option<PathBuf> {
 /// Whether a program can work in a copy of a folder here.
 async fn overlays(program: &Path, question: &ProbeRequest<'_>, scene: &ProbeFixture) -> bool {
     let at = |name: &str| scene.dir.path().join(name);
-    if let Err(error) = attempt(program, (Some(&Namespaces::Own), true), scene).await {
+    if let Err(error) = attempt(program, Some(&Namespaces::Own), true, scene).await {
         tracing::debug!(%error, "sandbox.no_overlay");
         return false;
     }
@@ -134,7 +134,8 @@ fn has_mounts(folder: &Path) -> bool {
 
 async fn attempt(
     program: &Path,
-    (namespaces, overlaid): (Option<&Namespaces>, bool),
+    namespaces: Option<&Namespaces>,
+    overlaid: bool,
     scene: &ProbeFixture,
 ) -> io::Result<TrialReport> {
     let at = |name: &str| scene.dir.path().join(name);

@@ -58,7 +58,7 @@ impl Removal {
                 found = true;
                 left -= 1;
                 if let Some(inner) = unlink(&top, entry.file_name())? {
-                    left = self.empty(&top, (&inner, entry.file_name()), left)?;
+                    left = self.empty(&top, &inner, entry.file_name(), left)?;
                 }
             }
             if !found {
@@ -70,7 +70,7 @@ impl Removal {
     }
 
     /// Empties a folder: what can be deleted is, and folders that are not empty go to the top.
-    fn empty(&mut self, top: &OwnedFd, (folder, name): (&OwnedFd, &CStr), mut left: usize) -> io::Result<usize> {
+    fn empty(&mut self, top: &OwnedFd, folder: &OwnedFd, name: &CStr, mut left: usize) -> io::Result<usize> {
         for entry in Dir::read_from(folder)? {
             if left == 0 {
                 return Ok(0);
@@ -81,7 +81,7 @@ impl Removal {
             }
             left -= 1;
             if unlink(folder, entry.file_name())?.is_some() {
-                self.move_up(top, (folder, entry.file_name()))?;
+                self.move_up(top, folder, entry.file_name())?;
             }
         }
         match unlinkat(top, name, AtFlags::REMOVEDIR) {
@@ -91,7 +91,7 @@ impl Removal {
         }
     }
 
-    fn move_up(&mut self, top: &OwnedFd, (folder, name): (&OwnedFd, &CStr)) -> io::Result<()> {
+    fn move_up(&mut self, top: &OwnedFd, folder: &OwnedFd, name: &CStr) -> io::Result<()> {
         loop {
             self.moved += 1;
             match renameat(folder, name, top, format!(".moved-{}", self.moved)) {

@@ -65,7 +65,8 @@ impl ScheduleRequest {
     pub fn shape(
         self,
         maker: ScheduleRequester,
-        (house, now): (&TimeZone, Timestamp),
+        house: &TimeZone,
+        now: Timestamp,
     ) -> Result<NewSchedule, ScheduleRequestError> {
         let said = |text: Option<String>, what: &'static str| {
             let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());

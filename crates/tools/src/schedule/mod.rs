@@ -131,7 +131,7 @@ impl ScheduleTool {
             call: Some((invocation.run, invocation.call.clone())),
         };
         let (wish, now) = (ScheduleRequest { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
-        let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
+        let new = wish.shape(maker, &self.zone, now).map_err(|error| Outcome::Error(error.to_string()))?;
         let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
         made.describe("Stored as", now).map_err(Outcome::Error)
     }

@@ -186,7 +186,7 @@ pub(crate) async fn make(
     let wish = ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.config().house.budget_guard.zone.clone();
-    let new = wish.shape(maker, (&house, now)).map_err(|error| ApiError::Bad(error.to_string()))?;
+    let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| create_once(tx, &new, now).await).await?;
     answer(&served, made, now).map(Json)
 }

@@ -23,7 +23,7 @@ fn full() -> Budget {
     }
 }
 
-fn shown(budget: &Budget, (role, persona): (Role, Option<&str>), now: &str) -> String {
+fn shown(budget: &Budget, role: Role, persona: Option<&str>, now: &str) -> String {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let windows = budget.windows(Payer { role, persona }, now.parse().unwrap(), &zone);
     let line = |CapWindow { cap, since, resets }: &CapWindow| {
@@ -37,7 +37,7 @@ const AUTUMN: &str = "2026-10-25T10:00:00Z";
 
 #[test]
 fn c2_caps_follow_the_households_calendar_and_clock_changes() {
-    insta::assert_snapshot!(shown(&full(), (Role::Owner, Some("cook")), AUTUMN), @r"
+    insta::assert_snapshot!(shown(&full(), Role::Owner, Some("cook"), AUTUMN), @r"
     run_usd (run; one task): $1.00 since 2026-10-25T10:00:00Z until -
     hour_usd (hour; an hour): $2.00 since 2026-10-25T09:00:00Z until 2026-10-25 12:00
     hour_tokens (hour; an hour): 20 tokens since 2026-10-25T09:00:00Z until 2026-10-25 12:00
@@ -51,23 +51,23 @@ fn c2_caps_follow_the_households_calendar_and_clock_changes() {
     hour_tokens (persona_hour; an hour as cook): 10 tokens since 2026-10-25T09:00:00Z until 2026-10-25 12:00
     month_usd (persona_month; a month as cook): $0.40 since 2026-09-30T22:00:00Z until 2026-11-01 00:00
     ");
-    assert_eq!(shown(&Budget::default(), (Role::Guest, Some("cook")), AUTUMN), "");
+    assert_eq!(shown(&Budget::default(), Role::Guest, Some("cook"), AUTUMN), "");
     let day = Budget { house: CapsByPeriod { day: usd(3.0), ..CapsByPeriod::default() }, ..Budget::default() };
-    assert_eq!(shown(&day, (Role::Guest, None), AUTUMN).lines().count(), 1);
+    assert_eq!(shown(&day, Role::Guest, None, AUTUMN).lines().count(), 1);
     // A persona without caps of its own, and nobody in particular.
-    assert_eq!(shown(&full(), (Role::Owner, Some("clerk")), AUTUMN), shown(&full(), (Role::Owner, None), AUTUMN));
+    assert_eq!(shown(&full(), Role::Owner, Some("clerk"), AUTUMN), shown(&full(), Role::Owner, None, AUTUMN));
 }
 
 #[test]
 fn c2_tokens_of_a_month_go_by_the_role_and_end_by_themselves() {
     let tokens = Budget { guest_month: Some(5_000), user_month: Some(9_000), ..Budget::default() };
-    insta::assert_snapshot!(shown(&tokens, (Role::Guest, None), AUTUMN), @"guest_month_tokens (person_month; a guest's month): 5000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
-    insta::assert_snapshot!(shown(&tokens, (Role::User, None), AUTUMN), @"user_month_tokens (person_month; a month): 9000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
+    insta::assert_snapshot!(shown(&tokens, Role::Guest, None, AUTUMN), @"guest_month_tokens (person_month; a guest's month): 5000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
+    insta::assert_snapshot!(shown(&tokens, Role::User, None, AUTUMN), @"user_month_tokens (person_month; a month): 9000 tokens since 2026-09-30T22:00:00Z until 2026-11-01 00:00");
     for role in [Role::Admin, Role::Owner] {
-        assert_eq!(shown(&tokens, (role, None), AUTUMN), "", "{role:?} have no limit by the month");
+        assert_eq!(shown(&tokens, role, None, AUTUMN), "", "{role:?} have no limit by the month");
     }
     // The last moment of a month in the house's zone, and the first of the next, which is still the last in UTC.
-    let since = |now| shown(&tokens, (Role::Guest, None), now).split(" since ").nth(1).unwrap().to_owned();
+    let since = |now| shown(&tokens, Role::Guest, None, now).split(" since ").nth(1).unwrap().to_owned();
     assert_eq!(since("2026-10-31T22:59:59.999Z"), "2026-09-30T22:00:00Z until 2026-11-01 00:00");
     assert_eq!(since("2026-10-31T23:00:00Z"), "2026-10-31T23:00:00Z until 2026-12-01 00:00");
 }

@@ -135,7 +135,7 @@ fn verdict(allowed: &AllowedPlaces, url: &str, leads_to: &str) -> Result<Allowed
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address),
     };
-    allowed.check(&MachineNetworks::default(), &host, (address, url.port_or_known_default().unwrap()))
+    allowed.check(&MachineNetworks::default(), &host, address, url.port_or_known_default().unwrap())
 }
 
 #[test]
@@ -214,8 +214,8 @@ fn n6_this_machines_own_addresses_and_networks_are_not_everybodys() {
     ] {
         let address: IpAddr = address.parse().unwrap();
         let host = Host::Domain("home.example");
-        assert_eq!(AllowedPlaces::default().check(&near, &host, (address, 80)), expected, "{address}");
-        let opened = allowed(&["home.example:80"]).check(&near, &host, (address, 80));
+        assert_eq!(AllowedPlaces::default().check(&near, &host, address, 80), expected, "{address}");
+        let opened = allowed(&["home.example:80"]).check(&near, &host, address, 80);
         let is_opened = match expected {
             Ok(open) => Ok(open),
             Err(AddressRefusal::Private(_)) => Ok(AllowedAs::ByName),
