@@ -127,21 +127,11 @@ pub(super) fn tool_span(call: &ToolCall) -> Span {
 
 fn outcome_of(outcome: &ToolOutcome) -> &'static str {
     match outcome {
-        ToolOutcome::Text { is_error: true, .. } | ToolOutcome::Seen { is_error: true, .. } => "failed",
-        ToolOutcome::Exited { code, .. } if *code != 0 => "failed",
         ToolOutcome::Transient { .. } => "transient",
         ToolOutcome::Denied { .. } => "denied",
         ToolOutcome::Interrupted => "interrupted",
-        ToolOutcome::Text { .. }
-        | ToolOutcome::Seen { .. }
-        | ToolOutcome::Exited { .. }
-        | ToolOutcome::Notebook { .. }
-        | ToolOutcome::Plan
-        | ToolOutcome::MoreIterations { .. }
-        | ToolOutcome::Ask { .. }
-        | ToolOutcome::Deliver { .. }
-        | ToolOutcome::Spawn { .. }
-        | ToolOutcome::Tell { .. } => "done",
+        outcome if outcome.words().1 => "failed",
+        _ => "done",
     }
 }
 

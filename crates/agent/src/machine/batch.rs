@@ -117,6 +117,14 @@ pub enum CallProgress {
     Finished(ToolResult),
 }
 
+impl CallProgress {
+    /// What came of the call; none: it is not settled.
+    #[must_use]
+    pub fn result(&self) -> Option<&ToolResult> {
+        if let Self::Finished(result) = self { Some(result) } else { None }
+    }
+}
+
 impl Batch {
     /// The batch of a fresh reply: nothing started yet. What is known of its calls stands in their order.
     #[must_use]
@@ -167,7 +175,7 @@ impl Batch {
     /// The call whose turn it is, if its tool has to look at it before it starts.
     #[must_use]
     pub fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
-        let first = self.calls.iter().find(|open| !matches!(open.progress, CallProgress::Finished(_)))?;
+        let first = self.calls.iter().find(|open| open.progress.result().is_none())?;
         let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
         is_due.then_some(&first.call)
     }
@@ -179,14 +187,9 @@ impl Batch {
 
     /// The calls that run.
     pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
-        self.calls.iter().filter_map(|open| match &open.progress {
-            CallProgress::Started { attempt } => Some((&open.call, *attempt)),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Doubtful { .. }
-            | CallProgress::Asks { .. }
-            | CallProgress::Child
-            | CallProgress::Finished(_) => None,
+        self.calls.iter().filter_map(|open| {
+            let CallProgress::Started { attempt } = open.progress else { return None };
+            Some((&open.call, attempt))
         })
     }
 
@@ -199,14 +202,9 @@ impl Batch {
     /// The first call of which nobody knows whether it took effect, and which try that was.
     #[must_use]
     pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
-        self.calls.iter().find_map(|open| match open.progress {
-            CallProgress::Doubtful { attempt } => Some((&open.call, attempt)),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Started { .. }
-            | CallProgress::Asks { .. }
-            | CallProgress::Child
-            | CallProgress::Finished(_) => None,
+        self.calls.iter().find_map(|open| {
+            let CallProgress::Doubtful { attempt } = open.progress else { return None };
+            Some((&open.call, attempt))
         })
     }
 
@@ -225,20 +223,15 @@ impl Batch {
     /// Is every call settled?
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.calls.iter().all(|open| matches!(open.progress, CallProgress::Finished(_)))
+        self.calls.iter().all(|open| open.progress.result().is_some())
     }
 
     /// The first call that asks a person.
     #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
-        self.calls.iter().find_map(|open| match &open.progress {
-            CallProgress::Asks { question } => Some((&open.call, question.as_str())),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Started { .. }
-            | CallProgress::Doubtful { .. }
-            | CallProgress::Child
-            | CallProgress::Finished(_) => None,
+        self.calls.iter().find_map(|open| {
+            let CallProgress::Asks { question } = &open.progress else { return None };
+            Some((&open.call, question.as_str()))
         })
     }
 
@@ -328,14 +321,9 @@ impl Batch {
                 | CallProgress::Child => ToolResult { call, name, text: unsettled.to_owned(), is_error: true },
             })
         }));
-        messages.extend(added.into_iter().map(|open| match open.progress {
-            CallProgress::Finished(result) => Message::user(draft::note(&result.text)),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Started { .. }
-            | CallProgress::Doubtful { .. }
-            | CallProgress::Asks { .. }
-            | CallProgress::Child => Message::user(draft::UNSETTLED),
+        messages.extend(added.into_iter().map(|open| match open.progress.result() {
+            Some(result) => Message::user(draft::note(&result.text)),
+            None => Message::user(draft::UNSETTLED),
         }));
         // After all results: nothing may stand between them.
         messages.extend(seen);

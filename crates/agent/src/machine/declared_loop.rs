@@ -11,7 +11,7 @@
 //! What somebody said meanwhile is heard before the loop may end. `max_cycles` stands in the place of the iterations.
 
 use crate::machine::accepted_input::RunKind;
-use crate::machine::batch::{CallProgress, OpenCall};
+use crate::machine::batch::OpenCall;
 use crate::machine::effect::{Effect, ModelCallPurpose};
 use crate::machine::event::{Event, RunEnd, RunReply};
 use crate::machine::note::{DeclaredEnd, LoopCeiling};
@@ -61,16 +61,9 @@ pub(super) fn declared_loop(run: &ActiveState) -> Option<&DeclaredLoop> {
 pub(super) fn cycle_output(run: &ActiveState) -> Option<CycleOutput> {
     declared_loop(run)?;
     let Phase::Acting(batch) = &run.phase else { return None };
-    let result = |open: &OpenCall| match &open.progress {
-        CallProgress::Finished(result) => {
-            Some(CycleToolResult { tool: result.name.clone(), text: result.text.clone(), exit_code: open.exit_code })
-        }
-        CallProgress::Queued
-        | CallProgress::Held
-        | CallProgress::Started { .. }
-        | CallProgress::Doubtful { .. }
-        | CallProgress::Asks { .. }
-        | CallProgress::Child => None,
+    let result = |open: &OpenCall| {
+        let result = open.progress.result()?;
+        Some(CycleToolResult { tool: result.name.clone(), text: result.text.clone(), exit_code: open.exit_code })
     };
     Some(CycleOutput {
         words: reply_text(&batch.reply).into_owned(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::machine::accepted_input::RunKind;
 use crate::machine::approval::words::{doubt, quotable, source};
-use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
+use crate::machine::batch::{Batch, CallFate, OpenCall};
 use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase};
 use hob_core::domain::ids::CallId;
@@ -191,15 +191,8 @@ pub(super) fn on_done(run: &mut ActiveState, batch: &Batch) {
             let doubts = unvouched_values(look, &open.call.name, &open.call.arguments, &|_| None);
             open.fate == CallFate::Done && open.reading.is_none() && doubts.is_some_and(|doubts| doubts.is_empty())
         };
-        let answers = batch.calls.iter().filter(is_it).filter_map(|open| match &open.progress {
-            CallProgress::Finished(result) => Some(result.text.as_str()),
-            CallProgress::Queued
-            | CallProgress::Held
-            | CallProgress::Started { .. }
-            | CallProgress::Doubtful { .. }
-            | CallProgress::Asks { .. }
-            | CallProgress::Child => None,
-        });
+        let results = batch.calls.iter().filter(is_it).filter_map(|open| open.progress.result());
+        let answers = results.map(|result| result.text.as_str());
         found.extend(answers.map(|answer| FoundArgument {
             step,
             argument: argument.to_owned(),

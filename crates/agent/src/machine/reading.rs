@@ -80,22 +80,13 @@ fn of<'a>(run: &'a ActiveState, id: &CallId) -> Option<(&'a OpenCall, &'a Readin
 /// The words that a reader may be given.
 #[must_use]
 pub fn found(outcome: &ToolOutcome) -> Option<&str> {
-    match outcome {
-        ToolOutcome::Text { text, is_error: false }
-        | ToolOutcome::Seen { text, is_error: false, .. }
-        | ToolOutcome::Exited { text, .. } => Some(text),
-        ToolOutcome::Text { .. }
-        | ToolOutcome::Seen { .. }
-        | ToolOutcome::Transient { .. }
-        | ToolOutcome::Denied { .. }
-        | ToolOutcome::Notebook { .. }
-        | ToolOutcome::Plan
-        | ToolOutcome::MoreIterations { .. }
-        | ToolOutcome::Ask { .. }
-        | ToolOutcome::Deliver { .. }
-        | ToolOutcome::Spawn { .. }
-        | ToolOutcome::Tell { .. }
-        | ToolOutcome::Interrupted => None,
+    if let ToolOutcome::Text { text, is_error: false }
+    | ToolOutcome::Seen { text, is_error: false, .. }
+    | ToolOutcome::Exited { text, .. } = outcome
+    {
+        Some(text)
+    } else {
+        None
     }
 }
 

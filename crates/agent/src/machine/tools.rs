@@ -43,7 +43,7 @@ pub(super) fn on_finished(
         return effects;
     }
     if let Some(source) = source {
-        approval::on_read(run, source, words(outcome), Some(&call));
+        approval::on_read(run, source, outcome.words().0, Some(&call));
     }
     if let ToolOutcome::Transient { text } = outcome {
         return settle_with(run, id, texts::tried(text, attempt));
@@ -96,21 +96,22 @@ pub(super) fn on_finished(
     settle(run)
 }
 
-/// The words that an outcome brings.
-fn words(outcome: &ToolOutcome) -> &str {
-    match outcome {
-        ToolOutcome::Text { text, .. }
-        | ToolOutcome::Seen { text, .. }
-        | ToolOutcome::Exited { text, .. }
-        | ToolOutcome::Transient { text } => text,
-        ToolOutcome::Denied { reason } | ToolOutcome::MoreIterations { reason } => reason,
-        ToolOutcome::Ask { question } => question,
-        ToolOutcome::Notebook { .. }
-        | ToolOutcome::Plan
-        | ToolOutcome::Deliver { .. }
-        | ToolOutcome::Spawn { .. }
-        | ToolOutcome::Tell { .. }
-        | ToolOutcome::Interrupted => "",
+impl ToolOutcome {
+    /// Its words, as the envelope keeps them, and whether it is a failure.
+    #[must_use]
+    pub fn words(&self) -> (&str, bool) {
+        match self {
+            Self::Text { text, is_error } | Self::Seen { text, is_error, .. } => (text, *is_error),
+            Self::Exited { text, code } => (text, *code != 0),
+            Self::Transient { text } | Self::Denied { reason: text } => (text, true),
+            Self::Notebook { .. } | Self::Plan => ("", false),
+            Self::MoreIterations { reason } => (reason, false),
+            Self::Spawn { mission } => (&mission.task, false),
+            Self::Tell { text, .. } => (text, false),
+            Self::Ask { question } => (question, false),
+            Self::Deliver { delivery } => (&delivery.text, false),
+            Self::Interrupted => (texts::INTERRUPTED, true),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::machine::answer_rights::PermittedAnswerer;
 use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase, State};
-use crate::machine::{approval, reading, texts};
+use crate::machine::{approval, reading};
 use crate::projection::ProjectionRow;
 use crate::projection::buttons::{choices, question_text};
 use hob_core::domain::ids::CallId;
@@ -30,7 +30,7 @@ pub(super) fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State
             Vec::new()
         }
         Event::ToolFinished { call, outcome, .. } => {
-            let (text, is_error) = outcome_text(outcome);
+            let (text, is_error) = outcome.words();
             vec![ProjectionRow::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
         }
         // Who paused it was told so, and agents are nobody's business but the run's.
@@ -112,20 +112,4 @@ pub(super) fn is_running(state: &State, id: &CallId) -> bool {
         return false;
     };
     batch.started().any(|(call, _)| call.id == *id)
-}
-
-/// What the envelope keeps of an outcome, and whether it is a failure.
-pub(crate) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
-    match outcome {
-        ToolOutcome::Text { text, is_error } | ToolOutcome::Seen { text, is_error, .. } => (text, *is_error),
-        ToolOutcome::Exited { text, code } => (text, *code != 0),
-        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
-        ToolOutcome::Notebook { .. } | ToolOutcome::Plan => ("", false),
-        ToolOutcome::MoreIterations { reason } => (reason, false),
-        ToolOutcome::Spawn { mission } => (&mission.task, false),
-        ToolOutcome::Tell { text, .. } => (text, false),
-        ToolOutcome::Ask { question } => (question, false),
-        ToolOutcome::Deliver { delivery } => (&delivery.text, false),
-        ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
-    }
 }

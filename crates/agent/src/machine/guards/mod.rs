@@ -217,14 +217,9 @@ fn is_ask(choice: &ToolChoice) -> bool {
 
 /// The text of the batch's last result.
 fn last_result(batch: &mut Batch) -> Option<&mut String> {
-    batch.calls.iter_mut().rev().find_map(|open| match &mut open.progress {
-        CallProgress::Finished(result) => Some(&mut result.text),
-        CallProgress::Queued
-        | CallProgress::Held
-        | CallProgress::Started { .. }
-        | CallProgress::Doubtful { .. }
-        | CallProgress::Asks { .. }
-        | CallProgress::Child => None,
+    batch.calls.iter_mut().rev().find_map(|open| {
+        let CallProgress::Finished(result) = &mut open.progress else { return None };
+        Some(&mut result.text)
     })
 }
 

@@ -15,7 +15,6 @@ use crate::machine::state::{ActiveState, Phase, ResumePoint, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::machine::texts;
-use crate::projection::event_rows::outcome_text;
 use crate::replay::tree::{
     CallResult, Cycle, Evaluation, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree,
 };
@@ -202,7 +201,7 @@ impl Builder {
     }
 
     fn finished(&mut self, id: &CallId, outcome: &ToolOutcome, source: Option<&OriginSource>, at: Timestamp) {
-        let (text, is_error) = outcome_text(outcome);
+        let (text, is_error) = outcome.words();
         if let Some(call) = self.call(id) {
             call.source = source.cloned();
             call.took_ms = call.started_at.map(|started| between(started, at));
