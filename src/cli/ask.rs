@@ -42,10 +42,10 @@ struct AskReport {
 
 /// Takes what is said.
 #[derive(Clone, Default)]
-struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
+pub(super) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
 impl CapturedOutput {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim_end().to_owned()
     }
 }

@@ -1,10 +1,10 @@
 //! The world as it is: model servers over the network, the daemon's own parts for a turn and for a channel, systemd.
 
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Cursor};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::cli::ask::CapturedOutput;
 use crate::cli::chat::RestCheck;
 use crate::cli::init::asker::SetupError;
 use crate::cli::init::phone::is_of_a_home;
@@ -322,27 +323,6 @@ fn not_started(error: &StartError) -> SetupTrouble {
     SetupTrouble { why, of_key: false }
 }
 
-/// Takes what the console shows.
-#[derive(Clone, Default)]
-struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
-
-impl CapturedOutput {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim().to_owned()
-    }
-}
-
-impl Write for CapturedOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// One question, asked as at the terminal, and what the record says about the answer.
 async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let page = CapturedOutput::default();
@@ -364,7 +344,7 @@ async fn turn(draft: &ConfigDraft, place: &Path) -> anyhow::Result<TrialTurn> {
     let ended = tokio::time::timeout(TURN_MAX, pipe(input, &console, &quiet, &ports)).await;
     daemon.stop().await;
     ended.map_err(|_elapsed| anyhow!("there was no answer within {} seconds", TURN_MAX.as_secs()))??;
-    recorded_turn(place, page.text()).await
+    recorded_turn(place, page.text().trim_start().to_owned()).await
 }
 
 async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<TrialTurn> {

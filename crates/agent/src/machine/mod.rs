@@ -39,6 +39,7 @@ pub mod human;
 mod input;
 mod message_context;
 mod model;
+mod model_calls;
 pub mod outbound_allowance;
 mod pause;
 pub mod reading;
