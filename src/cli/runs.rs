@@ -10,6 +10,7 @@ use crate::cli::{runtime, show, show_json};
 use hob_agent::machine::status::Status;
 use hob_agent::replay::load;
 use hob_store::Tx;
+use hob_web::runs::list::RunEntry;
 
 mod render;
 
@@ -53,5 +54,8 @@ pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Res
     let Some(runs) = runs else {
         bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
     };
-    if json { show_json(&render::data(&runs)) } else { Ok(show(&render::table(&runs))?) }
+    if json {
+        return show_json(&runs.into_iter().map(RunEntry::from).collect::<Vec<_>>());
+    }
+    Ok(show(&render::table(&runs))?)
 }

@@ -125,7 +125,7 @@ pub struct Books {
     /// What is not delivered, by state: how much, and how long the oldest has waited.
     pub outbox: BTreeMap<String, Waiting>,
     /// What was spent since midnight.
-    pub today: Today,
+    pub today: Spending,
     /// What is due next, the first few.
     pub next: Vec<Job>,
 }
@@ -152,13 +152,15 @@ pub struct Waiting {
     pub oldest_age_secs: i64,
 }
 
-/// What was spent today.
+/// What was spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Today {
+pub struct Spending {
     /// Calls of models.
     pub calls: i64,
     /// Tokens read.
     pub input_tokens: i64,
+    /// Of those, from a provider's cache.
+    pub cached_tokens: i64,
     /// Tokens written.
     pub output_tokens: i64,
     /// Billionths of a US dollar.
@@ -216,9 +218,10 @@ pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<
             .into_iter()
             .map(|row| (row.state, Waiting { count: row.count, oldest_age_secs: age(row.oldest) }))
             .collect(),
-        today: Today {
+        today: Spending {
             calls: spent.calls,
             input_tokens: spent.input_tokens,
+            cached_tokens: spent.cached_tokens,
             output_tokens: spent.output_tokens,
             cost_nanousd: spent.cost,
         },

@@ -1,28 +1,31 @@
 //! What is remembered, for people at the command line. Pure.
 
-use crate::cli::memory::query::MemoryRow;
+use jiff::Timestamp;
+
 use crate::cli::memory::stats::MemoryStats;
 use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
 use hob_memory::transfer::import::ImportReport;
+use hob_web::memory::entry::Entry;
 
 /// The first characters of what was said that are shown; `--json` has all.
 const WORDS_MAX: usize = 100;
 
 /// A line each.
-pub(super) fn row_lines(rows: &[MemoryRow]) -> String {
+pub(super) fn row_lines(rows: &[Entry]) -> String {
     if rows.is_empty() {
         return "Nothing.\n".to_owned();
     }
     rows.iter().map(line).collect()
 }
 
-fn line(row: &MemoryRow) -> String {
+fn line(row: &Entry) -> String {
     let key = row.key.as_ref().map(|key| format!("{key} = ")).unwrap_or_default();
     let pinned = if row.pinned { " (pinned)" } else { "" };
     let text = cut(&row.text, WORDS_MAX);
-    format!("{:>6}  {}  {:<6} {}: {key}{text}{pinned}\n", row.id, utc_text(row.at), row.scope.to_string(), row.who)
+    let at = utc_text(Timestamp::from_millisecond(row.at).unwrap_or_default());
+    format!("{:>6}  {at}  {:<6} {}: {key}{text}{pinned}\n", row.id, row.scope, row.who)
 }
 
 /// What is gone.

@@ -1,57 +1,13 @@
-//! Runs as a table, and as data.
+//! Runs as a table.
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
-use hob_core::domain::ids::RunId;
 use hob_core::domain::money::Money;
 use hob_store::run_list::RunListEntry;
 
 /// The first words of a message that are shown.
 const WORDS_MAX: usize = 48;
-
-/// A run, for programs.
-#[derive(Debug, Serialize)]
-pub(super) struct RunRow<'a> {
-    run: RunId,
-    accepted_at: Timestamp,
-    ended_at: Option<Timestamp>,
-    session: &'a str,
-    who: &'a str,
-    state: &'a str,
-    cycles: i64,
-    tokens: i64,
-    cost_nano_usd: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<RunId>,
-    message: &'a str,
-}
-
-impl<'a> RunRow<'a> {
-    fn of(run: &'a RunListEntry) -> Self {
-        let RunListEntry { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent, .. } =
-            run;
-        Self {
-            run: *id,
-            accepted_at: at(*created_at),
-            ended_at: ended_at.map(at),
-            session,
-            who,
-            state,
-            cycles: *cycles,
-            tokens: *tokens,
-            cost_nano_usd: *cost,
-            parent: *parent,
-            message: text,
-        }
-    }
-}
-
-/// The runs, for programs.
-pub(super) fn data(runs: &[RunListEntry]) -> Vec<RunRow<'_>> {
-    runs.iter().map(RunRow::of).collect()
-}
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(millis).unwrap_or_default()
@@ -84,6 +40,7 @@ fn line(run: &RunListEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_core::domain::ids::RunId;
 
     fn listed(id: i64, state: &str, cycles: i64, cost: Option<i64>) -> RunListEntry {
         RunListEntry {
@@ -113,11 +70,5 @@ mod tests {
           8  2026-01-01 00:00:00  queued     Ada in 7 for run 7 · 0 cycles · Water the plants, all of them, and then those at… (68 characters)
         ");
         assert_eq!(table(&[]), "No run.\n");
-    }
-
-    #[test]
-    fn n2_runs_are_data_too() {
-        let runs = [listed(9, "completed", 3, Some(4_500_000))];
-        insta::assert_snapshot!(serde_json::to_string(&data(&runs)).unwrap(), @r#"[{"run":9,"accepted_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T00:00:04.2Z","session":"7","who":"Ada","state":"completed","cycles":3,"tokens":3702,"cost_nano_usd":4500000,"message":"Water the plants,\nall of them, and then those at the neighbours' too"}]"#);
     }
 }

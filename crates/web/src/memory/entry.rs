@@ -15,45 +15,45 @@ use hob_store::memory_views::{self, FactWithSource, MemoryRow};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub(super) struct Entry {
+pub struct Entry {
     /// `m12` was said, `f7` is a fact.
-    pub(super) id: String,
+    pub id: String,
     /// Whose it is: `p1` one person's, `c5` a conversation's, `house` everybody's.
-    pub(super) scope: String,
+    pub scope: String,
     /// Whose, in words.
-    pub(super) whose: String,
+    pub whose: String,
     /// Who said it.
-    pub(super) who: String,
+    pub who: String,
     /// When it was said, or since when it is known, in milliseconds since 1970.
-    pub(super) at: i64,
+    pub at: i64,
     /// What a fact is about, broadly.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) category: Option<String>,
+    pub category: Option<String>,
     /// What a fact is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) key: Option<String>,
+    pub key: Option<String>,
     /// The words, or what is known.
-    pub(super) text: String,
+    pub text: String,
     /// It is kept at hand, and never fades.
-    pub(super) pinned: bool,
+    pub pinned: bool,
     /// How it came to be known: a speaker's role or `import`; of a fact `told`, `extracted` or `import`.
-    pub(super) origin: String,
+    pub origin: String,
     /// From 0 to 1; of what was said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) importance: Option<f64>,
+    pub importance: Option<f64>,
     /// Another fact says otherwise, and nobody has said which is true.
-    pub(super) disputed: bool,
+    pub disputed: bool,
     /// Until when a fact was held for true, in milliseconds since 1970; none: it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) until: Option<i64>,
+    pub until: Option<i64>,
     /// The message that it comes from, if it was said here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) source: Option<SourceMessage>,
+    pub source: Option<SourceMessage>,
 }
 
 /// A message that something rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub(super) struct SourceMessage {
+pub struct SourceMessage {
     /// What is remembered of it, `m12`; none: that was let go, and the history has it still.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<String>,
@@ -89,7 +89,7 @@ pub(super) fn parse_item(id: &str) -> Result<MemoryItem, ApiError> {
 
 /// Reads entries, and looks up once whose they are.
 #[derive(Default)]
-pub(super) struct EntryReader {
+pub struct EntryReader {
     whose: BTreeMap<Scope, String>,
 }
 
@@ -119,7 +119,7 @@ impl EntryReader {
     }
 
     /// Those that are there, in this order.
-    pub(super) async fn entries(
+    pub async fn entries(
         &mut self,
         tx: &mut Tx,
         items: impl IntoIterator<Item = MemoryItem, IntoIter: Send> + Send,

@@ -4,7 +4,7 @@
 //! Start at [`look`]; [`search`] tells scores, [`why`] what an answer had before it, [`change`] is for owners alone.
 
 mod change;
-mod entry;
+pub mod entry;
 mod list;
 mod people;
 mod search;

@@ -16,6 +16,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::operations::plot::{Plot, Series, Theme};
+use crate::status::Spending;
 use hob_store::error::StoreError;
 use hob_store::spend::{self, SpendShare};
 use hob_store::{Tx, millis};
@@ -78,20 +79,13 @@ pub(crate) struct PlotParams {
 struct Sum {
     /// `2026-01-31`, or a model's label, or a person's name.
     name: String,
-    /// Calls of models.
-    calls: i64,
-    /// Tokens read.
-    input_tokens: i64,
-    /// Of those, from a provider's cache.
-    cached_tokens: i64,
-    /// Tokens written.
-    output_tokens: i64,
-    /// Billionths of a US dollar.
-    cost_nanousd: i64,
+    #[serde(flatten)]
+    spent: Spending,
 }
 
-impl Sum {
-    fn add(&mut self, share: &SpendShare) {
+impl Spending {
+    /// With this share as well.
+    pub(super) fn add(&mut self, share: &SpendShare) {
         self.calls += share.calls;
         self.input_tokens += share.input_tokens;
         self.cached_tokens += share.cached_tokens;
@@ -162,12 +156,14 @@ pub(crate) async fn costs(
     let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
     for share in &all {
         let Some(date) = date_of(&dates, share) else { continue };
-        days.entry(date).or_insert_with(|| Sum { name: date.to_string(), ..Sum::default() }).add(share);
+        days.entry(date).or_insert_with(|| Sum { name: date.to_string(), ..Sum::default() }).spent.add(share);
         let name = || Sum { name: share.name.clone(), ..Sum::default() };
-        shares.entry(&share.name).or_insert_with(name).add(share);
+        shares.entry(&share.name).or_insert_with(name).spent.add(share);
     }
     let mut shares: Vec<Sum> = shares.into_values().collect();
-    shares.sort_by_key(|sum| std::cmp::Reverse((sum.cost_nanousd, sum.input_tokens + sum.output_tokens)));
+    shares.sort_by_key(|sum| {
+        std::cmp::Reverse((sum.spent.cost_nanousd, sum.spent.input_tokens + sum.spent.output_tokens))
+    });
     Ok(Json(Costs { days: days.into_values().rev().collect(), shares }))
 }
 

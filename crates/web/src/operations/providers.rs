@@ -12,8 +12,9 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::health;
+use crate::status::Spending;
 use hob_store::millis;
-use hob_store::spend::{self, SpendGroup, SpendShare};
+use hob_store::spend::{self, SpendGroup};
 
 /// A model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -32,22 +33,7 @@ pub(crate) struct Model {
     /// Its calls since the start, by what came of them.
     calls: BTreeMap<String, u64>,
     /// What it was asked in the last 24 hours.
-    day: Day,
-}
-
-/// What a model was asked in the last 24 hours.
-#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
-struct Day {
-    /// Calls.
-    calls: i64,
-    /// Tokens read.
-    input_tokens: i64,
-    /// Of those, from the provider's cache.
-    cached_tokens: i64,
-    /// Tokens written.
-    output_tokens: i64,
-    /// Billionths of a US dollar.
-    cost_nanousd: i64,
+    day: Spending,
 }
 
 /// The models.
@@ -75,7 +61,8 @@ pub(crate) async fn providers(
             [model, outcome] if *model == report.model => Some((outcome.clone(), count.get())),
             _ => None,
         };
-        let share = shares.iter().find(|share| share.name == report.model);
+        let mut day = Spending::default();
+        shares.iter().filter(|share| share.name == report.model).for_each(|share| day.add(share));
         Model {
             roles: catalog
                 .labels()
@@ -86,21 +73,9 @@ pub(crate) async fn providers(
             why: states.iter().find(|state| state.label == report.model).map(|state| state.why.to_string()),
             rests_secs: report.rests_secs,
             calls: counted.iter().filter_map(own).collect(),
-            day: share.map(Day::of).unwrap_or_default(),
+            day,
             model: report.model,
         }
     };
     Ok(Json(Providers { models: health::models(&catalog).into_iter().map(model).collect() }))
-}
-
-impl Day {
-    fn of(share: &SpendShare) -> Self {
-        Self {
-            calls: share.calls,
-            input_tokens: share.input_tokens,
-            cached_tokens: share.cached_tokens,
-            output_tokens: share.output_tokens,
-            cost_nanousd: share.cost,
-        }
-    }
 }

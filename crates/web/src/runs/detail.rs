@@ -141,7 +141,7 @@ async fn run(
 ) -> Result<Json<RunShown>, ApiError> {
     let read = served.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(ApiError::NotFound("run"))?;
-    let entry = RunEntry::from(entry);
+    let entry = RunEntry::from(entry).shortened();
     let models = served.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
     let (tree, gone, upto, (question, failure)) = match served.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),

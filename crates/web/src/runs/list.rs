@@ -27,35 +27,35 @@ pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub(crate) struct RunEntry {
+pub struct RunEntry {
     /// Its number.
-    run: i64,
+    pub run: i64,
     /// Its conversation's published name.
-    session: String,
+    pub session: String,
     /// The platform.
-    channel: String,
+    pub channel: String,
     /// Whose message it answers.
-    who: String,
+    pub who: String,
     /// `queued`, `running`, `waiting`, `completed`, `cancelled`, `failed`, `withdrawn` or `joined`.
-    state: String,
+    pub state: String,
     /// How it ended, in a word, if it is over.
     #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<String>,
+    pub end: Option<String>,
     /// When its message came, in milliseconds since 1970.
-    accepted_at: i64,
+    pub accepted_at: i64,
     /// When it was over.
-    ended_at: Option<i64>,
-    /// The message's first words.
-    message: String,
+    pub ended_at: Option<i64>,
+    /// The message; on the page its first words.
+    pub message: String,
     /// Replies of its models.
-    cycles: i64,
+    pub cycles: i64,
     /// Tokens read and written.
-    tokens: i64,
+    pub tokens: i64,
     /// What they cost, in nano-dollars; none: nobody knows.
-    cost_nano_usd: Option<i64>,
+    pub cost_nano_usd: Option<i64>,
     /// The run that it works for, if it is an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<i64>,
+    pub parent: Option<i64>,
 }
 
 impl From<RunListEntry> for RunEntry {
@@ -84,7 +84,7 @@ impl From<RunListEntry> for RunEntry {
             end,
             accepted_at: created_at,
             ended_at,
-            message: text.chars().take(WORDS_MAX).collect(),
+            message: text,
             cycles,
             tokens,
             cost_nano_usd: cost,
@@ -94,6 +94,12 @@ impl From<RunListEntry> for RunEntry {
 }
 
 impl RunEntry {
+    /// With the first words of its message.
+    pub(super) fn shortened(mut self) -> Self {
+        self.message = self.message.chars().take(WORDS_MAX).collect();
+        self
+    }
+
     /// Is it over?
     pub(super) fn is_over(&self) -> bool {
         self.ended_at.is_some()
@@ -177,12 +183,33 @@ async fn list(
     let (filter, below) = filter.list(millis(served.router.clock.now()))?;
     let part = served.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
     let RunListPage { runs, next } = part.ok_or(ApiError::NotFound("conversation"))?;
-    Ok(Json(RunList { runs: runs.into_iter().map(RunEntry::from).collect(), next }))
+    Ok(Json(RunList { runs: runs.into_iter().map(|run| RunEntry::from(run).shortened()).collect(), next }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_core::domain::ids::RunId;
+
+    #[test]
+    fn n2_runs_are_data_too() {
+        let run = RunListEntry {
+            id: RunId(9),
+            session: "7".to_owned(),
+            channel: "telegram".to_owned(),
+            end: None,
+            who: "Ada".to_owned(),
+            state: "completed".to_owned(),
+            created_at: 1_767_225_600_000,
+            ended_at: Some(1_767_225_604_200),
+            text: "Water the plants,\nall of them".to_owned(),
+            cycles: 3,
+            tokens: 3_702,
+            cost: Some(4_500_000),
+            parent: None,
+        };
+        insta::assert_snapshot!(serde_json::to_string(&RunEntry::from(run)).unwrap(), @r#"{"run":9,"session":"7","channel":"telegram","who":"Ada","state":"completed","accepted_at":1767225600000,"ended_at":1767225604200,"message":"Water the plants,\nall of them","cycles":3,"tokens":3702,"cost_nano_usd":4500000}"#);
+    }
 
     #[test]
     fn states_and_outcomes_narrow_each_other_down() {

@@ -7,7 +7,7 @@
 
 mod check;
 mod detail;
-mod list;
+pub mod list;
 mod orders;
 mod state_at_event;
 mod views;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, StatusReport, Today, Waiting};
+use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, Spending, StatusReport, Waiting};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 
@@ -75,7 +75,7 @@ impl fmt::Display for Books {
             format!("{count} {state} (oldest {})", span(*oldest_age_secs))
         });
         writeln!(f, "outbox: {}", none(outbox.collect(), "empty"))?;
-        let Today { calls, input_tokens, output_tokens, cost_nanousd } = self.today;
+        let Spending { calls, input_tokens, output_tokens, cost_nanousd, .. } = self.today;
         let cost = Money::from_nanos(cost_nanousd);
         writeln!(f, "today: {calls} model calls, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
         for Job { schedule, in_secs, what } in &self.next {
@@ -156,7 +156,13 @@ mod tests {
                 queue_age_secs: Some(5),
                 at_work: vec![RunStatus { run: 7, session: "7".to_owned(), state: "running".to_owned(), age_secs: 12 }],
                 outbox: BTreeMap::from([("pending".to_owned(), waiting)]),
-                today: Today { calls: 3, input_tokens: 1_200, output_tokens: 80, cost_nanousd: 12_000_000 },
+                today: Spending {
+                    calls: 3,
+                    input_tokens: 1_200,
+                    cached_tokens: 0,
+                    output_tokens: 80,
+                    cost_nanousd: 12_000_000,
+                },
                 next: vec![
                     Job { schedule: 2, in_secs: -70, what: "water the plants".to_owned() },
                     Job { schedule: 1, in_secs: 3_700, what: "bins".to_owned() },
