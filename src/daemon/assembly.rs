@@ -15,7 +15,7 @@ use crate::daemon::reload::plan;
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::terminal_windows::TerminalWindows;
 use crate::daemon::toolset::{self, ToolDependencies};
-use crate::daemon::{Blueprint, backups, config_mapping, email_policy, memory, models, trial};
+use crate::daemon::{Blueprint, background, backups, config_mapping, email_policy, memory, models, trial};
 use hob_agent::ports::{Ports, RunLimits};
 use hob_agent::prompt::{self, PromptSettings};
 use hob_agent::quota::QuotaChecker;
@@ -52,6 +52,11 @@ use hob_tools::mcp::classes::Classes;
 use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_web::chat::channel::PageChannel;
+
+/// So many messages may wait in one conversation.
+const QUEUE_LEN_MAX: i64 = 50;
+/// Between two changes of a reply that grows in a chat.
+const STREAM_EVERY: Duration = Duration::from_millis(1500);
 
 /// The channels that are Hob's own, and no platform's.
 #[derive(Clone)]
@@ -342,7 +347,7 @@ fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices)
         meters: Arc::clone(roots.delivery.meters()),
         watcher: Arc::new(roots.delivery.clone()),
         owner: roots.owner.clone(),
-        lease: Duration::from_secs(config.daemon.lease_secs),
+        lease: background::LEASE,
     })
 }
 
@@ -371,18 +376,13 @@ pub(super) fn prompt_settings(config: &Config, zone: TimeZone) -> PromptSettings
 }
 
 pub(super) fn delivery_limits(config: &Config) -> DeliveryLimits {
-    DeliveryLimits {
-        attempts_max: i64::from(config.delivery.attempts_max),
-        age_max: Duration::from_secs(config.delivery.age_max_secs),
-        backoff_base: Duration::from_millis(config.delivery.backoff_base_ms),
-        backoff_max: Duration::from_secs(config.delivery.backoff_max_secs),
-    }
+    DeliveryLimits::with_backoff(Duration::from_millis(config.delivery.backoff_base_ms))
 }
 
 fn stream_settings(config: &Config) -> StreamSettings {
     StreamSettings {
         on: config.delivery.stream,
-        every: Duration::from_millis(config.delivery.stream_every_ms),
+        every: STREAM_EVERY,
         // The page shows each word as it comes.
         off: config.delivery.whole().chain([ChannelKind::Web]).collect(),
     }
@@ -391,7 +391,7 @@ fn stream_settings(config: &Config) -> StreamSettings {
 pub(super) fn intake_limits(config: &Config) -> IntakeLimits {
     IntakeLimits {
         message_chars_max: config.agent.message_chars_max,
-        queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
+        queue_len_max: QUEUE_LEN_MAX,
         mode: config_mapping::mode(config.agent.queue_mode),
     }
 }

@@ -39,6 +39,11 @@ const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The sandbox is tried so long after the start: the first messages come before it.
 const TRIED_AFTER: Duration = Duration::from_millis(500);
 
+/// After so long without a sign of life a run is taken over.
+pub(super) const LEASE: Duration = Duration::from_secs(90);
+/// Between two signs of life of a run.
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(LEASE.as_secs() / 3);
+
 /// What is looked after.
 pub(super) struct BackgroundContext<'a> {
     pub(super) lanes: &'a Lanes,
@@ -52,11 +57,10 @@ pub(super) struct BackgroundContext<'a> {
 pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
     let BackgroundContext { lanes, delivery, blueprint, current } = *house;
     backups::keep_up(switches, blueprint, current.clone());
-    let beats = (lanes.clone(), switches.cut.clone(), current.clone());
+    let beats = (lanes.clone(), switches.cut.clone());
     switches.keep("heartbeats", async move {
-        let (lanes, stop, mut current) = beats;
-        let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.heartbeat_secs);
-        while !sleep_by_config(every, &mut current, &stop).await {
+        let (lanes, stop) = beats;
+        while !sleep_unless_stopped(HEARTBEAT_EVERY, &stop).await {
             // Who waits for a person holds no lease.
             if lanes.at_work() == 0 {
                 continue;
@@ -254,10 +258,8 @@ fn forget_old_memories(switches: &ShutdownStages, memory: &Memory, blueprint: &B
 }
 
 fn retention(config: &MemoryConfig) -> Option<Retention> {
-    let days =
-        |days: u64| SignedDuration::from_hours(i64::try_from(days.saturating_mul(24)).unwrap_or(i64::MAX / 3_600));
-    let (keep, half_life) = (days(config.retention_days?), days(config.half_life_days));
-    Some(Retention { keep, floor: config.retention_floor, half_life })
+    let hours = i64::try_from(config.retention_days?.saturating_mul(24)).unwrap_or(i64::MAX / 3_600);
+    Some(Retention::after(SignedDuration::from_hours(hours)))
 }
 
 /// Looks whether there is something to do, once in each slot.

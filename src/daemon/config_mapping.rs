@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::daemon::error::StartError;
@@ -35,7 +34,7 @@ use hob_core::policy::access::{AccessList, ToolAccess};
 use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
 use hob_core::policy::groups::{GroupMode, GroupModes};
 use hob_core::policy::quota::Quotas;
-use hob_memory::extraction::{Extractor, Ports, Settings};
+use hob_memory::extraction::{self, Extractor, Ports, Settings};
 use hob_memory::recall::Memory;
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::catalog::Catalog;
@@ -80,8 +79,7 @@ fn guards(config: &GuardsConfig) -> GuardPolicy {
         identical_max: config.identical_max,
         pattern_max: config.pattern_max,
         stall_max: config.stall_max,
-        ping_pong_max: config.ping_pong_max,
-        replies_max: config.replies_max,
+        ..GuardPolicy::default()
     }
 }
 
@@ -297,8 +295,8 @@ pub(super) fn extractor(
     };
     let config = &blueprint.config.memory;
     let settings = Settings {
-        idle: SignedDuration::from_mins(i64::try_from(config.extract_idle_minutes).unwrap_or(i64::MAX)),
-        consolidate_every: SignedDuration::from_hours(i64::try_from(config.consolidate_hours).unwrap_or(i64::MAX)),
+        idle: extraction::IDLE,
+        consolidate_every: extraction::CONSOLIDATE_EVERY,
         model: config.extract_model.as_deref().map(|word| named("memory.extract_model", word, models)).transpose()?,
         zone: memory.zone.clone(),
     };

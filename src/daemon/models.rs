@@ -236,9 +236,9 @@ impl ModelFinder<'_> {
 
 fn deadlines(provider: &ProviderConfig) -> Deadlines {
     Deadlines {
-        connect: Duration::from_secs(provider.connect_timeout_secs),
         first_event: Duration::from_secs(provider.first_event_timeout_secs),
         between_events: Duration::from_secs(provider.idle_timeout_secs),
+        ..Deadlines::default()
     }
 }
 

@@ -378,12 +378,7 @@ fn run_limits() -> RunLimits {
 /// As a household has them that configures nothing.
 fn delivery_limits() -> DeliveryLimits {
     let config = hob_config::delivery::DeliveryConfig::default();
-    DeliveryLimits {
-        attempts_max: i64::from(config.attempts_max),
-        age_max: Duration::from_secs(config.age_max_secs),
-        backoff_base: Duration::from_millis(config.backoff_base_ms),
-        backoff_max: Duration::from_secs(config.backoff_max_secs),
-    }
+    DeliveryLimits::with_backoff(Duration::from_millis(config.backoff_base_ms))
 }
 
 /// Everybody of the household is let in everywhere, and is the same person there.

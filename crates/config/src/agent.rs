@@ -63,9 +63,6 @@ pub struct AgentConfig {
     pub tool_retries_ms: Vec<u64>,
     /// What happens to a message that arrives while a run is active.
     pub queue_mode: QueueMode,
-    /// Messages that may wait in one conversation.
-    #[schemars(range(min = 1, max = 10_000))]
-    pub queue_len_max: usize,
     /// The household's time zone, by its IANA name. Without it: the machine's.
     #[schemars(length(min = 1, max = 100), example = &"Europe/Berlin")]
     pub time_zone: Option<String>,
@@ -87,7 +84,6 @@ impl Default for AgentConfig {
             tool_output_chars_max: 8000,
             tool_retries_ms: vec![500, 2000, 8000],
             queue_mode: QueueMode::default(),
-            queue_len_max: 50,
             time_zone: None,
         }
     }

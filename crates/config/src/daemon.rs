@@ -28,12 +28,6 @@ pub struct DaemonConfig {
     /// Seconds that active runs have to finish when Hob is stopped; what is left goes on at the next start.
     #[schemars(range(min = 1, max = 3600))]
     pub drain_secs: u64,
-    /// Seconds after which a run whose process went silent is taken over.
-    #[schemars(range(min = 2, max = 86_400))]
-    pub lease_secs: u64,
-    /// Seconds between two signs of life of a run.
-    #[schemars(range(min = 1, max = 86_400))]
-    pub heartbeat_secs: u64,
     /// Seconds between two searches for runs and answers that were left behind.
     #[schemars(range(min = 1, max = 86_400))]
     pub reconcile_secs: u64,
@@ -51,8 +45,6 @@ impl Default for DaemonConfig {
     fn default() -> Self {
         Self {
             drain_secs: 25,
-            lease_secs: 90,
-            heartbeat_secs: 30,
             reconcile_secs: 300,
             runs_parallel_max: 1024,
             log: "info".to_owned(),
@@ -66,11 +58,6 @@ impl DaemonConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
-        if self.heartbeat_secs >= self.lease_secs {
-            let why =
-                format!("is {}, expected less than lease_secs, which is {}", self.heartbeat_secs, self.lease_secs);
-            found.push(Finding::new("heartbeat_secs", why, "a third of lease_secs is usual").with("lease_secs"));
-        }
         if !is_log_filter(&self.log) {
             let why = format!("is not a log filter, expected one of: {}; or `part=level`", LEVELS.join(", "));
             found.push(Finding::new("log", why, "for example `log = \"info,hob_router=debug\"`"));

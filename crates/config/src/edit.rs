@@ -7,13 +7,12 @@ use crate::{redacted_text, secrets};
 
 /// What an admin may change; all else is the owner's, for by it somebody could get more power. So is each table that a key can
 /// stand in, wherever it is: who says where a key goes has it.
-const ADMINS: [&str; 17] = [
+const ADMINS: [&str; 16] = [
     "provider.models",
     "provider.temperature",
     "provider.max_output_tokens",
     "provider.effort",
     "provider.context_tokens",
-    "provider.connect_timeout_secs",
     "provider.first_event_timeout_secs",
     "provider.idle_timeout_secs",
     "models",

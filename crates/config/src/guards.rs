@@ -27,12 +27,6 @@ pub struct GuardsConfig {
     /// Similar calls of one tool in a row, with nothing new, that are a circle.
     #[schemars(range(min = 2, max = 100))]
     pub stall_max: u32,
-    /// Calls back and forth between two tools, with nothing new, that are a circle.
-    #[schemars(range(min = 2, max = 100))]
-    pub ping_pong_max: u32,
-    /// How often the same words may be said, with nothing new in between, before they are a circle.
-    #[schemars(range(min = 2, max = 100))]
-    pub replies_max: u32,
     /// Whether a model that claims to have done something, although no tool did, is asked about it once before the reply
     /// is sent.
     pub check_claims: bool,
@@ -40,16 +34,7 @@ pub struct GuardsConfig {
 
 impl Default for GuardsConfig {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            window_calls: 6,
-            identical_max: 3,
-            pattern_max: 4,
-            stall_max: 3,
-            ping_pong_max: 6,
-            replies_max: 3,
-            check_claims: true,
-        }
+        Self { enabled: true, window_calls: 6, identical_max: 3, pattern_max: 4, stall_max: 3, check_claims: true }
     }
 }
 

@@ -315,7 +315,6 @@ impl Config {
         take("state", self.state.validate());
         take("backup", self.backup.validate());
         take("upkeep", self.upkeep.validate());
-        take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
         take("telemetry", self.telemetry.validate());
         all.extend(schedule::validate(&self.schedule));

@@ -27,24 +27,12 @@ pub struct MemoryConfig {
     pub tokens_max: u64,
     /// Whether a model notes facts from conversations when they are over.
     pub extract: bool,
-    /// Minutes without a word after which a conversation is over.
-    #[schemars(range(min = 1, max = 10_080))]
-    pub extract_idle_minutes: u64,
-    /// Hours between two looks whether known facts belong together or contradict each other.
-    #[schemars(range(min = 1, max = 8760))]
-    pub consolidate_hours: u64,
     /// The model that notes facts, as /model takes it. Without it: the one for simple work.
     #[schemars(length(min = 1, max = 200), example = &"openai/gpt-5-mini")]
     pub extract_model: Option<String>,
-    /// Days after which something matters half as much, unless it is used or pinned.
-    #[schemars(range(min = 1, max = 36_500))]
-    pub half_life_days: u64,
     /// Days after which what was said is forgotten, unless it is pinned or matters enough. Without it: never.
     #[schemars(range(min = 1, max = 36_500), example = 730)]
     pub retention_days: Option<u64>,
-    /// What matters so much is not forgotten by itself: 0 is nothing much, 1 the most.
-    #[schemars(range(min = 0, max = 1))]
-    pub retention_floor: f64,
     /// What is near in meaning, found with the vectors of a small model.
     pub embedding: EmbeddingConfig,
 }
@@ -105,12 +93,8 @@ impl Default for MemoryConfig {
             fragments_max: 5,
             tokens_max: 800,
             extract: true,
-            extract_idle_minutes: 30,
-            consolidate_hours: 6,
             extract_model: None,
-            half_life_days: 90,
             retention_days: None,
-            retention_floor: 0.1,
             embedding: EmbeddingConfig::default(),
         }
     }

@@ -85,10 +85,6 @@ pub struct ProviderConfig {
     /// base_url, chat for all others.
     #[schemars(example = &"chat")]
     pub api: Option<ApiConfig>,
-    /// Seconds until a connection must stand.
-    #[serde(default = "connect_timeout_secs")]
-    #[schemars(range(min = 1, max = 3600))]
-    pub connect_timeout_secs: u64,
     /// Seconds until the first piece of an answer must be there; local models can need minutes.
     #[serde(default = "first_event_timeout_secs")]
     #[schemars(range(min = 1, max = 3600))]
@@ -182,10 +178,6 @@ pub struct FallbackConfig {
     pub off: Option<String>,
 }
 
-fn connect_timeout_secs() -> u64 {
-    10
-}
-
 fn first_event_timeout_secs() -> u64 {
     120
 }
@@ -203,7 +195,6 @@ impl ProviderConfig {
             api_key: None,
             base_url: None,
             api: None,
-            connect_timeout_secs: connect_timeout_secs(),
             first_event_timeout_secs: first_event_timeout_secs(),
             idle_timeout_secs: idle_timeout_secs(),
             temperature: None,

@@ -16,6 +16,11 @@ use hob_store::{Tx, memories, millis, vectors};
 /// The most memories that are looked at, or removed, in one transaction.
 const SLICE: i64 = 500;
 
+/// What matters so much by now is kept: 0 is nothing much, 1 the most.
+const FLOOR: f64 = 0.1;
+/// After so long without use something matters half as much.
+const HALF_LIFE: SignedDuration = SignedDuration::from_hours(24 * 90);
+
 /// What is let go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retention {
@@ -28,6 +33,12 @@ pub struct Retention {
 }
 
 impl Retention {
+    /// What matters less by now is let go, once it is older than `keep`.
+    #[must_use]
+    pub fn after(keep: SignedDuration) -> Self {
+        Self { keep, floor: FLOOR, half_life: HALF_LIFE }
+    }
+
     /// Whether it is let go at `now`.
     #[must_use]
     pub fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {

@@ -39,7 +39,7 @@ pub(in crate::daemon) fn rebuilds_models(before: &Config, after: &Config) -> boo
 pub(in crate::daemon) fn restarts_extraction(before: &Config, after: &Config) -> bool {
     let idle = |config: &Config| {
         let memory = &config.memory;
-        (memory.extract, memory.extract_idle_minutes, memory.consolidate_hours, memory.extract_model.clone())
+        (memory.extract, memory.extract_model.clone())
     };
     rebuilds_models(before, after)
         || idle(before) != idle(after)
@@ -84,12 +84,7 @@ pub(in crate::daemon) fn keys_needing_restart(began: &Config, now: &Config) -> V
         ("skills", began.skills != now.skills),
         ("terminal.bubblewrap", began.terminal.bubblewrap != now.terminal.bubblewrap),
         ("workspace.keep_files_days", began.workspace.keep_files_days != now.workspace.keep_files_days),
-        (
-            "memory.retention_days",
-            (began.memory.retention_days, began.memory.half_life_days)
-                != (now.memory.retention_days, now.memory.half_life_days)
-                || began.memory.retention_floor.to_bits() != now.memory.retention_floor.to_bits(),
-        ),
+        ("memory.retention_days", began.memory.retention_days != now.memory.retention_days),
     ];
     keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }

@@ -41,7 +41,7 @@ parameters = { room = "which" }
     assert_eq!(provider.kind, ProviderKind::OpenaiCompatible);
     assert_eq!(provider.api_key.unwrap().expose(), "hunter2");
     assert_eq!(provider.models.primary.as_deref(), Some("m"));
-    assert_eq!((provider.connect_timeout_secs, provider.fallbacks.len()), (10, 1));
+    assert_eq!((provider.idle_timeout_secs, provider.fallbacks.len()), (60, 1));
     let telegram = config.telegram.unwrap();
     assert_eq!((telegram.bot_token.expose(), telegram.allowed_user_ids), ("123:token", vec![1, 2]));
     assert_eq!((telegram.api_url.as_str(), telegram.poll_timeout_secs), ("https://api.telegram.org", 50));
@@ -64,7 +64,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
     config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
-    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, default_guest_modules, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, default_guest_modules, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, time_zone
     config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
@@ -111,15 +111,15 @@ fn n7_the_nearest_key_is_offered_at_every_depth_and_from_the_wrong_section() {
 #[test]
 fn wrong_types() {
     insta::assert_snapshot!(told(
-        "agent = 3\n[daemon]\ndrain_secs = '25'\nlog = 1\nlog_format = true\nlease_secs = 1.5\nheartbeat_secs = 2020-01-01\nreconcile_secs = []"
+        "agent = 3\n[daemon]\ndrain_secs = '25'\nlog = 1\nlog_format = true\nruns_parallel_max = 1.5\nreconcile_secs = []\n[delivery]\nbackoff_base_ms = 2020-01-01"
     ), @r#"
     config.toml:1: agent: is a whole number, expected a section; write it as `[agent]`
     config.toml:3: daemon.drain_secs: is text, expected a whole number from 1 to 3600; for example `drain_secs = 25`
     config.toml:4: daemon.log: is a whole number, expected text of 1 to 1000 characters; for example `log = "info"`
     config.toml:5: daemon.log_format: is true or false, expected one of: text, json; for example `log_format = "text"`
-    config.toml:6: daemon.lease_secs: is a number with a point, expected a whole number from 2 to 86400; for example `lease_secs = 90`
-    config.toml:7: daemon.heartbeat_secs: is a date or time, expected a whole number from 1 to 86400; for example `heartbeat_secs = 30`
-    config.toml:8: daemon.reconcile_secs: is a list, expected a whole number from 1 to 86400; for example `reconcile_secs = 300`
+    config.toml:6: daemon.runs_parallel_max: is a number with a point, expected a whole number from 1 to 100000; for example `runs_parallel_max = 1024`
+    config.toml:7: daemon.reconcile_secs: is a list, expected a whole number from 1 to 86400; for example `reconcile_secs = 300`
+    config.toml:9: delivery.backoff_base_ms: is a date or time, expected a whole number from 1 to 300000; for example `backoff_base_ms = 1000`
     "#);
     insta::assert_snapshot!(told(
         "[[state]]\n[telegram]\nbot_token = 12345\nallowed_user_ids = 5\nowner_user_ids = ['me', 1]\n"
@@ -148,14 +148,14 @@ fn wrong_types() {
 #[test]
 fn impossible_values() {
     insta::assert_snapshot!(told(
-        "[agent]\niterations_max = 30\nsoft_limit_secs = 1200\ntime_zone = 'Mars/Olympus'\nhistory_messages_max = 0\nmessage_chars_max = 99999999999999999999\nqueue_len_max = -1\nqueue_mode = 'stear'\nsystem_prompt = ''"
+        "[agent]\niterations_max = 30\nsoft_limit_secs = 1200\ntime_zone = 'Mars/Olympus'\nhistory_messages_max = 0\nmessage_chars_max = 99999999999999999999\niterations_step = -1\nqueue_mode = 'stear'\nsystem_prompt = ''"
     ), @r#"
     config.toml:2: agent.iterations_max: is 30, expected at most iterations_cap, which is 25; lower it or raise iterations_cap
     config.toml:3: agent.soft_limit_secs: is 1200, expected less than hard_limit_secs, which is 1200; lower it or raise hard_limit_secs
     config.toml:4: agent.time_zone: is not a time zone this machine knows, expected an IANA name; for example `time_zone = "Europe/Berlin"`
     config.toml:5: agent.history_messages_max: is 0, expected a whole number from 1 to 10000; for example `history_messages_max = 40`
     config.toml:6: agent.message_chars_max: is too big, expected a whole number from 1 to 1000000; for example `message_chars_max = 128000`
-    config.toml:7: agent.queue_len_max: is -1, expected a whole number from 1 to 10000; for example `queue_len_max = 50`
+    config.toml:7: agent.iterations_step: is -1, expected a whole number from 1 to 1000; for example `iterations_step = 10`
     config.toml:8: agent.queue_mode: is not a known word, expected one of: queue, steer, interrupt; did you mean `steer`?
     config.toml:9: agent.system_prompt: is empty, expected text of 1 to 100000 characters; for example `system_prompt = "You are the helper of our household."`
     "#);
@@ -182,13 +182,12 @@ fn impossible_values() {
     config.toml:5: telegram.poll_timeout_secs: is 0, expected a whole number from 1 to 50; for example `poll_timeout_secs = 50`
     "#);
     insta::assert_snapshot!(told(
-        "[delivery]\nbackoff_max_secs = 1\nbackoff_base_ms = 2000\n[daemon]\nheartbeat_secs = 90\nlog = 'inof'\nruns_parallel_max = 0\n[state]\ndir = 'data'"
+        "[delivery]\nbackoff_base_ms = 300001\n[daemon]\nlog = 'inof'\nruns_parallel_max = 0\n[state]\ndir = 'data'"
     ), @r#"
-    config.toml:3: delivery.backoff_base_ms: is 2000 ms, expected at most backoff_max_secs, which is 1 s; lower it or raise backoff_max_secs
-    config.toml:5: daemon.heartbeat_secs: is 90, expected less than lease_secs, which is 90; a third of lease_secs is usual
-    config.toml:6: daemon.log: is not a log filter, expected one of: off, error, warn, info, debug, trace; or `part=level`; for example `log = "info,hob_router=debug"`
-    config.toml:7: daemon.runs_parallel_max: is 0, expected a whole number from 1 to 100000; for example `runs_parallel_max = 1024`
-    config.toml:9: state.dir: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
+    config.toml:2: delivery.backoff_base_ms: is 300001, expected a whole number from 1 to 300000; for example `backoff_base_ms = 1000`
+    config.toml:4: daemon.log: is not a log filter, expected one of: off, error, warn, info, debug, trace; or `part=level`; for example `log = "info,hob_router=debug"`
+    config.toml:5: daemon.runs_parallel_max: is 0, expected a whole number from 1 to 100000; for example `runs_parallel_max = 1024`
+    config.toml:7: state.dir: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
     "#);
     insta::assert_snapshot!(told(
         "[provider]\nkind = 'openai_compatible'\napi_key = '${LINE}'\n[[provider.fallbacks]]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'https://me:hunter2@host'\n[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = ''"
@@ -388,10 +387,10 @@ fn e5_an_embedding_that_cannot_be() {
     config.toml:3: memory.embedding.api_key: has a space, a line break or another character that no key has, expected visible ASCII characters; copy it again; if it comes from a file, mind the line break at its end
     "#);
     insta::assert_snapshot!(told(
-        "[memory]\nmax_facts = 1001\nretention_floor = 2\n[memory.embedding]\npath = 'models'\nfetch_url = 'hub'\nkind = 'locl'"
+        "[memory]\nmax_facts = 1001\nfragments_max = 26\n[memory.embedding]\npath = 'models'\nfetch_url = 'hub'\nkind = 'locl'"
     ), @r"
     config.toml:2: memory.max_facts: is 1001, expected a whole number from 0 to 1000; for example `max_facts = 100`
-    config.toml:3: memory.retention_floor: is 2, expected a number from 0 to 1; for example `retention_floor = 0.1`
+    config.toml:3: memory.fragments_max: is 26, expected a whole number from 0 to 25; for example `fragments_max = 5`
     config.toml:5: memory.embedding.path: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
     config.toml:6: memory.embedding.fetch_url: is not a URL, expected one that begins with http:// or https://; for example `http://127.0.0.1:8080`
     config.toml:7: memory.embedding.kind: is not a known word, expected one of: local, openai_compatible, none; did you mean `local`?

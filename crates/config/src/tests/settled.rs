@@ -85,7 +85,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "mcp" => servers(section),
             // Their limits say it all.
-            "approvals" => {}
+            "approvals" | "delivery" => {}
             "groups" => {
                 section.remove("chats");
             }
@@ -104,22 +104,13 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
                     section.insert(key.to_owned(), 36_500.into());
                 }
             }
-            "delivery" => {
-                section.insert("backoff_max_secs".to_owned(), 3600.into());
-            }
-            "daemon" => daemon(section),
+            "daemon" => replace(section, "log", "info,hob_a=debug"),
             "telemetry" => telemetry(section),
             other => panic!("{other}: say here what its `validate` asks for"),
         }
     }
     voiced(&mut document);
     document
-}
-
-fn daemon(section: &mut toml::Table) {
-    section.insert("lease_secs".to_owned(), 86_400.into());
-    cap(section, "heartbeat_secs", 86_399);
-    replace(section, "log", "info,hob_a=debug");
 }
 
 fn listening(section: &mut toml::Table) {

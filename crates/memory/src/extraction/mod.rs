@@ -63,6 +63,11 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
 }
 
+/// For so long nothing is said before a conversation is over.
+pub const IDLE: SignedDuration = SignedDuration::from_mins(30);
+/// So long after a scope's first change its facts are looked through.
+pub const CONSOLIDATE_EVERY: SignedDuration = SignedDuration::from_hours(6);
+
 /// How it works.
 #[derive(Debug, Clone)]
 pub struct Settings {

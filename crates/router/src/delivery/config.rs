@@ -12,7 +12,14 @@ use crate::streaming::StreamSettings;
 use hob_core::domain::channel::Channel;
 use hob_core::domain::inbound::Conversation;
 
-/// The outbox's numbers, as configured.
+/// After so many attempts a chunk is given up.
+const ATTEMPTS_MAX: i64 = 400;
+/// After so long a chunk is given up.
+const AGE_MAX: Duration = Duration::from_hours(24);
+/// The longest wait between two attempts.
+const BACKOFF_MAX: Duration = Duration::from_mins(5);
+
+/// The outbox's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryLimits {
     /// After so many attempts a chunk is given up.
@@ -23,6 +30,14 @@ pub struct DeliveryLimits {
     pub backoff_base: Duration,
     /// The longest such wait.
     pub backoff_max: Duration,
+}
+
+impl DeliveryLimits {
+    /// The usual ones, but for the first wait.
+    #[must_use]
+    pub fn with_backoff(backoff_base: Duration) -> Self {
+        Self { attempts_max: ATTEMPTS_MAX, age_max: AGE_MAX, backoff_base, backoff_max: BACKOFF_MAX }
+    }
 }
 
 /// What the config says of delivery, exchanged as a whole.
