@@ -136,23 +136,33 @@ fn delivery_config(channels: Vec<Arc<dyn Channel>>) -> DeliveryConfig {
     }
 }
 
+fn delivery_ports(
+    directory: &Path,
+    store: &Store,
+    stop: &CancellationToken,
+    tracker: &TaskTracker,
+    rest: &Arc<Notify>,
+) -> DeliveryPorts {
+    DeliveryPorts {
+        redactor: Redactor::default(),
+        store: store.clone(),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        contents: Contents::of(directory),
+        stop: stop.clone(),
+        tracker: tracker.clone(),
+        rest: Arc::clone(rest),
+        meters: Arc::default(),
+    }
+}
+
 impl World {
     pub(crate) async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
-        let ports = DeliveryPorts {
-            redactor: Redactor::default(),
-            store: store.clone(),
-            clock: Arc::new(SystemClock),
-            rng: Arc::new(SystemRng),
-            contents: Contents::of(directory),
-            stop: stop.clone(),
-            tracker: tracker.clone(),
-            rest: Arc::clone(&rest),
-            meters: Arc::default(),
-        };
+        let ports = delivery_ports(directory, &store, &stop, &tracker, &rest);
         let delivery = Delivery::new(ports, delivery_config(channels));
         let table = Arc::new(ModelTable::new(&BTreeMap::new()).unwrap());
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
