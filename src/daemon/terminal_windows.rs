@@ -53,6 +53,13 @@ pub enum WindowFrame {
     Open,
     /// It is still open.
     Alive,
+    /// A person said something, in one of the windows.
+    Asked {
+        /// In which.
+        window: u64,
+        /// The words.
+        text: String,
+    },
     /// Something was said.
     Said {
         /// Whose answer it is.
@@ -83,6 +90,8 @@ pub enum WindowFrame {
 pub struct WindowMessage {
     /// Its id: sent twice, it counts once.
     pub id: String,
+    /// The window that it was typed in.
+    pub window: u64,
     /// The words.
     pub text: String,
     /// How the person is called.
@@ -277,6 +286,8 @@ async fn say(
         attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
         desk.windows.files().insert(handle.clone(), bytes);
     }
+    let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
+    let asked = WindowFrame::Asked { window: said.window, text: named + &said.text };
     let inbound = Inbound {
         conversation: place(&chat),
         external_id: said.id,
@@ -291,6 +302,8 @@ async fn say(
     match taken {
         Ok(UpdateOutcome::Committed) => Ok(Json(MessageOutcome::Committed)),
         Ok(UpdateOutcome::Duplicate) => Ok(Json(MessageOutcome::Duplicate)),
+    // Before it is taken in: no answer may be shown ahead of it.
+    desk.windows.show(&chat, &asked);
         Ok(UpdateOutcome::Ignored) => Ok(Json(MessageOutcome::Ignored)),
         Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.0)),
     }

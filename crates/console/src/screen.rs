@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::attach;
 use crate::page::{LiveRegion, PagePiece, TerminalPage};
 use crate::reply::{RepeatMatch, StreamedReply, UnseenRest};
+use crate::terminal::PROMPT;
 use crate::text::{blocks, safe};
 use hob_core::domain::channel::{Channel, FetchError, IdleReason, Progress};
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -118,6 +119,11 @@ impl<W: Write + Send + 'static> Console<W> {
         let mut closed = self.closed.subscribe();
         if closed.wait_for(|closed| *closed).await.is_err() {
             // The sender is `self`, so this cannot be; waiting on is right in any case.
+    /// Shows what was said in another window on the conversation, as it stands there.
+    pub fn said_elsewhere(&self, text: &str) {
+        self.note(&format!("{PROMPT}{text}"));
+    }
+
             std::future::pending::<()>().await;
         }
     }
