@@ -122,7 +122,10 @@ async fn n12_a_config_that_cannot_be_used_keeps_nobody_from_looking() {
     // Where the data is, is known without $HOB_HOME too.
     let mut command = hob(house.home.path(), &["health"]);
     let output = within("hob health", command.env_remove("HOB_HOME").output()).await.unwrap();
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), b"Hob is not running\n".as_slice()));
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(2), b"Hob is not running: `hob run` starts it\n".as_slice())
+    );
     let (code, said) = ran(house.home.path(), &["run"]).await;
     assert_eq!(code, 78, "{said}");
 }
@@ -160,7 +163,7 @@ async fn n12_a_newer_database_is_told_by_the_version_and_by_the_doctor() {
 async fn n11_health_and_status_over_the_socket() {
     let mut house = House::new().await;
     let home = house.home.path().to_owned();
-    assert_eq!(ran(&home, &["health"]).await, (2, "Hob is not running\n".to_owned()));
+    assert_eq!(ran(&home, &["health"]).await, (2, "Hob is not running: `hob run` starts it\n".to_owned()));
     let (code, said) = ran(&home, &["status"]).await;
     assert!(code == 0 && said.starts_with("Hob is not running"), "{said}");
     house.start().await;

@@ -365,7 +365,7 @@ mod tests {
         assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
         let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
         insta::assert_snapshot!(seen, @r"
-        Hob is not running (this is hob 0); its database says:
+        Hob is not running (this is hob 0; `hob run` starts it); its database says:
         config: none
         database: no answer
         backup: 5 min ago

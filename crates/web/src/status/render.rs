@@ -10,7 +10,11 @@ impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.up_secs.filter(|_| self.running) {
             Some(up) => writeln!(f, "Hob {}, up {}", self.version, span(up))?,
-            None => writeln!(f, "Hob is not running (this is hob {}); its database says:", self.version)?,
+            None => writeln!(
+                f,
+                "Hob is not running (this is hob {}; `hob run` starts it); its database says:",
+                self.version
+            )?,
         }
         match &self.config {
             Some(config) => writeln!(f, "config: {}", config.display())?,
