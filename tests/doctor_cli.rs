@@ -181,7 +181,7 @@ async fn n11_health_and_status_over_the_socket() {
     assert_eq!(status["books"]["today"]["calls"], 1, "{status:#}");
     assert_eq!(status["models"][0], json!(["primary", "openai-compatible/fake"]));
     let (_, said) = ran(&home, &["status"]).await;
-    assert!(said.contains("\ntelegram: connected as @") && said.contains("\ntoday: 1 model calls, "), "{said}");
+    assert!(said.contains("\ntelegram: connected as @") && said.contains("\ntoday: 1 model call, "), "{said}");
     // The platform is gone: Hob lives, and is not ready.
     house.telegram.go_down().await;
     house.hob().until_log("Telegram: ").await;
@@ -192,7 +192,7 @@ async fn n11_health_and_status_over_the_socket() {
     assert!(!socket.exists());
     assert_eq!(ran(&home, &["health"]).await.0, 2);
     let (_, said) = ran(&home, &["status"]).await;
-    assert!(said.starts_with("Hob is not running") && said.contains("\ntoday: 1 model calls, "), "{said}");
+    assert!(said.starts_with("Hob is not running") && said.contains("\ntoday: 1 model call, "), "{said}");
 }
 
 #[tokio::test]

@@ -158,6 +158,8 @@ pub struct Waiting {
 pub struct Today {
     /// Calls of models.
     pub calls: i64,
+    /// Of those, how many cost something that is not known.
+    pub unpriced: i64,
     /// Tokens read.
     pub input_tokens: i64,
     /// Tokens written.
@@ -219,6 +221,7 @@ pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<
             .collect(),
         today: Today {
             calls: spent.calls,
+            unpriced: spent.unpriced,
             input_tokens: spent.input_tokens,
             output_tokens: spent.output_tokens,
             cost_nanousd: spent.cost,

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, StatusReport, Today, Waiting};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
+use hob_router::cost::with_unpriced;
 
 impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,9 +80,10 @@ impl fmt::Display for Books {
             format!("{count} {state} (oldest {})", span(*oldest_age_secs))
         });
         writeln!(f, "outbox: {}", none(outbox.collect(), "empty"))?;
-        let Today { calls, input_tokens, output_tokens, cost_nanousd } = self.today;
-        let cost = Money::from_nanos(cost_nanousd);
-        writeln!(f, "today: {calls} model calls, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
+        let Today { calls, unpriced, input_tokens, output_tokens, cost_nanousd } = self.today;
+        let cost = with_unpriced(Money::from_nanos(cost_nanousd), unpriced);
+        let noun = if calls == 1 { "call" } else { "calls" };
+        writeln!(f, "today: {calls} model {noun}, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
         for Job { schedule, in_secs, what } in &self.next {
             match *in_secs {
                 late if late < 0 => writeln!(f, "due for {}: {what} (schedule {schedule})", span(-late))?,
@@ -160,7 +162,13 @@ mod tests {
                 queue_age_secs: Some(5),
                 at_work: vec![RunStatus { run: 7, session: "7".to_owned(), state: "running".to_owned(), age_secs: 12 }],
                 outbox: BTreeMap::from([("pending".to_owned(), waiting)]),
-                today: Today { calls: 3, input_tokens: 1_200, output_tokens: 80, cost_nanousd: 12_000_000 },
+                today: Today {
+                    calls: 3,
+                    unpriced: 1,
+                    input_tokens: 1_200,
+                    output_tokens: 80,
+                    cost_nanousd: 12_000_000,
+                },
                 next: vec![
                     Job { schedule: 2, in_secs: -70, what: "water the plants".to_owned() },
                     Job { schedule: 1, in_secs: 3_700, what: "bins".to_owned() },
@@ -185,7 +193,7 @@ mod tests {
         runs: 1 queued (oldest 5 s), 1 running
           run 7 in 7: running, 12 s
         outbox: 2 pending (oldest 1 min)
-        today: 3 model calls, 1200 tokens in, 80 out, $0.012
+        today: 3 model calls, 1200 tokens in, 80 out, $0.012 and 1 call of unknown price
         due for 1 min: water the plants (schedule 2)
         in 1 h 1 min: bins (schedule 1)
         backup: 25 h 0 min ago
