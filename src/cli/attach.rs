@@ -32,6 +32,8 @@ const FRAMES_MAX: usize = 1_024;
 /// A window that is open.
 pub(super) struct AttachedWindow {
     data_dir: PathBuf,
+    /// Which of the windows this is.
+    id: u64,
     chat: String,
     frames: Option<mpsc::Receiver<WindowFrame>>,
     /// Whose questions were answered, of all windows on the conversation.
@@ -61,6 +63,7 @@ pub(super) fn open(data_dir: &Path, chat: &str) -> anyhow::Result<Option<Attache
         .context("no thread for the window")?;
     Ok(Some(AttachedWindow {
         data_dir: data_dir.to_owned(),
+        id: SystemRng.next_u64(),
         chat: chat.to_owned(),
         frames: Some(frames),
         rested: watch::Sender::new(BTreeSet::new()),
@@ -93,6 +96,8 @@ impl AttachedWindow {
         while let Some(frame) = frames.recv().await {
             match frame {
                 WindowFrame::Open | WindowFrame::Alive => {}
+                WindowFrame::Asked { window, .. } if window == self.id => {}
+                WindowFrame::Asked { text, .. } => console.said_elsewhere(&text),
                 WindowFrame::Rested { asked } => self.rested.send_modify(|all| all.extend([asked])),
                 WindowFrame::Progress { run, progress } => console.progress(&destination, RunId(run), &progress),
                 WindowFrame::Said { run, text, markup, may_repeat } => {
@@ -139,7 +144,7 @@ impl Intake for AttachedWindow {
             Some(file) => Some((file.name.clone(), STANDARD.encode(read(&file.handle)?))),
             None => None,
         };
-        let said = WindowMessage { id: inbound.external_id, text, name: inbound.sender.name, file };
+        let said = WindowMessage { id: inbound.external_id, window: self.id, text, name: inbound.sender.name, file };
         let said = serde_json::to_string(&said).map_err(|error| IntakeError(error.to_string()))?;
         let taken = self.post("say".to_owned(), said).await.map_err(IntakeError)?;
         match serde_json::from_str(&taken) {

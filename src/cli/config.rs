@@ -153,7 +153,7 @@ fn get(files: &ConfigFiles, key: &str) -> anyhow::Result<String> {
     let text = files.writer.text()?.unwrap_or_default();
     Ok(match edit::get(&text, key)? {
         Some(value) => format!("{key} = {value}\n"),
-        None => format!("{key} is not set: the default holds\n"),
+        None => format!("{key} is not set: the default holds; `hob config example` has every key\n"),
     })
 }
 

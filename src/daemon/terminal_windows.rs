@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::daemon::idle::IdleWatcher;
 use hob_console::place;
-use hob_core::domain::channel::{Channel, FetchError, Intake as _, Progress, UpdateOutcome};
+use hob_core::domain::channel::{Channel, FetchError, IdleReason, Intake as _, Progress, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::{OutboxId, RunId};
@@ -53,6 +53,13 @@ pub enum WindowFrame {
     Open,
     /// It is still open.
     Alive,
+    /// A person said something, in one of the windows.
+    Asked {
+        /// In which.
+        window: u64,
+        /// The words.
+        text: String,
+    },
     /// Something was said.
     Said {
         /// Whose answer it is.
@@ -83,6 +90,8 @@ pub enum WindowFrame {
 pub struct WindowMessage {
     /// Its id: sent twice, it counts once.
     pub id: String,
+    /// The window that it was typed in.
+    pub window: u64,
     /// The words.
     pub text: String,
     /// How the person is called.
@@ -149,7 +158,12 @@ impl TerminalWindows {
         let mut chats = self.chats();
         let at_work = &mut chats.entry(chat.to_owned()).or_default().at_work;
         match progress {
-            Progress::Waiting | Progress::Idle(_) => drop(at_work.remove(&run)),
+            Progress::Idle(IdleReason::Suspended) => drop(at_work.insert(run, progress.clone())),
+            Progress::Waiting => drop(at_work.remove(&run)),
+            // With it, its agents are over.
+            Progress::Idle(_) => {
+                at_work.retain(|of, stand| *of != run && *stand != Progress::Idle(IdleReason::Suspended));
+            }
             Progress::Working | Progress::Doing(_) => drop(at_work.insert(run, progress.clone())),
             Progress::Delta(_) | Progress::Restart => drop(at_work.insert(run, Progress::Working)),
         }
@@ -272,6 +286,8 @@ async fn say(
 ) -> Result<Json<MessageOutcome>, (StatusCode, String)> {
     let handle = format!("{chat}/{}", said.id);
     let mut attachments = Vec::new();
+    let named = said.file.as_ref().map(|(name, _)| format!("[{name}] ")).unwrap_or_default();
+    let asked = WindowFrame::Asked { window: said.window, text: named + &said.text };
     if let Some((name, content)) = said.file {
         let bytes = STANDARD.decode(content).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
         attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
@@ -286,6 +302,8 @@ async fn say(
         attachments,
         circumstances: MessageMetadata::default(),
     };
+    // Before it is taken in: no answer may be shown ahead of it.
+    desk.windows.show(&chat, &asked);
     let taken = desk.router.accept(inbound).await;
     desk.windows.files().remove(&handle);
     match taken {

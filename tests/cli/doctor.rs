@@ -118,7 +118,10 @@ async fn n12_a_config_that_cannot_be_used_keeps_nobody_from_looking() {
     // Where the data is, is known without $HOB_HOME too.
     let mut command = hob(house.home.path(), &["health"]);
     let output = within("hob health", command.env_remove("HOB_HOME").output()).await.unwrap();
-    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), b"Hob is not running\n".as_slice()));
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(2), b"Hob is not running: `hob run` starts it\n".as_slice())
+    );
     let (code, said) = ran(house.home.path(), &["run"]).await;
     assert_eq!(code, 78, "{said}");
 }
@@ -156,7 +159,7 @@ async fn n12_a_newer_database_is_told_by_the_version_and_by_the_doctor() {
 async fn n11_health_and_status_over_the_socket() {
     let mut house = House::new().await;
     let home = house.home.path().to_owned();
-    assert_eq!(ran(&home, &["health"]).await, (2, "Hob is not running\n".to_owned()));
+    assert_eq!(ran(&home, &["health"]).await, (2, "Hob is not running: `hob run` starts it\n".to_owned()));
     let (code, said) = ran(&home, &["status"]).await;
     assert!(code == 0 && said.starts_with("Hob is not running"), "{said}");
     house.start().await;
@@ -174,7 +177,7 @@ async fn n11_health_and_status_over_the_socket() {
     assert_eq!(status["books"]["today"]["calls"], 1, "{status:#}");
     assert_eq!(status["models"][0], json!(["primary", "openai-compatible/fake"]));
     let (_, said) = ran(&home, &["status"]).await;
-    assert!(said.contains("\ntelegram: connected as @") && said.contains("\ntoday: 1 model calls, "), "{said}");
+    assert!(said.contains("\ntelegram: connected as @") && said.contains("\ntoday: 1 model call, "), "{said}");
     // The platform is gone: Hob lives, and is not ready.
     house.telegram.go_down().await;
     house.hob().until_log("Telegram: ").await;
@@ -185,7 +188,7 @@ async fn n11_health_and_status_over_the_socket() {
     assert!(!socket.exists());
     assert_eq!(ran(&home, &["health"]).await.0, 2);
     let (_, said) = ran(&home, &["status"]).await;
-    assert!(said.starts_with("Hob is not running") && said.contains("\ntoday: 1 model calls, "), "{said}");
+    assert!(said.starts_with("Hob is not running") && said.contains("\ntoday: 1 model call, "), "{said}");
 }
 
 #[tokio::test]

@@ -218,7 +218,7 @@ async fn whose_the_memory_becomes_is_not_guessed_and_other_folders_are_refused()
     let error = ran(&home, &["import", "hermes", ".nanobot"]).await.unwrap_err();
     assert!(error.contains("there is no config.yaml in it"), "{error}");
     let error = ran(&home, &["import", "openclaw"]).await.unwrap_err();
-    assert!(error.contains("openclaw has no folder at its usual place: name it"), "{error}");
+    assert!(error.contains("openclaw has no folder at its usual place: `hob import openclaw FOLDER`"), "{error}");
 }
 
 #[tokio::test]

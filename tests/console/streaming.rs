@@ -10,7 +10,7 @@ use hob_core::domain::channel::{Channel, Progress};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::outgoing::{Choice, Outgoing};
 
-use crate::{destination, reply};
+use crate::{Paper, destination, reply};
 
 /// A console, and the terminal that shows what it draws.
 struct Seen {
@@ -227,4 +227,20 @@ async fn k2_nothing_that_a_reply_says_steers_the_terminal() {
     seen.console.deliver(&reply(None, "\u{1b}[2Jbad")).await.unwrap();
     assert!(live.contains("[2J") && live.contains("bold"), "{live}");
     assert!(seen.text().contains("bold") && seen.text().ends_with("␛[2Jbad"), "{}", seen.text());
+}
+
+#[tokio::test]
+async fn b7_a_run_that_waits_for_its_agents_can_be_stopped() {
+    let console = Console::pipe(Paper::default());
+    let hear = |run, progress| console.progress(&destination(), RunId(run), &progress);
+    let suspended = Progress::Idle(IdleReason::Suspended);
+    hear(1, Progress::Working);
+    // Its agent is only queued.
+    hear(1, suspended.clone());
+    assert!(console.is_busy());
+    hear(2, Progress::Working);
+    hear(2, suspended);
+    hear(1, Progress::Working);
+    hear(1, Progress::Idle(IdleReason::Done));
+    assert!(!console.is_busy(), "with it, its agents are over");
 }

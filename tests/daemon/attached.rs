@@ -139,6 +139,22 @@ async fn k2_a_person_at_a_window_sees_a_reply_grow() {
 }
 
 #[tokio::test]
+async fn k2_what_is_asked_in_one_window_stands_in_the_other() {
+    let house = echoing("").await;
+    let mut person = Person::sit_down(&house);
+    person.sees("a window onto the Hob that runs here").await;
+    person.sees("> ").await;
+    let mut script = Window::open(&house, &[]);
+    script.says("first").await;
+    person.sees("> first").await;
+    person.sees("You said first").await;
+    assert_eq!(script.hears().await, "You said first", "what the script itself asked is not told to it");
+    person.types("second\r").await;
+    assert_eq!(script.hears().await, "You said second", "a script reads answers alone");
+    house.nothing_refused();
+}
+
+#[tokio::test]
 async fn k2_what_nobody_was_there_to_read_waits_for_a_window() {
     let mut house = echoing("").await;
     let gate = Gate::default();

@@ -1,10 +1,12 @@
 //! Documents that people send: read behind walls, and kept in the workspace for programs (rows C6, F2).
 
-use std::io::Write as _;
+use std::io::{Cursor, Write as _};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::json;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House};
@@ -65,6 +67,60 @@ async fn c6_a_pdf_is_read_by_page_behind_walls() {
     ");
     let second = handed(&mut house, "bill.pdf", &bytes, ("read_file", json!({ "id": 2, "page": "2" }))).await;
     assert_eq!(second, "[PDF, 2 pages]\n--- page 2 ---\nuntil May");
+    house.nothing_refused();
+}
+
+/// An office file, as far as it is needed: these files, packed in one.
+fn office(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+const SCHEMAS: &str = "http://schemas.openxmlformats.org";
+
+#[tokio::test]
+async fn c6_f2_a_letter_of_word_and_a_sheet_of_excel_are_read() {
+    let mut house = House::new().await;
+    house.start().await;
+    let types = ("[Content_Types].xml", "<Types/>");
+    let letter = format!(
+        "<w:document xmlns:w='{SCHEMAS}/wordprocessingml/2006/main'><w:body><w:p><w:r><w:t>Dear Ada,</w:t></w:r></w:p>\
+         <w:p><w:r><w:br w:type='page'/><w:t>Yours, Bob</w:t></w:r></w:p></w:body></w:document>"
+    );
+    let letter = office(&[types, ("word/document.xml", &letter)]);
+    let told = handed(&mut house, "letter.docx", &letter, ("read_file", json!({ "id": 1, "page": "2" }))).await;
+    insta::assert_snapshot!(told, @"
+    [DOCX, 2 pages]
+    --- page 2 ---
+    Yours, Bob
+    ");
+    let relations = |kind: &str, target: &str| {
+        format!(
+            "<Relationships xmlns='{SCHEMAS}/package/2006/relationships'><Relationship Id='r1' \
+             Type='{SCHEMAS}/officeDocument/2006/relationships/{kind}' Target='{target}'/></Relationships>"
+        )
+    };
+    let book = format!(
+        "<workbook xmlns='{SCHEMAS}/spreadsheetml/2006/main' xmlns:r='{SCHEMAS}/officeDocument/2006/relationships'>\
+         <sheets><sheet name='Costs' sheetId='1' r:id='r1'/></sheets></workbook>"
+    );
+    let sheet = format!(
+        "<worksheet xmlns='{SCHEMAS}/spreadsheetml/2006/main'><sheetData><row r='1'><c r='A1' t='inlineStr'><is>\
+         <t>Rent</t></is></c><c r='B1'><v>700</v></c></row></sheetData></worksheet>"
+    );
+    let costs = office(&[
+        types,
+        ("_rels/.rels", &relations("officeDocument", "xl/workbook.xml")),
+        ("xl/workbook.xml", &book),
+        ("xl/_rels/workbook.xml.rels", &relations("worksheet", "worksheets/sheet1.xml")),
+        ("xl/worksheets/sheet1.xml", &sheet),
+    ]);
+    let told = handed(&mut house, "costs.xlsx", &costs, ("read_file", json!({ "id": 2, "page": "Costs" }))).await;
+    assert_eq!(told, "[XLSX, 1 sheet]\n--- sheet 1: Costs ---\n1\tRent | 700");
     house.nothing_refused();
 }
 

@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use axum::routing::post;
-use axum::{Json, Router};
-use serde_json::{Value, json};
-
 use hob_core::domain::ids::MemoryId;
 use hob_core::domain::memory::Scope;
 use hob_store::error::StoreError;
 use hob_store::memories::{self, NewMemory};
 use hob_store::{SchedulingMode, Store, Tx};
 
+use hob_testkit::fake_embeddings::embeddings;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House, OWNER};
 use hob_testkit::process::within;
@@ -121,22 +118,6 @@ async fn e5_without_a_config_it_starts_at_once_and_fetches_nothing_against_ones_
     assert!(!house.path("data/models").exists());
 }
 
-/// OpenAI's `/embeddings`, on loopback: every text means the same, and is four tokens. Gives its address.
-#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-async fn server() -> String {
-    let answer = async |Json(asked): Json<Value>| {
-        let count = asked["input"].as_array().map_or(1, Vec::len);
-        let vectors = (0..count).map(|index| json!({ "object": "embedding", "index": index, "embedding": [1, 2, 3] }));
-        let usage = json!({ "prompt_tokens": 4 * count, "total_tokens": 4 * count });
-        Json(json!({ "object": "list", "model": "m", "data": vectors.collect::<Vec<_>>(), "usage": usage }))
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let router = Router::new().route("/v1/embeddings", post(answer));
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    format!("http://{address}/v1")
-}
-
 /// Until so many memories have their vectors. Commands are none.
 async fn until_embedded(house: &House, count: i64) {
     let look = async {
@@ -151,7 +132,7 @@ async fn until_embedded(house: &House, count: i64) {
 
 #[tokio::test]
 async fn c2_vectors_from_a_server_are_on_the_bill_of_who_asks_or_whose_words_they_are() {
-    let base_url = server().await;
+    let base_url = embeddings().await;
     let mut house = House::with(&format!(
         "[telegram]\npersonas = {{ '7' = 'cook' }}\n[personas.cook]\nprompt = 'You cook.'\n\
          [memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'"

@@ -71,7 +71,7 @@ async fn b13_what_cannot_be_resumed_safely_has_its_published_name() {
 }
 
 #[tokio::test]
-async fn b9_a_dead_run_is_found_while_hob_runs() {
+async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
     let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
     house.start().await;
     house.model.reply(gated(&Gate::default(), "Never."));
@@ -88,7 +88,8 @@ async fn b9_a_dead_run_is_found_while_hob_runs() {
     change(&house, dead).await;
     assert_eq!(house.told(ADA, 1).await, ["At last."]);
     let log = house.hob().log();
-    assert!(log.lines().any(|line| line.contains("agent_run.reconcile") && line.contains("woken=1")), "{log}");
+    let counts = "due=1 woken=1 at_work=0 unserved=0";
+    assert!(log.lines().any(|line| line.contains("agent_run.reconcile") && line.contains(counts)), "{log}");
     house.nothing_refused();
 }
 

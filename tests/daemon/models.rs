@@ -4,6 +4,7 @@ use hob_store::Store;
 use serde_json::Value;
 
 use hob_testkit::fake_model::{Asked, Reply, Script};
+use hob_testkit::fake_responses::{FakeResponses, call, items, message, thought};
 use hob_testkit::house::{ADA, House};
 
 /// The models asked so far.
@@ -153,4 +154,35 @@ async fn b14_after_ten_turns_the_estimate_is_what_the_provider_counts() {
     let error = |turn: usize| estimates[turn].abs_diff(reported[turn]) as f64 / reported[turn] as f64;
     assert!(error(0) > 0.2, "it counts differently: {estimates:?} {reported:?}");
     assert!(error(10) < 0.1, "{estimates:?} {reported:?}");
+}
+
+const LUNA: &str = "models.primary = 'gpt-6-luna'";
+
+#[tokio::test]
+async fn k1_f5_openai_is_spoken_to_by_the_responses_api() {
+    let fake = FakeResponses::start().await;
+    let base = fake.base_url();
+    let mut house =
+        House::with(&format!("[provider]\nkind = 'openai'\napi = 'responses'\nbase_url = '{base}'\n{LUNA}")).await;
+    fake.answer(items(&[thought("gAAAA1"), call("recall", r#"{"query": "soup"}"#)]));
+    fake.answer(items(&[message("I know of no soup.")])).answer(items(&[message("Good night.")]));
+    house.start().await;
+    house.say(ADA, "What soup do I like?");
+    assert_eq!(house.told(ADA, 1).await, ["I know of no soup."]);
+    house.say(ADA, "Good night");
+    assert_eq!(house.told(ADA, 2).await[1], "Good night.");
+    assert_eq!(fake.refused(), Vec::<String>::new());
+    let requests = fake.requests();
+    let kinds = |at: usize| -> Vec<&str> {
+        requests[at]["input"].as_array().unwrap().iter().filter_map(|item| item["type"].as_str()).collect()
+    };
+    assert_eq!(
+        kinds(1)[1..],
+        ["reasoning", "function_call", "function_call_output"],
+        "what it thought goes back to it"
+    );
+    let key = requests[0]["prompt_cache_key"].as_str().unwrap();
+    for asked in &requests {
+        assert_eq!((&asked["store"], &asked["prompt_cache_key"]), (&false.into(), &key.into()));
+    }
 }

@@ -1,5 +1,7 @@
 //! What a household does with Telegram besides talking in private: groups that become others, several bots.
 
+use serde_json::json;
+
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::{ChatKind, Post};
@@ -64,5 +66,28 @@ async fn k2_each_bot_has_its_own_people_and_answers_for_itself() {
     let elsewhere: Vec<String> = other.until_sent(ADA, 1).await;
     assert!(elsewhere.len() == 1 && strange(&elsewhere[0]), "{elsewhere:?}");
     assert!(house.heard(50).len() == 1 && strange(&house.heard(50)[0]), "{:?}", house.heard(50));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c6_a_place_reaches_the_model_with_its_coordinates_and_its_name() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.otherwise(|_asked| Reply::text("I see."));
+    let location = json!({ "latitude": 48.2, "longitude": 16.37 });
+    let venue = json!({ "location": location, "title": "Café Mozart", "address": "Albertinaplatz 2" });
+    let places = [
+        (json!({ "location": location }), "[Place: (latitude 48.2, longitude 16.37)]"),
+        (
+            json!({ "location": location, "venue": venue }),
+            "[Place: Café Mozart, Albertinaplatz 2 (latitude 48.2, longitude 16.37)]",
+        ),
+    ];
+    for (sent, (place, told)) in (1..).zip(places) {
+        house.telegram.post(Post::new(ADA, ADA, "").with(place));
+        house.told(ADA, sent).await;
+        let asked = house.model.requests().pop().unwrap();
+        assert!(asked.last_user().contains(told), "{}", asked.last_user());
+    }
     house.nothing_refused();
 }

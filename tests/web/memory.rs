@@ -8,9 +8,10 @@ use serde_json::{Value, json as object};
 use sqlx::Connection;
 
 use crate::browser::{Browser, house, json};
+use hob_testkit::fake_embeddings::embeddings;
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, House};
-use hob_testkit::process::hob;
+use hob_testkit::house::{ADA, House, OWNER};
+use hob_testkit::process::{hob, within};
 
 /// Runs `hob …` beside the daemon; it must succeed.
 async fn told(house: &House, arguments: &[&str]) -> String {
@@ -294,4 +295,36 @@ async fn n8_viewers_of_memory_change_nothing_and_strangers_see_nothing() {
         sqlx::query_scalar("SELECT count(*) FROM memories WHERE pinned = 1").fetch_one(&mut database).await.unwrap();
     assert_eq!(pinned, 0);
     database.close().await.unwrap();
+}
+
+/// How many vectors were asked for on the bill of whoever writes on the page.
+async fn vectors_of_the_page(house: &House) -> i64 {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let calls = "SELECT coalesce(sum(calls), 0) FROM spend WHERE model = 'embedding/m'
+                 AND user_id IN (SELECT user_id FROM identities WHERE channel = 'web')";
+    let calls = sqlx::query_scalar(calls).fetch_one(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    calls
+}
+
+#[tokio::test]
+async fn c2_what_is_looked_for_on_the_page_is_on_the_bill_of_who_looks() {
+    let base_url = embeddings().await;
+    let server = format!("[memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'");
+    let mut house = house(&server).await;
+    // With whom the house's bill is.
+    house.ask(OWNER, "Hello", Reply::text("Hello.")).await;
+    let browser = Browser::entered(&mut house).await;
+    asked(&browser, &house, ("m1", "The bins go out on Tuesday."), Reply::text("I see.")).await;
+    let find = async |text: &str| {
+        browser.get(&format!("/api/memory/search?text={text}")).await["how"] == "by words and by meaning"
+    };
+    within("vectors", async { while !find("bins").await {} }).await;
+    let before = vectors_of_the_page(&house).await;
+    for text in ["tuesday", "rubbish", "street"] {
+        assert!(find(text).await);
+    }
+    let calls = vectors_of_the_page(&house).await - before;
+    assert!(calls >= 3, "{calls}: her message's own vector is one at most");
+    house.nothing_refused();
 }

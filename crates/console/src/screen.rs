@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::attach;
 use crate::page::{LiveRegion, PagePiece, TerminalPage};
 use crate::reply::{RepeatMatch, StreamedReply, UnseenRest};
+use crate::terminal::PROMPT;
 use crate::text::{blocks, safe};
 use hob_core::domain::channel::{Channel, FetchError, IdleReason, Progress};
 use hob_core::domain::health::{ChannelHealth, Liveness};
@@ -45,6 +46,8 @@ pub struct Console<W> {
 #[derive(Default)]
 struct Runs {
     at_work: BTreeSet<RunId>,
+    /// Those that stand still and go on by themselves: when their agents, which may be queued, are done.
+    suspended: BTreeSet<RunId>,
     /// Something was heard of one.
     heard: bool,
     /// How the last one ended, or came to wait for a person. One that stands still and goes on by itself has not ended.
@@ -54,13 +57,20 @@ struct Runs {
 impl Runs {
     fn hear(&mut self, run: RunId, progress: &Progress) {
         self.heard = true;
+        self.suspended.remove(&run);
         match progress {
             Progress::Working | Progress::Doing(_) | Progress::Delta(_) | Progress::Restart => {
                 self.at_work.insert(run);
             }
             Progress::Waiting => self.ended = Some(IdleReason::Suspended),
-            Progress::Idle(IdleReason::Suspended) => {}
-            Progress::Idle(ended) => self.ended = Some(*ended),
+            Progress::Idle(IdleReason::Suspended) => {
+                self.suspended.insert(run);
+            }
+            Progress::Idle(ended) => {
+                self.ended = Some(*ended);
+                // With it, its agents are over.
+                self.suspended.clear();
+            }
         }
         if let Progress::Waiting | Progress::Idle(_) = progress {
             self.at_work.remove(&run);
@@ -96,15 +106,22 @@ impl<W: Write + Send + 'static> Console<W> {
         Self { screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false), runs: watch::Sender::default() }
     }
 
-    /// Whether an answer is being worked on.
+    /// Whether an answer is being worked on, or will be.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        self.lock().awaiting || !self.runs.borrow().at_work.is_empty()
+        let is_awaited = self.lock().awaiting;
+        let runs = self.runs.borrow();
+        is_awaited || !runs.at_work.is_empty() || !runs.suspended.is_empty()
     }
 
     /// From when a message is handed in until something comes back, Hob is at work on it.
     pub(super) fn await_answer(&self, awaiting: bool) {
         self.lock().awaiting = awaiting;
+    }
+
+    /// Shows what was said in another window on the conversation, as it stands there.
+    pub fn said_elsewhere(&self, text: &str) {
+        self.note(&format!("{PROMPT}{text}"));
     }
 
     /// Shows a line that is the terminal's own, not a reply.

@@ -103,9 +103,20 @@ fn show(bill: &CostReport) -> String {
         lines.push(format!("Providers' caches could not go on in {name}: {}", reasons.join(", ")));
     }
     if let Some(unpriced) = month.map(|(_, spent)| spent.unpriced).filter(|unpriced| *unpriced > 0) {
-        lines.push(format!("No price is known for {unpriced} calls in {name}: they are not in the sums."));
+        let (calls, are) = if unpriced == 1 { ("call", "it is") } else { ("calls", "they are") };
+        lines.push(format!("No price is known for {unpriced} {calls} in {name}: {are} not in the sums."));
     }
     lines.join("\n")
+}
+
+/// What calls cost, and how many of them cost something that is not known.
+#[must_use]
+pub fn with_unpriced(cost: Money, unpriced: i64) -> String {
+    match unpriced {
+        0 => cost.to_string(),
+        1 => format!("{cost} and 1 call of unknown price"),
+        many => format!("{cost} and {many} calls of unknown price"),
+    }
 }
 
 fn period(spent: &SpendTotals) -> String {

@@ -165,16 +165,20 @@ impl Lanes {
         let lease = self.inner.lease();
         let due = async |tx: &mut Tx| runs::queries::list_due(tx, &lease.owner, lease.now).await;
         let due = self.inner.ports().store.read(due).await?;
-        let mut woken = 0;
-        for lane in due {
-            // A lane with a worker is being looked after.
-            if self.serves(&lane.channel) && !self.inner.workers.has(lane.session) {
+        let (mut woken, mut at_work, mut unserved) = (0, 0, 0);
+        for lane in &due {
+            if !self.serves(&lane.channel) {
+                unserved += 1;
+            } else if self.inner.workers.has(lane.session) {
+                // It is being looked after.
+                at_work += 1;
+            } else {
                 self.wake(lane.session);
                 woken += 1;
             }
         }
         self.go_on_forgetting().await?;
-        tracing::info!(woken, "agent_run.reconcile");
+        tracing::info!(due = due.len(), woken, at_work, unserved, "agent_run.reconcile");
         Ok(woken)
     }
 

@@ -8,7 +8,7 @@ mod chat_migration;
 mod clean;
 pub mod command;
 pub mod command_handlers;
-mod cost;
+pub mod cost;
 pub mod delivery;
 pub mod expiry;
 pub mod failures;

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::command_handlers::{Caller, CommandContext, config_line};
+use crate::cost::with_unpriced;
 use crate::intake::answers::waits_for_agents;
 use crate::{pause, pause_texts, persona, texts};
 use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
@@ -228,11 +229,12 @@ fn tokens(spent: &SpendTotals) -> String {
         input => format!(" ({} % from cache)", spent.cached_tokens.saturating_mul(100) / input),
     };
     format!(
-        "last 24 h: {} model calls, {} tokens in{cached}, {} out, {}",
+        "last 24 h: {} model {}, {} tokens in{cached}, {} out, {}",
         spent.calls,
+        if spent.calls == 1 { "call" } else { "calls" },
         spent.input_tokens,
         spent.output_tokens,
-        Money::from_nanos(spent.cost)
+        with_unpriced(Money::from_nanos(spent.cost), spent.unpriced)
     )
 }
 
@@ -396,6 +398,7 @@ mod tests {
                 ],
                 spent: SpendTotals {
                     calls: 3,
+                    unpriced: 2,
                     input_tokens: 1_200,
                     cached_tokens: 600,
                     output_tokens: 80,
@@ -439,7 +442,7 @@ mod tests {
         outbox: 1 pending (oldest 1 min)
         next jobs: now, 01:00, Fri 2 Jan 01:00
         today: $1.60 of $2.00; $19.00 of $20.00 for a month
-        last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00
+        last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00 and 2 calls of unknown price
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         telegram (work): not connected: 401 Unauthorized; last heard 1 s ago; no message yet; last sent 10 s ago
         email (office): deaf: nothing has come back in time; last heard 1 s ago; no message yet; last sent 10 s ago

@@ -31,13 +31,13 @@ pub struct LocalResponse {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// Nobody is there.
-    #[error("Hob is not running")]
+    #[error("Hob is not running: `hob run` starts it")]
     NotRunning,
     /// There can be no socket.
     #[error(transparent)]
     Place(#[from] LocalError),
     /// Somebody is there, and does not answer.
-    #[error("Hob runs, but does not answer: {0}")]
+    #[error("Hob runs, but does not answer: {0}; `hob doctor` looks further")]
     Silent(io::Error),
     /// The socket cannot be used by whoever asks.
     #[error("{path}: {source}; ask as the user that Hob runs as")]

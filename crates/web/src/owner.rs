@@ -6,6 +6,7 @@ use crate::chat::channel::conversation;
 use crate::chat::intake::{NAME, OWNER};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_memory::embedding::Bill;
 use hob_router::intake::Router;
 use hob_store::Tx;
 use hob_store::error::StoreError;
@@ -31,6 +32,12 @@ async fn me(tx: &mut Tx, others: Vec<(ChannelKind, Option<String>)>, now: Timest
         }
     };
     Ok(Principal { user, name: NAME.to_owned(), role: Role::Owner, trust: Trust::Trusted })
+}
+
+/// On whose bill is what is looked for on the page; before anybody has written there, it is the house's.
+pub(super) async fn bill(tx: &mut Tx) -> Result<Bill, StoreError> {
+    let user = users::find(tx, &conversation(NOWHERE), OWNER).await?;
+    Ok(user.map_or(Bill::House, |user| Bill::Asked { user, persona: None }))
 }
 
 /// The page's owner.

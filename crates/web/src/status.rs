@@ -157,6 +157,8 @@ pub struct Waiting {
 pub struct Spending {
     /// Calls of models.
     pub calls: i64,
+    /// Of those, how many cost something that is not known.
+    pub unpriced: i64,
     /// Tokens read.
     pub input_tokens: i64,
     /// Of those, from a provider's cache.
@@ -220,6 +222,7 @@ pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<
             .collect(),
         today: Spending {
             calls: spent.calls,
+            unpriced: spent.unpriced,
             input_tokens: spent.input_tokens,
             cached_tokens: spent.cached_tokens,
             output_tokens: spent.output_tokens,
@@ -367,7 +370,7 @@ mod tests {
         assert!(seen.disk_free_bytes.is_some_and(|free| free > 0));
         let seen = StatusReport { data_dir: "/d".into(), disk_free_bytes: None, version: "0".to_owned(), ..seen };
         insta::assert_snapshot!(seen, @r"
-        Hob is not running (this is hob 0); its database says:
+        Hob is not running (this is hob 0; `hob run` starts it); its database says:
         config: none
         database: no answer
         backup: 5 min ago

@@ -169,7 +169,8 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
     let program = arguments.program;
     let usual = || program.folder_in(&environment.path("HOME")?);
     let dir = arguments.dir.clone().or_else(usual);
-    let dir = dir.with_context(|| format!("{} has no folder at its usual place: name it", program.name()))?;
+    let name = program.name();
+    let dir = dir.with_context(|| format!("{name} has no folder at its usual place: `hob import {name} FOLDER`"))?;
     if !dir.is_dir() {
         bail!("{} is no folder", dir.display());
     }

@@ -12,6 +12,8 @@ mod cut;
 pub mod dialect;
 pub mod fake_anthropic;
 pub mod fake_discord;
+pub mod fake_embeddings;
+pub mod fake_embeddings;
 pub mod fake_gemini;
 pub mod fake_model;
 pub mod fake_ollama;

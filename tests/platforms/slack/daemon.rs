@@ -263,6 +263,27 @@ async fn c3_a_slack_workspace_has_a_persona_between_its_channels_and_the_platfor
 }
 
 #[tokio::test]
+async fn c3_a_slack_thread_has_a_persona_of_its_own() {
+    let mut house = House::idle().await;
+    let config = house.config().replace("[slack]", "[slack]\npersona = 'clerk'");
+    std::fs::write(house.path("config.toml"), format!("{config}\n{STAFF}")).unwrap();
+    house.start().await;
+    house.model.otherwise(|_asked| Reply::text("Yes."));
+    let thread = house.slack.say(HALL, ADA, "<@U0HOB> who are you?");
+    house.slack.until_sent(HALL, 1).await;
+    house.slack.reply(HALL, &thread, ADA, "<@U0HOB> !persona cook");
+    house.slack.until_sent(HALL, 2).await;
+    house.slack.reply(HALL, &thread, ADA, "<@U0HOB> and now?");
+    house.slack.until_sent(HALL, 3).await;
+    house.slack.say(HALL, ADA, "<@U0HOB> and outside of it?");
+    house.slack.until_sent(HALL, 4).await;
+    let requests = house.model.requests();
+    let systems: Vec<&str> = requests.iter().filter_map(|asked| asked.system().rsplit("\n\n").next()).collect();
+    assert_eq!(systems, ["A clerk.", "A cook.", "A clerk."]);
+    assert_eq!(house.model.refused(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn c3_an_app_of_one_workspace_knows_it_also_of_what_was_missed() {
     let mut house = House::idle().await;
     let config = house.config().replace("[slack]", "[slack]\nworkspace_personas = { T0 = 'night' }");

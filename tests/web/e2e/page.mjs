@@ -69,6 +69,26 @@ await run({
     await heard(page, "You said");
     same(await page.locator(".message.person .plain").innerText(), "first\nsecond", "what was sent");
     same(await height(), one, "the height afterwards");
+    await say(page, Array.from({ length: 40 }, (_, line) => `line ${line}`).join("\n"));
+    await heard(page, "You said line 39");
+    for (let line = 1; line < 8; line += 1) await field.press("Shift+Enter");
+    await page.waitForFunction(() => {
+      const log = document.querySelector(".scroll");
+      return log.scrollHeight > log.clientHeight && log.scrollHeight - log.scrollTop - log.clientHeight < 2;
+    });
+    await field.fill("");
+  },
+  "a new conversation says what can be done, and waits for words": async () => {
+    await chat(page, "empty");
+    await page.getByText("What is to be done, or kept in mind?").waitFor();
+    await page.waitForFunction(() => document.activeElement.id === "words");
+    await page.keyboard.type("hello");
+    await page.keyboard.press("Enter");
+    await heard(page, "You said hello");
+    same(await page.getByText("What is to be done, or kept in mind?").isVisible(), false, "whether it is still said");
+    await page.goto(`${root}/runs`);
+    same(await page.locator("main table").innerText().then((text) => /web:[0-9a-f]{32}/.test(text)), false, "made-up names in full");
+    await chat(page, "field");
   },
   "what is dropped or pasted is attached": async () => {
     await arrive(page, "#words", "paste");

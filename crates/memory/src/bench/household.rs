@@ -40,15 +40,15 @@ struct QuestionResult {
     ranked: Vec<Candidate>,
     /// How many were told.
     told: usize,
-    /// What was raised whether it fits or not: how much, and in how many tokens.
-    raised: (usize, u64),
+    /// What was raised whether it fits or not: how much, in how many tokens, and how much of it is evidence.
+    raised: (usize, u64, usize),
 }
 
 /// The household, and the meaning of each question if there is an embedding.
 struct Harness {
     conversation: Conversation,
     asked: Vec<(HouseholdQuestion, Option<EmbeddedQuestion>)>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// Shares of the evidence: among the first five, and among the first ten.
@@ -74,7 +74,7 @@ impl Harness {
             let meant = conversation.memory.embed_question(&conversation.question(one.question.clone())).await;
             asked.push((one, meant));
         }
-        Self { conversation, asked, _folder: folder }
+        Self { conversation, asked, folder }
     }
 
     /// What each question brings, by its meaning too or by its words alone.
@@ -89,7 +89,9 @@ impl Harness {
             let ranked = memory.ranked(&question, meant).await.unwrap();
             let recalled = memory.recall_embedded(&question, meant).await.unwrap();
             let tokens = recalled.salient.iter().map(|one| tokens::count(&one.text)).sum();
-            let (told, raised) = (recalled.fragments.len(), (recalled.salient.len(), tokens));
+            let names = recalled.salient.iter().filter_map(|one| self.conversation.names.get(&one.memory.0));
+            let useful = names.filter(|name| one.evidence.contains(name)).count();
+            let (told, raised) = (recalled.fragments.len(), (recalled.salient.len(), tokens, useful));
             all.push(QuestionResult { evidence: one.evidence.clone(), ranked, told, raised });
         }
         all
@@ -113,11 +115,32 @@ impl Harness {
         (silent as f64 / without.len() as f64, kept / found)
     }
 
-    /// What is raised unasked for a question, on average: how much, and in how many tokens.
-    fn raised(all: &[QuestionResult]) -> (f64, f64) {
+    /// What is raised unasked for a question, on average: how much, and in how many tokens; and how much evidence among all of it.
+    fn raised(all: &[QuestionResult]) -> (f64, f64, usize) {
         let count = all.len() as f64;
-        let (pieces, tokens) = all.iter().fold((0, 0), |(p, t), one| (p + one.raised.0, t + one.raised.1));
-        (pieces as f64 / count, tokens as f64 / count)
+        let sums = |(p, t, e), one: &QuestionResult| (p + one.raised.0, t + one.raised.1, e + one.raised.2);
+        let (pieces, tokens, evidence) = all.iter().fold((0, 0, 0), sums);
+        (pieces as f64 / count, tokens as f64 / count, evidence)
+    }
+
+    /// From now on every twelfth thing that was said matters, as if its speaker had wanted it remembered.
+    async fn matters(&self) {
+        let mut database = Store::raw(&self.folder.path().join("house.db")).await.unwrap();
+        sqlx::query("UPDATE memories SET importance = 0.9 WHERE id % 12 = 0").execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    }
+
+    /// What matters takes nothing's place, and what it takes is bounded.
+    async fn holds_what_matters(&self, by_words: bool) {
+        let before = self.ask(by_words).await;
+        self.matters().await;
+        let all = self.ask(by_words).await;
+        println!("what matters: {:?} {:?} {:?}", self.recall(&all, None), self.silence(&all), Self::raised(&all));
+        let (found, found_before) = (self.recall(&all, None), self.recall(&before, None));
+        assert!(found.0 >= found_before.0 && found.1 >= found_before.1, "{found:?} {found_before:?}");
+        assert!(self.silence(&all).0 >= self.silence(&before).0, "where nothing fits, as little is told");
+        assert!(all.iter().all(|one| one.raised.0 <= 3 && one.raised.1 <= 150));
+        assert!(all.iter().any(|one| one.raised.0 > 0));
     }
 
     /// How much is found where the pool is in the order of its scores, or of this part of them alone; what has nothing of
@@ -149,7 +172,7 @@ const BM25: usize = 12;
 const COSINE: usize = 2;
 
 #[tokio::test]
-async fn e5_a_household_is_recalled_by_text() {
+async fn a4_e5_a_household_is_recalled_by_text() {
     let house = Harness::open(None).await;
     let without = house.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
     assert!(house.conversation.names.len() >= 150 && house.asked.len() - without >= 60 && without >= 10);
@@ -161,10 +184,11 @@ async fn e5_a_household_is_recalled_by_text() {
     assert!(found.0 >= 0.60 && found.1 >= 0.66, "{found:?}");
     assert!(is_better(found, words), "better than BM25 by itself: {words:?}");
     assert!(silent >= 0.70 && kept >= 0.85, "{silent} {kept}");
+    house.holds_what_matters(true).await;
 }
 
 #[tokio::test]
-async fn e5_a_household_is_recalled_by_meaning() {
+async fn a4_e5_a_household_is_recalled_by_meaning() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/embedding-model");
     let house = Harness::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
     let all = house.ask(false).await;
@@ -175,4 +199,5 @@ async fn e5_a_household_is_recalled_by_meaning() {
     assert!(found.0 >= 0.64 && found.1 >= 0.77, "{found:?}");
     assert!(is_better(found, meaning), "better than the vectors by themselves: {meaning:?}");
     assert!(silent >= 0.65 && kept >= 0.78, "{silent} {kept}");
+    house.holds_what_matters(false).await;
 }

@@ -52,6 +52,7 @@ class Conversation {
     this.states = new Map();
     this.growing = null;
     this.log = el("ol", { class: "log" });
+    this.first = el("p", { class: "hint first", hidden: true }, "What is to be done, or kept in mind? Files can be dropped here; /help lists what there is besides.");
     this.earlier = el("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.loadEarlier() }, "Earlier messages");
     this.queue = el("ol", { class: "queue", "aria-label": "What waits its turn" });
     this.connection = el("p", { class: "connection", role: "status", hidden: true }, "Connection lost; trying again …");
@@ -59,18 +60,25 @@ class Conversation {
       "section",
       { class: "conversation", "aria-label": "Conversation" },
       el("h1", { class: "hidden" }, "Chat"),
-      el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.log),
+      el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.first, this.log),
       this.queue,
       this.connection,
       isOwner ? this.composer() : el("p", { class: "hint" }, "Viewers only look."),
     );
     this.scroll = this.element.querySelector(".scroll");
+    // What was last seen stays in sight when the place to write grows, or the window shrinks.
+    this.wasAtEnd = true;
+    this.scroll.addEventListener("scroll", () => (this.wasAtEnd = this.isAtEnd()));
+    this.resized = new ResizeObserver(() => this.toEnd(this.wasAtEnd));
+    this.resized.observe(this.scroll);
     this.droppable?.(this.element);
   }
 
   async begin() {
     document.addEventListener("visibilitychange", this.seen);
     await this.load();
+    // Whoever begins a conversation writes; but no keyboard is brought up over the page.
+    if (!this.over && !this.first.hidden && matchMedia("(pointer: fine)").matches) this.element.querySelector("#words").focus();
   }
 
   async load() {
@@ -82,6 +90,7 @@ class Conversation {
       this.tell(timeline.open);
       this.older = timeline.older;
       this.earlier.hidden = !this.older;
+      this.first.hidden = !this.isOwner || timeline.messages.length > 0;
       this.toEnd(true);
       this.mark = `${timeline.upto.said}-${timeline.upto.answered}`;
       this.listen();
@@ -100,6 +109,7 @@ class Conversation {
 
   end() {
     this.over = true;
+    this.resized.disconnect();
     this.events?.close();
     clearTimeout(this.again);
     document.removeEventListener("visibilitychange", this.seen);
@@ -189,6 +199,7 @@ class Conversation {
 
   show(message) {
     if (this.shown.has(message.id)) return;
+    this.first.hidden = true;
     const pending = message.client_id && this.log.querySelector(`[data-pending="${CSS.escape(message.client_id)}"]`);
     pending?.remove();
     this.place(message);
@@ -329,6 +340,7 @@ class Conversation {
   async say(text, files) {
     const id = newId();
     const shown = el("li", { class: "message person pending", "data-pending": id }, el("span", { class: "who" }, "You"), el("p", { class: "plain" }, text || `${files.length} files`), el("span", { class: "state" }, "sending …"));
+    this.first.hidden = true;
     this.log.append(shown);
     this.toEnd(true);
     const state = shown.querySelector(".state");

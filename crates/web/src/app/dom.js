@@ -82,6 +82,9 @@ export function moment(milliseconds) {
   return el("time", { datetime: at.toISOString(), title: at.toLocaleString() }, shown);
 }
 
+/** A conversation's name; of one that the page has made up, as much as tells it from others. */
+export const shortened = (session) => session.replace(/^(web:[0-9a-f]{8})[0-9a-f]{24}$/, "$1…");
+
 /** A number of bytes for people. */
 export function size(bytes) {
   if (bytes < 1024) return `${bytes} B`;

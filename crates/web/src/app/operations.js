@@ -15,6 +15,8 @@ const PARTS = [
   ["log", "Log", log],
 ];
 
+/** How many calls cost something that is not known. */
+const unpriced = (number) => (number ? ` and ${calls(number)} of unknown price` : "");
 const calls = (number) => `${count(number)} ${number === 1 ? "call" : "calls"}`;
 
 /** Shows the view; gives what ends it. */
@@ -62,7 +64,7 @@ function drawn({ status, memory, sandbox, upkeep }) {
       fact("Hob", `${status.version}, up ${span(status.up_secs)}`),
       books ? fact("Runs", list(books.runs, "none", (name, number) => `${number} ${name}`), books.queue_age_secs ? ` (oldest waits ${span(books.queue_age_secs)})` : "") : fact("Database", mood("does not answer", "bad")),
       books && fact("Outbox", list(books.outbox, "empty", (name, one) => `${one.count} ${name} (oldest ${span(one.oldest_age_secs)})`)),
-      books && fact("Today", `${calls(books.today.calls)}, ${count(books.today.input_tokens)} tokens in, ${count(books.today.output_tokens)} out, ${money(books.today.cost_nanousd)}`),
+      books && fact("Today", `${calls(books.today.calls)}, ${count(books.today.input_tokens)} tokens in, ${count(books.today.output_tokens)} out, ${money(books.today.cost_nanousd)}${unpriced(books.today.unpriced)}`),
       books?.next.length ? fact("Next", books.next.map((job) => (job.in_secs < 0 ? `${job.what} (due for ${span(-job.in_secs)})` : `${job.what} in ${span(job.in_secs)}`)).join("; ")) : null,
       fact("Memory", memory),
       fact("Sandbox", sandbox),

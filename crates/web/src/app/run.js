@@ -1,7 +1,7 @@
 // One run: what happened in it, cycle by cycle, live while it goes on; and what owners order of it.
 import { get, post } from "./api.js";
 import { badge, countOf, facts, money, openKeys, pause, piece, reopen, stretch, tokens } from "./amounts.js";
-import { el, moment, notice } from "./dom.js";
+import { el, moment, notice, shortened } from "./dom.js";
 import { checks } from "./check.js";
 import { Timeline } from "./timeline.js";
 
@@ -156,7 +156,7 @@ class RunPage {
 
   heading({ entry, tree }) {
     const where = entry.session.startsWith("web:")
-      ? el("a", { href: `/chat/${entry.session.slice(4)}` }, entry.session)
+      ? el("a", { href: `/chat/${entry.session.slice(4)}`, title: entry.session }, shortened(entry.session))
       : entry.session;
     const took = entry.ended_at === null ? null : stretch(entry.ended_at - entry.accepted_at);
     const spent = tree?.spent;

@@ -1,7 +1,7 @@
 // The runs that were recorded: a list that can be narrowed down, and one of them.
 import { get } from "./api.js";
 import { badge, countOf, grouped, money, pause, stretch } from "./amounts.js";
-import { el, moment, notice } from "./dom.js";
+import { el, moment, notice, shortened } from "./dom.js";
 import { runView } from "./run.js";
 
 const CHANNELS = ["web", "telegram", "slack", "discord", "email", "terminal", "event"];
@@ -171,7 +171,7 @@ class RunTable {
         "td",
         { class: "message-cell" },
         el("span", { class: "words" }, run.message || "(no words)"),
-        el("span", { class: "hint" }, moment(run.accepted_at), ` ${run.who} in `, el("a", { href: `/runs?session=${encodeURIComponent(run.session)}` }, run.session), forWhom),
+        el("span", { class: "hint" }, moment(run.accepted_at), ` ${run.who} in `, el("a", { href: `/runs?session=${encodeURIComponent(run.session)}`, title: run.session }, shortened(run.session)), forWhom),
       ),
       el("td", {}, badge(run)),
       el("td", { class: "wide" }, grouped(run.cycles)),

@@ -11,7 +11,7 @@ use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::memory::entry::{Entry, EntryReader};
 use crate::memory::list::scope;
-use hob_memory::embedding::Bill;
+use crate::owner;
 use hob_memory::facts;
 use hob_memory::facts::relevance::fact_score;
 use hob_memory::item::MemoryItem;
@@ -110,7 +110,8 @@ pub(super) async fn search(
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
     let now = served.router.clock.now();
-    let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill: Bill::House };
+    let bill = store.read(owner::bill).await?;
+    let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill };
     let memory = served.router.config().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;

@@ -5,12 +5,17 @@ use std::fmt;
 use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, Spending, StatusReport, Waiting};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
+use hob_router::cost::with_unpriced;
 
 impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.up_secs.filter(|_| self.running) {
             Some(up) => writeln!(f, "Hob {}, up {}", self.version, span(up))?,
-            None => writeln!(f, "Hob is not running (this is hob {}); its database says:", self.version)?,
+            None => writeln!(
+                f,
+                "Hob is not running (this is hob {}; `hob run` starts it); its database says:",
+                self.version
+            )?,
         }
         match &self.config {
             Some(config) => writeln!(f, "config: {}", config.display())?,
@@ -75,9 +80,10 @@ impl fmt::Display for Books {
             format!("{count} {state} (oldest {})", span(*oldest_age_secs))
         });
         writeln!(f, "outbox: {}", none(outbox.collect(), "empty"))?;
-        let Spending { calls, input_tokens, output_tokens, cost_nanousd, .. } = self.today;
-        let cost = Money::from_nanos(cost_nanousd);
-        writeln!(f, "today: {calls} model calls, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
+        let Spending { calls, unpriced, input_tokens, output_tokens, cost_nanousd, .. } = self.today;
+        let cost = with_unpriced(Money::from_nanos(cost_nanousd), unpriced);
+        let noun = if calls == 1 { "call" } else { "calls" };
+        writeln!(f, "today: {calls} model {noun}, {input_tokens} tokens in, {output_tokens} out, {cost}")?;
         for Job { schedule, in_secs, what } in &self.next {
             match *in_secs {
                 late if late < 0 => writeln!(f, "due for {}: {what} (schedule {schedule})", span(-late))?,
@@ -158,8 +164,9 @@ mod tests {
                 outbox: BTreeMap::from([("pending".to_owned(), waiting)]),
                 today: Spending {
                     calls: 3,
-                    input_tokens: 1_200,
+                    unpriced: 1,
                     cached_tokens: 0,
+                    input_tokens: 1_200,
                     output_tokens: 80,
                     cost_nanousd: 12_000_000,
                 },
@@ -187,7 +194,7 @@ mod tests {
         runs: 1 queued (oldest 5 s), 1 running
           run 7 in 7: running, 12 s
         outbox: 2 pending (oldest 1 min)
-        today: 3 model calls, 1200 tokens in, 80 out, $0.012
+        today: 3 model calls, 1200 tokens in, 80 out, $0.012 and 1 call of unknown price
         due for 1 min: water the plants (schedule 2)
         in 1 h 1 min: bins (schedule 1)
         backup: 25 h 0 min ago
