@@ -247,6 +247,7 @@ impl ConfigServices {
             limits: intake_limits(&self.config),
             house: Arc::new(house),
             transcriber: self.transcriber.clone(),
+            looker: Some(Arc::new(toolset::terminal::looker(&self.config, &roots.sandbox, &blueprint.data_dir))),
         }
     }
 }

@@ -50,7 +50,7 @@ use hob_tools::results::ResultStore;
 use hob_tools::run_journal::RunJournal;
 use hob_tools::sandbox::program_sandbox::ProgramSandbox as Walls;
 use hob_tools::sandbox::trial::SandboxTrial;
-use hob_tools::schedule::ScheduleTool;
+use hob_tools::schedule::{ScheduleKeeper, ScheduleTool};
 use hob_tools::skills::manage_skills::ManageSkills;
 use hob_tools::skills::use_skill::UseSkill;
 use hob_tools::system_info::{InstanceInfo, SystemInfo};
@@ -125,13 +125,19 @@ fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(PlanTool::default()))
         .with(Arc::new(KeepChanges::new(grounds.drafts.clone())))
-        .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
+        .with(Arc::new(ScheduleTool::new(schedules(grounds))))
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(UseSkill::new(book())))
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
-    agents::with(web::add(files::add(registry, grounds), config), grounds)
+    agents::with(web::add(files::add(registry, grounds), grounds), grounds)
+}
+
+/// Where schedules are kept.
+fn schedules(grounds: &ToolDependencies<'_>) -> ScheduleKeeper {
+    let Memory { store, zone, .. } = grounds.memory;
+    ScheduleKeeper { store: store.clone(), zone: zone.clone(), alarm: Arc::clone(grounds.alarm) }
 }
 
 fn household(grounds: &ToolDependencies<'_>) -> InstanceInfo {

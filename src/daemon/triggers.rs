@@ -24,6 +24,7 @@ use hob_core::domain::principal::Role;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::pairing::Code;
 use hob_core::policy::schedule::RuleError;
+use hob_core::policy::schedule::check::LookTarget;
 use hob_core::policy::schedule::read::{ReadError, read};
 use hob_router::heartbeat::Heartbeat;
 use hob_router::intake::Router;
@@ -181,9 +182,17 @@ fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<
             owner,
             grace_secs: i64::try_from(grace_secs).unwrap_or(i64::MAX),
             coalesces: catch_up == CatchUp::Newest,
+            looks_at: look_target(schedule),
         }))
     });
     all.collect()
+}
+
+/// What is looked at before it is run.
+fn look_target(schedule: &ScheduleConfig) -> Option<LookTarget> {
+    let command = || LookTarget::Command { command: schedule.check.clone(), network: schedule.network };
+    let page = schedule.watch.as_ref().map(|url| LookTarget::Page { url: url.clone() });
+    page.or_else(|| (!schedule.check.is_empty()).then(command))
 }
 
 /// When, as it is stored; none: it is past.

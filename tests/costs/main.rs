@@ -251,6 +251,24 @@ async fn n17_a_schedule_begins() {
     assert!(cost.total() <= 71 && cost.commits() <= 9, "{cost:#?}");
 }
 
+/// A look that finds nothing asks no model.
+#[tokio::test]
+async fn f1_n17_a_look_that_finds_nothing() {
+    let look = "[[schedule]]\nname = 'box'\nwhen = 'every year on 1 January at 9:00'\ntask = 'x'\ncheck = ['/bin/echo', 'NO_WORK']";
+    let mut house = house_with(look).await;
+    let asked = house.model.requests().len();
+    let mut cost = Cost::default();
+    // For the first command the sandbox is tried.
+    for _ in 0..2 {
+        let since = Since::now(&mut house);
+        house.say(OWNER, "/schedules run 1");
+        cost = since.until_delivered(&mut house, 2).await;
+    }
+    assert_eq!(house.model.requests().len(), asked);
+    // What is said of it goes out beside the look, so that some commits are made together, or not.
+    assert!(cost.total() <= 60 && cost.commits() <= 8, "{cost:#?}");
+}
+
 #[tokio::test]
 async fn n17_a_reload() {
     let mut house = house().await;

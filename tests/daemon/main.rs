@@ -27,6 +27,7 @@ mod groups;
 mod guards;
 mod human;
 mod kills;
+mod looks;
 mod loops;
 mod mcp;
 mod memory;

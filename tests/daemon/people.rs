@@ -112,7 +112,7 @@ async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
     assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
     let requests = house.model.requests();
     assert!(!requests[0].tools().contains(&"wipe"));
-    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: agent_send, append_run_journal_entry, ask_human, ask_reader, current_time, delete_file, edit_file, forget, get_run_journal, keep_changes, keep_file, list_files, manage_people, move_file, plan, read_file, read_result, recall, remember_fact, request_more_iterations, schedule, search_files, send_file, send_message, spawn_agent, system_info, terminal, update_run_journal, use_skill, use_tool, web_fetch, web_search, write_file."#);
+    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: agent_send, append_run_journal_entry, ask_human, ask_reader, current_time, delete_file, edit_file, forget, get_run_journal, keep_changes, keep_file, list_files, manage_people, move_file, plan, read_file, read_result, recall, remember_fact, request_more_iterations, schedule, search_files, send_file, send_message, spawn_agent, system_info, terminal, update_run_journal, use_skill, use_tool, watch_command, watch_page, web_fetch, web_search, write_file."#);
     assert!(house.lines("wiped").is_empty(), "it exists, and was not run");
     house.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
     house.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;

@@ -53,7 +53,7 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
     "#);
     insta::assert_snapshot!(said(3), @r#"
-    There is no tool "make_tea". There are: agent_send, append_run_journal_entry, ask_human, ask_reader, current_time, delete_file, edit_file, forget, get_run_journal, keep_changes, keep_file, list_files, manage_people, move_file, plan, read_file, read_result, recall, remember_fact, request_more_iterations, schedule, search_files, send_file, send_message, spawn_agent, system_info, terminal, update_run_journal, use_skill, use_tool, web_fetch, web_search, write_file.
+    There is no tool "make_tea". There are: agent_send, append_run_journal_entry, ask_human, ask_reader, current_time, delete_file, edit_file, forget, get_run_journal, keep_changes, keep_file, list_files, manage_people, move_file, plan, read_file, read_result, recall, remember_fact, request_more_iterations, schedule, search_files, send_file, send_message, spawn_agent, system_info, terminal, update_run_journal, use_skill, use_tool, watch_command, watch_page, web_fetch, web_search, write_file.
 
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
     "#);

@@ -243,6 +243,7 @@ impl Process {
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
+                looker: None,
             }),
             lanes: lanes.clone(),
             delivery,

@@ -33,6 +33,18 @@ pub struct ScheduleConfig {
     /// What is to be done.
     #[schemars(length(min = 1, max = 4000), example = &"Tell what is on today.")]
     pub task: String,
+    /// A command that looks first whether there is something to do, so that no model need be asked: the program and its
+    /// arguments, behind the sandbox's walls. Its last line is `NO_WORK`, or `{"wakeAgent": true}` after what there is to
+    /// know; docs/schedules.md.
+    #[serde(default)]
+    #[schemars(length(max = 100), example = ["./new-mail.sh", "inbox"])]
+    pub check: Vec<String>,
+    /// Whether `check` may use the network.
+    #[serde(default)]
+    pub network: bool,
+    /// Instead: a page, whose text has to have changed.
+    #[schemars(length(min = 1, max = 8000), example = &"https://example.org/news")]
+    pub watch: Option<String>,
     /// Where Hob answers: one of the `[destinations]`, on any platform. Without it: in the first owner's own chat.
     #[schemars(length(min = 1, max = 64), example = &"family")]
     pub to: Option<String>,
@@ -66,6 +78,22 @@ pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
         } else if !names.insert(schedule.name.as_str()) {
             found.push(Finding::new(at("name"), "is the name of another schedule, expected its own", "rename it"));
         }
+        if schedule.watch.is_some() && !schedule.check.is_empty() {
+            found.push(Finding::new(
+                at("watch"),
+                "stands beside `check`, expected one of them",
+                "take one of them out",
+            ));
+        }
+        if schedule.watch.as_deref().is_some_and(|url| !values::is_page(url)) {
+            found.push(Finding::new(at("watch"), "is no address of a page", "for example `https://example.org/news`"));
+        }
+        if schedule.check.first().is_some_and(String::is_empty) {
+            found.push(Finding::new(at("check"), "names no program", "write the program first, then its arguments"));
+        }
+        if schedule.network && schedule.check.is_empty() {
+            found.push(Finding::new(at("network"), "is said of no `check`", "take it out"));
+        }
         if schedule.zone.as_deref().is_some_and(|zone| zone::named(zone).is_err()) {
             found.push(Finding::new(at("zone"), "is not an IANA time zone", "for example `Europe/Berlin`"));
         }
@@ -88,10 +116,35 @@ mod tests {
             zone: zone.map(str::to_owned),
             grace_secs: grace_secs(),
             catch_up: CatchUp::Newest,
+            check: Vec::new(),
+            network: false,
+            watch: None,
         };
         let keys = |all: &[ScheduleConfig]| validate(all).into_iter().map(|found| found.key).collect::<Vec<_>>();
         assert!(keys(&[of("a", None), of("b", Some("Asia/Tokyo"))]).is_empty());
         assert_eq!(keys(&[of("a", None), of("a", None)]), ["schedule[2].name"]);
         assert_eq!(keys(&[of("a b", Some("Mars/Base"))]), ["schedule[1].name", "schedule[1].zone"]);
+    }
+
+    #[test]
+    fn f1_a_schedule_looks_in_one_way_that_there_is() {
+        let keys = |settings: &str| {
+            let text = format!("name = 'a'\nwhen = 'every 10 minutes'\ntask = 'x'\n{settings}");
+            let found = validate(&[toml::from_str::<ScheduleConfig>(&text).unwrap()]);
+            found.into_iter().map(|found| found.key).collect::<Vec<_>>()
+        };
+        for good in ["", "check = ['a', '']", "check = ['a']\nnetwork = true", "watch = 'https://a.example/x?y=1'"] {
+            assert!(keys(good).is_empty(), "{good}");
+        }
+        for (bad, key) in [
+            ("check = ['']", "check"),
+            ("network = true", "network"),
+            ("watch = 'a.example'", "watch"),
+            ("watch = 'file:///etc/passwd'", "watch"),
+            ("watch = 'https://u:p@a.example'", "watch"),
+            ("watch = 'https://a.example'\ncheck = ['a']", "watch"),
+        ] {
+            assert_eq!(keys(bad), [format!("schedule[1].{key}")], "{bad}");
+        }
     }
 }

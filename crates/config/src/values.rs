@@ -25,6 +25,12 @@ pub(super) fn check_http_url(key: &str, text: &str) -> Option<Finding> {
     })
 }
 
+/// Is it the address of a page?
+pub(super) fn is_page(text: &str) -> bool {
+    let is_open = |url: &url::Url| url.username().is_empty() && url.password().is_none();
+    url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host() && is_open(&url))
+}
+
 /// Finds what keeps `secret` from being sent in an HTTP header.
 pub(super) fn header_secret(key: &str, secret: &str) -> Option<Finding> {
     let plain = secret.chars().all(|c| c.is_ascii_graphic());

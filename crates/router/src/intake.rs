@@ -39,6 +39,7 @@ use hob_core::policy::pairing::Code;
 use hob_model::transcription::Transcriber;
 use hob_store::error::StoreError;
 use hob_store::{Store, cursors, inbound};
+use hob_tools::schedule::look::Looker;
 
 /// The numbers of intake, as configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct IntakeConfig {
     pub house: Arc<CommandServices>,
     /// Who puts recordings into words; none: nobody.
     pub transcriber: Option<Arc<Transcriber>>,
+    /// Who looks whether a schedule has something to do; none: nobody can.
+    pub looker: Option<Arc<dyn Looker>>,
 }
 
 #[async_trait]

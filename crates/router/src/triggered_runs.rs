@@ -9,6 +9,7 @@ use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
+use hob_core::render::clean::clean;
 use hob_core::render::{TextFormat, pieces};
 use hob_model::message::Pictures;
 use hob_store::error::StoreError;
@@ -33,6 +34,18 @@ pub(super) struct TriggeredRun<'a> {
     pub(super) order: RunKind,
     /// What nobody vouches for in it.
     pub(super) taint: Taint,
+}
+
+/// So much of what nobody vouches for is shown, in characters.
+pub(super) const QUOTED_MAX: usize = 16_000;
+
+/// Words that nobody vouches for, for the model. Each line of them is marked, so that none can pass for Hob's own.
+pub(super) fn quote(words: &str) -> String {
+    let cleaned = clean(words);
+    let shown: String = cleaned.chars().take(QUOTED_MAX).collect();
+    let cut = if shown.len() < cleaned.len() { "\n(The rest is left out.)" } else { "" };
+    let quoted: Vec<String> = shown.lines().map(|line| format!("> {line}")).collect();
+    format!("{}{cut}", quoted.join("\n"))
 }
 
 /// Claims it and queues its run; none: it was claimed before.

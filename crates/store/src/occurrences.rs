@@ -15,6 +15,8 @@ pub struct OccurrenceRow {
     pub state: String,
     /// Its run.
     pub run: Option<RunId>,
+    /// What was found by looking first: `idle`, `woken`, or `failed: ` and why, in Hob's own words; none: nobody looked.
+    pub look: Option<String>,
 }
 
 /// Was this instant claimed already?
@@ -32,13 +34,15 @@ pub async fn is_claimed(tx: &mut Tx, id: ScheduleId, due: Timestamp) -> Result<b
 
 /// What an instant is claimed for.
 #[derive(Debug, Clone, Copy)]
-pub enum Claim {
-    /// A run of its own.
-    Queued(RunId),
+pub enum Claim<'a> {
+    /// A run of its own; and what was found by looking first.
+    Queued(RunId, Option<&'a str>),
     /// Nothing: it was noticed too late.
     Missed,
     /// Nothing: the run before it is still at work.
     Skipped,
+    /// Nothing: it was looked first, with this result.
+    Looked(&'a str),
 }
 
 /// Claims an instant.
@@ -49,22 +53,37 @@ pub async fn claim(
     tx: &mut Tx,
     id: ScheduleId,
     due: Timestamp,
-    claim: Claim,
+    claim: Claim<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (state, run) = match claim {
-        Claim::Queued(run) => ("queued", Some(run)),
-        Claim::Missed => ("missed", None),
-        Claim::Skipped => ("skipped", None),
+    let (state, run, look) = match claim {
+        Claim::Queued(run, look) => ("queued", Some(run), look),
+        Claim::Missed => ("missed", None, None),
+        Claim::Skipped => ("skipped", None, None),
+        Claim::Looked(look) => ("skipped", None, Some(look)),
     };
     let (due, now) = (millis(due), millis(now));
     sqlx::query!(
-        "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at, look) VALUES ($1, $2, $3, $4, $5, $6)",
         id,
         due,
         state,
         run,
-        now
+        now,
+        look
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Forgets the looks before this moment that began nothing: there are many.
+pub async fn prune_looks(tx: &mut Tx, id: ScheduleId, before: Timestamp) -> Result<(), StoreError> {
+    let before = millis(before);
+    sqlx::query!(
+        "DELETE FROM occurrences WHERE schedule_id = $1 AND due_at < $2 AND look IS NOT NULL AND run_id IS NULL",
+        id,
+        before
     )
     .execute(&mut *tx)
     .await?;
@@ -86,7 +105,7 @@ pub async fn is_open(tx: &mut Tx, id: ScheduleId) -> Result<bool, StoreError> {
 pub async fn history(tx: &mut Tx, id: ScheduleId, limit: i64) -> Result<Vec<OccurrenceRow>, StoreError> {
     let rows = sqlx::query_as!(
         OccurrenceRow,
-        r#"SELECT due_at, state, run_id AS "run: RunId" FROM occurrences
+        r#"SELECT due_at, state, run_id AS "run: RunId", look FROM occurrences
            WHERE schedule_id = $1 ORDER BY due_at DESC LIMIT $2"#,
         id,
         limit

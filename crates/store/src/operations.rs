@@ -268,7 +268,8 @@ pub async fn schedules(tx: &mut Tx, before: i64, done: bool, limit: i64) -> Resu
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
-                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at
+                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at, s.looks_at,
+                  s.seen, s.looks_failed
            FROM schedules s CROSS JOIN users u ON u.id = s.user_id
            WHERE s.id < $1 AND s.state <> 'removed' AND (s.state = 'done') = $2 ORDER BY s.id DESC LIMIT $3"#,
         before,

@@ -28,6 +28,8 @@ pub struct NewSchedule {
     pub grace_secs: i64,
     /// Of several that were missed only the newest is run.
     pub coalesces: bool,
+    /// What is looked at before it is run, as JSON; none: nothing is.
+    pub looks_at: Option<String>,
 }
 
 /// When something is to be done.
@@ -86,6 +88,12 @@ pub struct ScheduleRow {
     pub next_at: Option<i64>,
     /// When somebody wanted it run at once.
     pub asked_at: Option<i64>,
+    /// What is looked at before it is run, as JSON; none: nothing is.
+    pub looks_at: Option<String>,
+    /// What a watched page was like when it was last looked at.
+    pub seen: Option<String>,
+    /// Looks in a row that failed.
+    pub looks_failed: i64,
 }
 
 impl ScheduleRow {
@@ -113,8 +121,8 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
     let id = sqlx::query_scalar!(
         r#"INSERT INTO schedules
              (source, name, user_id, channel, account, chat, thread, task, rule, zone, asked, taint, run_id, call_id,
-              state, grace_secs, coalesces, next_at, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'active', $15, $16, $17, $18)
+              state, grace_secs, coalesces, next_at, created_at, looks_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'active', $15, $16, $17, $18, $19)
            RETURNING id AS "id!: ScheduleId""#,
         source,
         new.name,
@@ -133,7 +141,8 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
         new.grace_secs,
         new.coalesces,
         next,
-        now
+        now,
+        new.looks_at
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -159,7 +168,8 @@ pub async fn lookup(tx: &mut Tx, id: ScheduleId) -> Result<Option<ScheduleRow>, 
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
-                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at
+                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at, s.looks_at,
+                  s.seen, s.looks_failed
            FROM schedules s JOIN users u ON u.id = s.user_id WHERE s.id = $1"#,
         id
     )
@@ -174,7 +184,8 @@ pub async fn list(tx: &mut Tx, user: Option<UserId>, limit: i64) -> Result<Vec<S
         ScheduleRow,
         r#"SELECT s.id AS "id!: ScheduleId", s.name, s.user_id AS "user!: UserId", u.name AS user_name, s.channel,
                   s.account, s.chat, s.thread, s.task, s.rule, s.zone, s.asked, s.taint, s.state, s.why, s.failures,
-                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at
+                  s.grace_secs, s.coalesces AS "coalesces!: bool", s.next_at, s.asked_at, s.looks_at,
+                  s.seen, s.looks_failed
            FROM schedules s JOIN users u ON u.id = s.user_id
            WHERE s.state <> 'removed' AND ($1 IS NULL OR s.user_id = $1)
            ORDER BY s.state = 'done', s.id LIMIT $2"#,
@@ -208,20 +219,33 @@ pub async fn list_named(tx: &mut Tx) -> Result<Vec<(ScheduleId, String)>, StoreE
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
-/// When the next is due that speaks on one of these platforms (JSON), in Unix milliseconds; none: nothing is.
-pub async fn next_due(tx: &mut Tx, platforms: &str) -> Result<Option<i64>, StoreError> {
+/// Among which schedules it is looked for those that are due; both are JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct DueFilter<'a> {
+    /// The platforms that they speak on.
+    pub platforms: &'a str,
+    /// Which are left out.
+    pub but: &'a str,
+}
+
+/// When the next is due, in Unix milliseconds; none: nothing is.
+pub async fn next_due(tx: &mut Tx, among: DueFilter<'_>) -> Result<Option<i64>, StoreError> {
+    let DueFilter { platforms, but } = among;
     let by_rule = sqlx::query_scalar!(
         r#"SELECT next_at AS "next!: i64" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1))
-           ORDER BY next_at LIMIT 1"#,
-        platforms
+             AND id NOT IN (SELECT value FROM json_each($2)) ORDER BY next_at LIMIT 1"#,
+        platforms,
+        but
     )
     .fetch_optional(&mut *tx)
     .await?;
     let by_wish = sqlx::query_scalar!(
         r#"SELECT asked_at AS "asked!: i64" FROM schedules
-           WHERE asked_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1)) ORDER BY asked_at LIMIT 1"#,
-        platforms
+           WHERE asked_at IS NOT NULL AND channel IN (SELECT value FROM json_each($1))
+             AND id NOT IN (SELECT value FROM json_each($2)) ORDER BY asked_at LIMIT 1"#,
+        platforms,
+        but
     )
     .fetch_optional(&mut *tx)
     .await?;
@@ -240,25 +264,35 @@ pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError>
     Ok(times)
 }
 
-/// Those of these platforms (JSON) that are due, the longest first.
-pub async fn list_due(tx: &mut Tx, platforms: &str, now: Timestamp, limit: i64) -> Result<Vec<ScheduleId>, StoreError> {
+/// Those that are due, the longest first: so many by a wish, and so many by their rules.
+pub async fn list_due(
+    tx: &mut Tx,
+    among: DueFilter<'_>,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<ScheduleId>, StoreError> {
+    let DueFilter { platforms, but } = among;
     let now = millis(now);
     let asked = sqlx::query_scalar!(
         r#"SELECT id AS "id!: ScheduleId" FROM schedules WHERE asked_at IS NOT NULL AND asked_at <= $1
-             AND channel IN (SELECT value FROM json_each($3)) ORDER BY asked_at LIMIT $2"#,
+             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT value FROM json_each($4))
+           ORDER BY asked_at LIMIT $2"#,
         now,
         limit,
-        platforms
+        platforms,
+        but
     )
     .fetch_all(&mut *tx)
     .await?;
     let due = sqlx::query_scalar!(
         r#"SELECT id AS "id!: ScheduleId" FROM schedules
            WHERE state = 'active' AND next_at IS NOT NULL AND next_at <= $1
-             AND channel IN (SELECT value FROM json_each($3)) ORDER BY next_at LIMIT $2"#,
+             AND channel IN (SELECT value FROM json_each($3)) AND id NOT IN (SELECT value FROM json_each($4))
+           ORDER BY next_at LIMIT $2"#,
         now,
         limit,
-        platforms
+        platforms,
+        but
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -300,6 +334,14 @@ pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Re
     Ok(())
 }
 
+/// A look has come to something: what a watched page is like now, and how many looks in a row have failed.
+pub async fn set_looked(tx: &mut Tx, id: ScheduleId, seen: Option<&str>, failed: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE schedules SET seen = coalesce($1, seen), looks_failed = $2 WHERE id = $3", seen, failed, id)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
 /// Pauses it; `untold` if its people have to be told.
 pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Result<(), StoreError> {
     sqlx::query!(
@@ -317,7 +359,7 @@ pub async fn pause(tx: &mut Tx, id: ScheduleId, why: &str, untold: bool) -> Resu
 pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), StoreError> {
     let next = millis(next);
     sqlx::query!(
-        "UPDATE schedules SET state = 'active', why = NULL, untold = 0, failures = 0, next_at = $1
+        "UPDATE schedules SET state = 'active', why = NULL, untold = 0, failures = 0, looks_failed = 0, next_at = $1
          WHERE id = $2 AND state = 'paused'",
         next,
         id
@@ -330,7 +372,8 @@ pub async fn resume(tx: &mut Tx, id: ScheduleId, next: Timestamp) -> Result<(), 
 /// Takes it away, with its words; what came of it stays.
 pub async fn remove(tx: &mut Tx, id: ScheduleId) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE schedules SET state = 'removed', why = NULL, untold = 0, next_at = NULL, asked_at = NULL, task = '', asked = ''
+        "UPDATE schedules SET state = 'removed', why = NULL, untold = 0, next_at = NULL, asked_at = NULL, task = '', asked = '',
+           looks_at = NULL, seen = NULL
          WHERE id = $1",
         id
     )
@@ -346,6 +389,7 @@ pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(
     sqlx::query!(
         "UPDATE schedules SET user_id = $1, channel = $2, account = $3, chat = $4, thread = $5, task = $6, rule = $7,
            zone = $8, asked = $9, grace_secs = $10, coalesces = $11, next_at = $12, failures = 0, untold = 0,
+           seen = CASE WHEN looks_at IS $14 THEN seen END, looks_at = $14, looks_failed = 0,
            state = CASE WHEN state = 'done' THEN 'active' ELSE state END
          WHERE id = $13",
         new.user,
@@ -360,7 +404,8 @@ pub async fn replace(tx: &mut Tx, id: ScheduleId, new: &NewSchedule) -> Result<(
         new.grace_secs,
         new.coalesces,
         next,
-        id
+        id,
+        new.looks_at
     )
     .execute(&mut *tx)
     .await?;
@@ -376,7 +421,7 @@ pub async fn yield_to_people(tx: &mut Tx, run: RunId) -> Result<(), StoreError> 
 /// Takes the words out of what this run has had scheduled, where nothing more will come of it.
 pub async fn blank_done(tx: &mut Tx, run: RunId, word: &str) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE schedules SET task = $1, asked = '' WHERE run_id = $2 AND state IN ('done', 'removed')",
+        "UPDATE schedules SET task = $1, asked = '', looks_at = NULL, seen = NULL WHERE run_id = $2 AND state IN ('done', 'removed')",
         word,
         run
     )

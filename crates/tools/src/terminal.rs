@@ -31,7 +31,7 @@ use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 use hob_core::policy::shell::{self, CommandVerdict};
 
 mod job;
-mod judge;
+pub(crate) mod judge;
 mod spool;
 
 /// The longest that a command in the foreground may take, in seconds.

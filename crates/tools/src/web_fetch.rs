@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use url::Url;
 
+use crate::net::error::NetError;
 use crate::net::{EgressGuard, FetchRequest, FetchResponse, address, disclosure};
 use crate::registry::{parse, spec_of};
 use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -34,10 +36,35 @@ pub struct WebFetch {
     part_chars: usize,
 }
 
+/// What an address answers, as far as it can be read.
+pub(crate) struct FetchedPage {
+    /// Where from, after redirects.
+    pub(crate) url: Url,
+    /// The status.
+    pub(crate) status: u16,
+    /// What it says.
+    pub(crate) content: FetchedContent,
+    /// There was more of it than is read.
+    cut: bool,
+}
+
 /// What is shown of an answer's body.
-enum FetchedContent {
+pub(crate) enum FetchedContent {
+    /// Text.
     Page(PageText),
+    /// None, and why.
     Unreadable(String),
+}
+
+/// Fetches an address and reads what it answers.
+pub(crate) async fn fetch(guard: &EgressGuard, url: &Url) -> Result<FetchedPage, NetError> {
+    let answer = guard.send(FetchRequest::get(url.clone())).await?;
+    let (url, status, cut) = (answer.url.clone(), answer.status, answer.cut);
+    // What a page can make of itself is bounded by work: no clock cuts it off.
+    let shown = tokio::task::spawn_blocking(move || show(&answer)).await;
+    let content =
+        shown.unwrap_or_else(|_panic| FetchedContent::Unreadable("It is a page that cannot be read.".to_owned()));
+    Ok(FetchedPage { url, status, content, cut })
 }
 
 impl WebFetch {
@@ -56,22 +83,17 @@ impl WebFetch {
             Ok(url) => url,
             Err(error) => return error.outcome(),
         };
-        let answer = match self.guard.send(FetchRequest::get(url.clone())).await {
-            Ok(answer) => answer,
+        let fetched = match fetch(&self.guard, &url).await {
+            Ok(fetched) => fetched,
             Err(error) => return error.outcome_at(&url),
         };
-        let source = OriginSource::new(Origin::Web, answer.url.as_str());
-        let status = answer.status;
-        let (head, cut) = (answer_head(&answer), answer.cut);
-        // What a page can make of itself is bounded by work: no clock cuts it off.
-        let shown = tokio::task::spawn_blocking(move || show(&answer)).await;
-        let shown =
-            shown.unwrap_or_else(|_panic| FetchedContent::Unreadable("It is a page that cannot be read.".to_owned()));
-        let text = match shown {
-            FetchedContent::Page(page) => format!("{head}{}", self.part(&page, from, cut)),
+        let source = OriginSource::new(Origin::Web, fetched.url.as_str());
+        let head = answer_head(&fetched);
+        let text = match fetched.content {
+            FetchedContent::Page(page) => format!("{head}{}", self.part(&page, from, fetched.cut)),
             FetchedContent::Unreadable(why) => format!("{head}{why}"),
         };
-        let outcome = match status {
+        let outcome = match fetched.status {
             200..=299 => Outcome::Text(text),
             429 | 500..=599 => Outcome::Transient(text),
             _ => Outcome::Error(text),
@@ -126,7 +148,7 @@ impl Tool for WebFetch {
     }
 }
 
-fn answer_head(answer: &FetchResponse) -> String {
+fn answer_head(answer: &FetchedPage) -> String {
     let status = match answer.status {
         200..=299 => String::new(),
         status => format!("The server answers {status}{}.\n", reason(status)),

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::daemon::Blueprint;
-use crate::daemon::toolset::{self, ToolDependencies};
+use crate::daemon::toolset::{self, ToolDependencies, web};
+use hob_config::Config;
 use hob_config::environment::Environment;
 use hob_config::terminal::{BubblewrapConfig, TerminalConfig};
 use hob_tools::draft_workspace::DraftWorkspace;
+use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::registry::Registry;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::confinement::{Confinement, clear};
 use hob_tools::sandbox::probe::ProbeRequest;
 use hob_tools::sandbox::spec::{Limits, SandboxAccess};
 use hob_tools::sandbox::trial::SandboxTrial;
+use hob_tools::schedule::look::HouseLooker;
+use hob_tools::schedule::watch::WatchCommand;
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
 
@@ -87,6 +91,18 @@ pub(super) fn draft_workspace(grounds: &ToolDependencies<'_>) -> DraftWorkspace 
     DraftWorkspace { confined: confinement(grounds), drafts: grounds.drafts.clone() }
 }
 
+/// Who looks for schedules.
+pub(in crate::daemon) fn looker(config: &Config, sandbox: &SandboxTrial, data_dir: &Path) -> HouseLooker {
+    let workspace = toolset::workspace(config, data_dir);
+    HouseLooker {
+        guard: web::guard(&config.web),
+        confined: Confinement::new(sandbox.clone(), sandbox_access(&config.terminal, &workspace), data_dir),
+        dir: workspace.root,
+        timeout: Duration::from_secs(config.terminal.timeout_secs),
+        leftovers: ProcessReaper::of(data_dir),
+    }
+}
+
 /// What reads commands unless the operator says so.
 fn usual_shell() -> PathBuf {
     let bash = Path::new("/bin/bash");
@@ -102,10 +118,12 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
     if let Err(error) = std::fs::create_dir_all(&grounds.workspace.root) {
         tracing::error!(%error, "the workspace cannot be made: no command can run in it");
     }
-    registry.with(Arc::new(Terminal::new(Settings {
-        desk: draft_workspace(grounds),
+    let (desk, shell) = (draft_workspace(grounds), config.shell.clone().unwrap_or_else(usual_shell));
+    let watch = WatchCommand::new(toolset::schedules(grounds), desk.clone(), shell.clone());
+    registry.with(Arc::new(watch)).with(Arc::new(Terminal::new(Settings {
+        desk,
         workspace: grounds.workspace.clone(),
-        shell: config.shell.clone().unwrap_or_else(usual_shell),
+        shell,
         timeout: Duration::from_secs(config.timeout_secs),
         trusted_output: config.trusted_output,
         data_dir: grounds.data_dir.to_owned(),

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use url::Url;
 
-use hob_config::Config;
+use crate::daemon::toolset::{self, ToolDependencies};
 use hob_config::http::{HttpConfig, HttpKind};
 use hob_config::web::{SearchConfig, SearchKind, WebConfig};
 use hob_core::domain::network::NamedPlace;
@@ -18,6 +18,7 @@ use hob_tools::http_request::{CredentialProfile, HttpRequest};
 use hob_tools::net::EgressGuard;
 use hob_tools::net::resolve::SystemResolver;
 use hob_tools::registry::Registry;
+use hob_tools::schedule::watch::WatchPage;
 use hob_tools::web_fetch::WebFetch;
 use hob_tools::web_search::{Backend, SearchService, WebSearch};
 
@@ -27,7 +28,8 @@ pub(in crate::daemon) fn guard(config: &WebConfig) -> EgressGuard {
 }
 
 /// With the web's tools.
-pub(super) fn add(registry: Registry, config: &Config) -> Registry {
+pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
+    let config = grounds.config;
     let (guard, chars_max) = (guard(&config.web), config.agent.tool_output_chars_max);
     let profiles: BTreeMap<String, CredentialProfile> =
         config.http.iter().filter_map(|(name, of)| Some((name.clone(), profile(of)?))).collect();
@@ -36,6 +38,7 @@ pub(super) fn add(registry: Registry, config: &Config) -> Registry {
         None => registry,
     };
     registry
+        .with(Arc::new(WatchPage::new(toolset::schedules(grounds), guard.clone())))
         .with(Arc::new(WebFetch::new(guard.clone(), chars_max)))
         .with(Arc::new(HttpRequest::new(guard, profiles, chars_max)))
 }

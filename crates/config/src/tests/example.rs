@@ -36,9 +36,9 @@ fn with_everything_on_it_has_no_problems() {
     };
     // An MCP server is a program or an address: here it is a program.
     let is_address = |line: &String| ["url = ", "bearer = ", "headers = "].iter().any(|key| line.starts_with(key));
-    // A destination is one place: here on Telegram. So is where Hob speaks by itself.
-    let is_elsewhere =
-        |line: &String| ["slack_channel = ", "discord_channel = ", "to = "].iter().any(|key| line.starts_with(key));
+    // A destination is one place: here on Telegram. So is where Hob speaks by itself. A schedule looks by a command or at a page.
+    let others = ["slack_channel = ", "discord_channel = ", "to = ", "watch = "];
+    let is_elsewhere = |line: &String| others.iter().any(|key| line.starts_with(key));
     let text: String = example()
         .lines()
         .map(on)

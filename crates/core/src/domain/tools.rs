@@ -41,7 +41,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 37] = [
+pub const BUILT_IN: [&str; 39] = [
     "agent_send",
     "append_run_journal_entry",
     "ask_human",
@@ -76,6 +76,8 @@ pub const BUILT_IN: [&str; 37] = [
     "update_run_journal",
     USE_SKILL,
     USE_TOOL,
+    "watch_command",
+    "watch_page",
     "web_fetch",
     "web_search",
     "write_file",

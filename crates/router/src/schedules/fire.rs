@@ -1,10 +1,13 @@
 //! One transaction: the instants of a schedule that have come are claimed, its run is queued, and the next instant is set.
+//!
+//! Of one that looks first nothing is done before it has: it is left as it is, and fired again with what was found.
 
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::pause;
 use crate::schedules::texts;
 use crate::triggered_runs::{self, TriggeredRun, say};
 use hob_agent::machine::accepted_input::RunKind;
@@ -14,19 +17,43 @@ use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::access::AccessList;
 use hob_core::policy::schedule::Rule;
+use hob_core::policy::schedule::check::{LookTarget, LookVerdict};
 use hob_core::policy::schedule::misfire::{MisfirePlan, MisfirePolicy};
 use hob_store::error::StoreError;
 use hob_store::occurrences::{self, Claim};
 use hob_store::schedules::ScheduleRow;
 use hob_store::{Tx, members, millis, schedules, sessions};
+use hob_tools::schedule::look::LookResult;
 use hob_tools::schedule::render;
+
+/// So many looks in a row without an answer pause a schedule.
+pub(super) const LOOKS_FAILED_MAX: i64 = 5;
+/// So long the looks that began nothing are kept.
+const LOOKS_KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Begins what is due of a schedule.
 #[derive(Clone)]
 pub(super) struct FireSchedule {
     pub(super) id: ScheduleId,
     pub(super) access: Arc<AccessList>,
+    /// When the look began, if one was made.
     pub(super) now: Timestamp,
+    /// What was found by looking first.
+    pub(super) looked: Option<Arc<FinishedLook>>,
+}
+
+/// A look that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LookOrder {
+    pub(super) target: LookTarget,
+    /// What a page was like the last time.
+    pub(super) seen: Option<String>,
+}
+
+/// A look that was made.
+pub(super) struct FinishedLook {
+    pub(super) target: LookTarget,
+    pub(super) result: LookResult,
 }
 
 /// What came of it, and whom to wake for it.
@@ -36,6 +63,10 @@ pub(super) struct FireOutcome {
     pub(super) begun: Option<SessionId>,
     /// Something is to be said here.
     pub(super) said: Option<SessionId>,
+    /// This is to be looked at first.
+    pub(super) to_look: Option<LookOrder>,
+    /// An instant was claimed by what was found.
+    settled: bool,
 }
 
 /// A schedule whose parts can be read.
@@ -45,13 +76,16 @@ struct ParsedSchedule {
     zone: TimeZone,
     conversation: Conversation,
     taint: Taint,
+    target: Option<LookTarget>,
 }
 
 impl ParsedSchedule {
     fn of(row: ScheduleRow) -> Result<Self, Box<ScheduleRow>> {
-        let parts = (render::timing(&row), row.conversation(), serde_json::from_str(&row.taint));
-        match parts {
-            (Some((rule, zone)), Some(conversation), Ok(taint)) => Ok(Self { row, rule, zone, conversation, taint }),
+        let target = row.looks_at.as_deref().map(serde_json::from_str).transpose();
+        match (render::timing(&row), row.conversation(), serde_json::from_str(&row.taint), target) {
+            (Some((rule, zone)), Some(conversation), Ok(taint), Ok(target)) => {
+                Ok(Self { row, rule, zone, conversation, taint, target })
+            }
             _ => Err(Box::new(row)),
         }
     }
@@ -83,12 +117,14 @@ impl FireSchedule {
         };
         let mut fired = FireOutcome::default();
         if let Some(asked) = schedule.row.asked_at.and_then(|at| Timestamp::from_millisecond(at).ok()) {
-            schedules::set_asked(tx, self.id, None).await?;
-            self.begin(tx, &schedule, DueRun { at: asked, role, missed: 0 }, &mut fired).await?;
+            self.by_wish(tx, &schedule, DueRun { at: asked, role, missed: 0 }, &mut fired).await?;
         }
         let due = schedule.row.next_at.filter(|_| schedule.row.state == "active");
         if let Some(due) = due.and_then(|due| Timestamp::from_millisecond(due).ok()).filter(|due| *due <= self.now) {
             self.by_rule(tx, &schedule, DueRun { at: due, role, missed: 0 }, &mut fired).await?;
+        }
+        if fired.settled {
+            self.close_look(tx, &schedule, &mut fired).await?;
         }
         Ok(fired)
     }
@@ -96,7 +132,7 @@ impl FireSchedule {
     async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<FireOutcome, StoreError> {
         schedules::set_asked(tx, id, None).await?;
         schedules::pause(tx, id, why, true).await?;
-        Ok(FireOutcome { begun: None, said: tell_paused(tx, id, self.now).await? })
+        Ok(FireOutcome { said: tell_paused(tx, id, self.now).await?, ..FireOutcome::default() })
     }
 
     /// What whoever made it may do now: it is done with that, whatever they could do then.
@@ -117,9 +153,16 @@ impl FireSchedule {
         due: DueRun,
         fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
-        let ParsedSchedule { row, rule, zone, .. } = schedule;
-        let misfire = MisfirePolicy { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
+        let ParsedSchedule { row, rule, zone, target, .. } = schedule;
+        // A look tells how it stands now, whatever was missed.
+        let coalesces = row.coalesces || target.is_some();
+        let misfire = MisfirePolicy { grace: SignedDuration::from_secs(row.grace_secs), coalesces };
         let MisfirePlan { run, missed, next } = misfire.plan(rule, zone, due.at, self.now);
+        // Of several that are made up for none is in another's way.
+        let busy = self.is_held(tx, schedule).await?;
+        if !run.is_empty() && self.must_look(schedule, busy, fired) {
+            return Ok(());
+        }
         for at in &missed {
             if !occurrences::is_claimed(tx, self.id, *at).await? {
                 occurrences::claim(tx, self.id, *at, Claim::Missed, self.now).await?;
@@ -132,36 +175,116 @@ impl FireSchedule {
             let key = format!("schedule:{}:missed:{}", self.id, millis(*last));
             fired.said = Some(say(tx, &schedule.conversation, &key, &told, self.now).await?);
         }
-        // Of several that are made up for none is in another's way.
-        let busy = occurrences::is_open(tx, self.id).await?;
         for at in run {
             if busy {
                 self.skip(tx, at).await?;
             } else {
                 let missed = missed.len();
-                self.queue(tx, schedule, DueRun { at, role: due.role, missed }, fired).await?;
+                self.settle(tx, schedule, DueRun { at, role: due.role, missed }, fired).await?;
             }
         }
         schedules::set_next(tx, self.id, next).await
     }
 
-    async fn begin(
+    async fn by_wish(
         &self,
         tx: &mut Tx,
         schedule: &ParsedSchedule,
         due: DueRun,
         fired: &mut FireOutcome,
     ) -> Result<(), StoreError> {
-        if occurrences::is_open(tx, self.id).await? {
-            return self.skip(tx, due.at).await;
+        let busy = self.is_held(tx, schedule).await?;
+        if self.must_look(schedule, busy, fired) {
+            return Ok(());
         }
-        self.queue(tx, schedule, due, fired).await
+        schedules::set_asked(tx, self.id, None).await?;
+        if busy { self.skip(tx, due.at).await } else { self.settle(tx, schedule, due, fired).await }
     }
 
-    /// The one before it is still at work: this one would only wait behind it.
+    /// Is nothing of it to be begun now? Its last run is still at work; or it would have to look while its conversation, or the
+    /// house, stands still.
+    async fn is_held(&self, tx: &mut Tx, schedule: &ParsedSchedule) -> Result<bool, StoreError> {
+        if occurrences::is_open(tx, self.id).await? {
+            return Ok(true);
+        }
+        if schedule.target.is_none() {
+            return Ok(false);
+        }
+        let place = &schedule.conversation;
+        let session = sessions::ensure(tx, &place.session_key().0, place.channel, self.now).await?;
+        Ok(pause::active_pause(tx, session.id).await?.is_some())
+    }
+
+    /// What was found, if it was looked at what is to be looked at now.
+    fn found(&self, schedule: &ParsedSchedule) -> Option<&LookResult> {
+        let looked = self.looked.as_deref().filter(|looked| schedule.target.as_ref() == Some(&looked.target));
+        looked.map(|looked| &looked.result)
+    }
+
+    /// Has it to be looked first? Not for what is not run anyway.
+    fn must_look(&self, schedule: &ParsedSchedule, busy: bool, fired: &mut FireOutcome) -> bool {
+        let Some(target) = schedule.target.as_ref().filter(|_| !busy && self.found(schedule).is_none()) else {
+            return false;
+        };
+        fired.to_look = Some(LookOrder { target: target.clone(), seen: schedule.row.seen.clone() });
+        true
+    }
+
+    /// Claims the instant: for a run, unless it was looked first and there is nothing to do.
+    async fn settle(
+        &self,
+        tx: &mut Tx,
+        schedule: &ParsedSchedule,
+        due: DueRun,
+        fired: &mut FireOutcome,
+    ) -> Result<(), StoreError> {
+        let told = match self.found(schedule).map(|found| &found.verdict) {
+            None | Some(LookVerdict::Wake { .. }) => return self.queue(tx, schedule, due, fired).await,
+            Some(LookVerdict::Idle) => "idle".to_owned(),
+            Some(LookVerdict::Failed { why }) => format!("failed: {why}"),
+        };
+        if !occurrences::is_claimed(tx, self.id, due.at).await? {
+            tracing::info!(schedule = %self.id, due = %due.at, look = told, "schedule.looked");
+            occurrences::claim(tx, self.id, due.at, Claim::Looked(&told), self.now).await?;
+            fired.settled = true;
+        }
+        Ok(())
+    }
+
+    /// What was found is what the next look is compared with; who waits for an answer is told.
+    async fn close_look(
+        &self,
+        tx: &mut Tx,
+        schedule: &ParsedSchedule,
+        fired: &mut FireOutcome,
+    ) -> Result<(), StoreError> {
+        let (row, Some(target), Some(found)) = (&schedule.row, &schedule.target, self.found(schedule)) else {
+            return Ok(());
+        };
+        let is_failure = matches!(found.verdict, LookVerdict::Failed { .. });
+        let failed = if is_failure { row.looks_failed + 1 } else { 0 };
+        if failed != row.looks_failed || found.seen.as_ref().is_some_and(|seen| row.seen.as_ref() != Some(seen)) {
+            schedules::set_looked(tx, self.id, found.seen.as_deref(), failed).await?;
+        }
+        if fired.begun.is_some() {
+            return Ok(());
+        }
+        occurrences::prune_looks(tx, self.id, self.now - LOOKS_KEPT).await?;
+        if failed >= LOOKS_FAILED_MAX && row.state == "active" {
+            schedules::pause(tx, self.id, "failures", true).await?;
+            fired.said = tell_paused(tx, self.id, self.now).await?;
+        } else if failed == 1 || row.asked_at.is_some() {
+            let key = format!("schedule:{}:looked:{}", self.id, millis(self.now));
+            let told = texts::looked(row, target, found);
+            fired.said = Some(say(tx, &schedule.conversation, &key, &told, self.now).await?);
+        }
+        Ok(())
+    }
+
+    /// The one before it is still at work, and this one would only wait behind it; or it may not even look.
     async fn skip(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
         if !occurrences::is_claimed(tx, self.id, at).await? {
-            tracing::info!(schedule = %self.id, due = %at, "schedule.skipped: the one before it is still at work");
+            tracing::info!(schedule = %self.id, due = %at, "schedule.skipped: the one before it is still at work, or everything stands still");
             occurrences::claim(tx, self.id, at, Claim::Skipped, self.now).await?;
         }
         Ok(())
@@ -182,23 +305,30 @@ impl FireSchedule {
         let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
         let told =
             texts::DueInstant { at: render::instant(due.at, &schedule.zone), late: self.now.duration_since(due.at) };
+        let (mut text, mut taint) = (texts::prompt(row, &told, due.missed), schedule.taint.clone());
+        let found = schedule.target.as_ref().zip(self.found(schedule));
+        if let Some((target, LookResult { verdict: LookVerdict::Wake { data }, source, .. })) = found {
+            text = format!("{text}\n\n{}", texts::found(target, data));
+            taint.add(source.clone());
+        }
         let what = TriggeredRun {
             session: session.id,
             claim: (conversation, &format!("schedule:{}:{}", self.id, millis(due.at))),
             due: due.at,
             principal: Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted },
             conversation,
-            text: texts::prompt(row, &told, due.missed),
+            text,
             order: RunKind::Scheduled,
-            taint: schedule.taint.clone(),
+            taint,
         };
         let Some(run) = triggered_runs::begin(tx, what, self.now).await? else {
             return Ok(());
         };
         schedules::yield_to_people(tx, run).await?;
-        occurrences::claim(tx, self.id, due.at, Claim::Queued(run), self.now).await?;
+        let look = found.map(|_| "woken");
+        occurrences::claim(tx, self.id, due.at, Claim::Queued(run, look), self.now).await?;
         tracing::info!(schedule = %self.id, due = %due.at, %run, "schedule.begun");
-        fired.begun = Some(session.id);
+        (fired.begun, fired.settled) = (Some(session.id), found.is_some());
         Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Begins what is due (row N13): one timer for all schedules, which sleeps until the earliest.
 //!
 //! Never: an instant done twice; its claim, the next instant and the run are one transaction.
-//! Start at [`Router::keep_schedules`]; [`fire`] is that transaction.
+//! Start at [`Router::run_schedule_timer`]; [`fire`] is that transaction. What looks first does so in [`looks`], beside the timer.
 
 pub mod fire;
+mod looks;
 pub mod sync;
 mod texts;
 
@@ -15,10 +16,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::intake::Router;
-use crate::schedules::fire::FireSchedule;
+use crate::schedules::fire::{FinishedLook, FireSchedule, LookOrder};
+use crate::schedules::looks::Looks;
 use hob_core::domain::ids::ScheduleId;
+use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::policy::schedule::check::{LookTarget, LookVerdict};
 use hob_store::error::StoreError;
+use hob_store::schedules::DueFilter;
 use hob_store::{Tx, schedules};
+use hob_telemetry::tasks;
+use hob_tools::schedule::look::LookResult;
 
 /// The longest sleep: the clock on the wall may have been set, or the machine asleep.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -30,8 +37,9 @@ const BATCH: i64 = 64;
 impl Router {
     /// Begins what is due when it is due, until `stop`; `alarm` rings when a schedule has changed.
     pub async fn run_schedule_timer(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
+        let looks = Arc::new(Looks::new(stop.clone(), Arc::clone(&alarm)));
         loop {
-            let wait = match self.begin_due(&stop).await {
+            let wait = match self.begin_due(&looks, &stop).await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "the schedules could not be looked through; trying again");
@@ -40,18 +48,20 @@ impl Router {
             };
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => break,
                 () = alarm.notified() => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
+        looks.end().await;
     }
 
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
-    pub async fn begin_due(&self, stop: &CancellationToken) -> Result<Duration, StoreError> {
+    async fn begin_due(self: &Arc<Self>, looks: &Arc<Looks>, stop: &CancellationToken) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        let DueSchedules { next, due, untold } =
-            self.store.read(async |tx| load_due(tx, &self.lanes.platforms(), now).await).await?;
+        let (platforms, but) = (self.lanes.platforms(), looks.open());
+        let among = DueFilter { platforms: &platforms, but: &but };
+        let DueSchedules { next, due, untold } = self.store.read(async |tx| load_due(tx, among, now).await).await?;
         for id in untold {
             let told = self.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await?;
             told.into_iter().for_each(|session| self.delivery.wake(session));
@@ -62,24 +72,62 @@ impl Router {
             if stop.is_cancelled() {
                 return Ok(Duration::ZERO);
             }
-            let fire = FireSchedule { id: *id, access: Arc::clone(&self.config().access), now };
-            let fired = match self.store.write(async move |tx| fire.run(tx).await).await {
-                Ok(fired) => fired,
+            match self.fire(*id, now, None).await {
+                Ok(None) => {}
+                Ok(Some(order)) => {
+                    let look = Arc::clone(self).look(*id, order, stop.clone());
+                    looks.begin(*id, look);
+                }
                 // It stands in nobody's way.
                 Err(error) => {
                     tracing::warn!(schedule = %id, %error, "a schedule could not be begun; trying again");
                     failed = true;
-                    continue;
                 }
-            };
-            fired.begun.into_iter().for_each(|session| self.lanes.wake(session));
-            fired.said.into_iter().for_each(|session| self.delivery.wake(session));
+            }
         }
         if !due.is_empty() {
             return Ok(if failed { RETRY } else { Duration::ZERO });
         }
         let left = next.map(|next| u64::try_from(next.saturating_sub(now.as_millisecond())).unwrap_or(0));
         Ok(left.map_or(LOOK_AGAIN, |left| Duration::from_millis(left).min(LOOK_AGAIN)))
+    }
+}
+
+impl Router {
+    /// Begins what is due of a schedule, or says what has to be looked at first.
+    async fn fire(
+        &self,
+        id: ScheduleId,
+        now: Timestamp,
+        looked: Option<Arc<FinishedLook>>,
+    ) -> Result<Option<LookOrder>, StoreError> {
+        let fire = FireSchedule { id, access: Arc::clone(&self.config().access), now, looked };
+        let fired = self.store.write(async move |tx| fire.run(tx).await).await?;
+        fired.begun.into_iter().for_each(|session| self.lanes.wake(session));
+        fired.said.into_iter().for_each(|session| self.delivery.wake(session));
+        Ok(fired.to_look)
+    }
+
+    /// Looks, and records what was found with what follows from it; cut off before that, it is looked again.
+    async fn look(self: Arc<Self>, id: ScheduleId, order: LookOrder, stop: CancellationToken) {
+        let (now, LookOrder { target, seen }) = (self.clock.now(), order);
+        let Some(mut result) = stop.run_until_cancelled(self.look_at(&target, seen.as_deref())).await else { return };
+        let redact = |text: &mut String| *text = self.redactor.redact(text).into_owned();
+        redact(&mut result.said);
+        if let LookVerdict::Wake { data } = &mut result.verdict {
+            redact(data);
+        }
+        if let Err(error) = self.fire(id, now, Some(Arc::new(FinishedLook { target, result }))).await {
+            tracing::warn!(schedule = %id, %error, "what was found could not be recorded; it is looked again");
+            stop.run_until_cancelled(tokio::time::sleep(RETRY)).await;
+        }
+    }
+
+    async fn look_at(&self, target: &LookTarget, seen: Option<&str>) -> LookResult {
+        let failed = |why: &str| LookResult::failed(OriginSource::new(Origin::Tool, "a look"), why.to_owned());
+        let Some(looker) = self.config().looker.clone() else { return failed("nobody here can look") };
+        let found = tasks::catch_panic("a look", looker.look(target, seen)).await;
+        found.unwrap_or_else(|| failed("the look broke off"))
     }
 }
 
@@ -91,10 +139,10 @@ struct DueSchedules {
     untold: Vec<ScheduleId>,
 }
 
-async fn load_due(tx: &mut Tx, platforms: &str, now: Timestamp) -> Result<DueSchedules, StoreError> {
-    let next = schedules::next_due(tx, platforms).await?;
+async fn load_due(tx: &mut Tx, among: DueFilter<'_>, now: Timestamp) -> Result<DueSchedules, StoreError> {
+    let next = schedules::next_due(tx, among).await?;
     let is_due = next.is_some_and(|next| next <= now.as_millisecond());
-    let due = if is_due { schedules::list_due(tx, platforms, now, BATCH).await? } else { Vec::new() };
+    let due = if is_due { schedules::list_due(tx, among, now, BATCH).await? } else { Vec::new() };
     Ok(DueSchedules { next, due, untold: schedules::list_untold(tx).await? })
 }
 

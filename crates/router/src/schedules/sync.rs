@@ -8,6 +8,7 @@ use crate::intake::Router;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::principal::Role;
+use hob_core::policy::schedule::check::LookTarget;
 use hob_store::error::StoreError;
 use hob_store::schedules::{NewSchedule, Timing};
 use hob_store::users::Identity;
@@ -30,6 +31,8 @@ pub struct DeclaredSchedule {
     pub grace_secs: i64,
     /// Of several that were missed only the newest is run.
     pub coalesces: bool,
+    /// What is looked at before it is run.
+    pub looks_at: Option<LookTarget>,
 }
 
 impl Router {
@@ -72,7 +75,8 @@ impl SyncSchedules {
                 && row.task == declared.task
                 && row.conversation().as_ref() == Some(&declared.conversation)
                 && row.user == new.user
-                && (row.grace_secs, row.coalesces) == (declared.grace_secs, declared.coalesces);
+                && (row.grace_secs, row.coalesces) == (declared.grace_secs, declared.coalesces)
+                && row.looks_at == new.looks_at;
             if same {
                 continue;
             }
@@ -92,11 +96,15 @@ impl SyncSchedules {
         declared: &DeclaredSchedule,
         timing: &Timing,
     ) -> Result<NewSchedule, StoreError> {
-        let DeclaredSchedule { name, task, conversation, owner, grace_secs, coalesces, .. } = declared.clone();
+        let DeclaredSchedule { name, task, conversation, owner, grace_secs, coalesces, looks_at, .. } =
+            declared.clone();
+        // What had no form would be damaged, and paused as that.
+        let looks_at = looks_at.as_ref().map(|target| serde_json::to_string(target).unwrap_or_default());
         let timing = timing.clone();
         let user = owner_of(tx, &conversation, &owner, self.now).await?;
         let (taint, name) = ("[]".to_owned(), Some(name));
-        Ok(NewSchedule { user, conversation, task, timing, taint, call: None, name, grace_secs, coalesces })
+        let call = None;
+        Ok(NewSchedule { user, conversation, task, timing, taint, call, name, grace_secs, coalesces, looks_at })
     }
 }
 

@@ -18,16 +18,23 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::access::AccessList;
 use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
-use hob_store::schedules::{NewSchedule, ScheduleRow, Timing};
+use hob_store::schedules::{DueFilter, NewSchedule, ScheduleRow, Timing};
 use hob_store::users::Identity;
 use hob_store::{SchedulingMode, Store, Tx, schedules, users};
 use hob_tools::schedule::change::{self, Change, ChangeOutcome, Viewer};
+
+mod looks;
 
 /// Midnight.
 const NOW: &str = "2026-11-21T00:00:00Z";
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+/// All that speak there.
+fn among(platforms: &str) -> DueFilter<'_> {
+    DueFilter { platforms, but: "[]" }
 }
 
 fn place() -> Conversation {
@@ -97,6 +104,7 @@ impl Harness {
             name: None,
             grace_secs: 3_600,
             coalesces: true,
+            looks_at: None,
         };
         match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
             ChangeOutcome::Done(row, _) => row.id,
@@ -105,7 +113,7 @@ impl Harness {
     }
 
     async fn fire(&self, id: ScheduleId, now: &str) -> FireOutcome {
-        let fire = FireSchedule { id, access: Arc::clone(&self.access), now: at(now) };
+        let fire = FireSchedule { id, access: Arc::clone(&self.access), now: at(now), looked: None };
         self.store.write(async move |tx| fire.run(tx).await).await.unwrap()
     }
 
@@ -221,7 +229,8 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
     let row = home.row(id).await;
     assert_eq!((row.state.as_str(), row.why.as_deref()), ("paused", Some("failures")));
     let platforms = r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(async |tx| load_due(tx, &platforms, at("2026-11-21T09:00:00Z")).await).await.unwrap();
+    let looked =
+        home.store.read(async |tx| load_due(tx, among(&platforms), at("2026-11-21T09:00:00Z")).await).await.unwrap();
     assert_eq!((looked.due, looked.untold), (vec![], vec![id]));
     let now = at("2026-11-21T09:00:00Z");
     home.store.write(async move |tx| fire::tell_paused(tx, id, now).await).await.unwrap();
@@ -292,6 +301,7 @@ async fn n13_the_config_is_what_its_schedules_are() {
             owner: "1".to_owned(),
             grace_secs: 60,
             coalesces: true,
+            looks_at: None,
         }
     };
     let sync = async |declared: Vec<DeclaredSchedule>| {
@@ -330,13 +340,14 @@ async fn n13_ten_thousand_schedules_are_one_look_a_minute() {
     )
     .await;
     let platforms = || r#"["telegram"]"#.to_owned();
-    let looked = home.store.read(async |tx| load_due(tx, &platforms(), at(NOW)).await).await.unwrap();
+    let looked = home.store.read(async |tx| load_due(tx, among(&platforms()), at(NOW)).await).await.unwrap();
     assert!(looked.due.is_empty() && looked.next.is_some());
-    let due = home.store.read(async |tx| load_due(tx, &platforms(), at("2026-11-21T06:00:00Z")).await).await.unwrap();
+    let due =
+        home.store.read(async |tx| load_due(tx, among(&platforms()), at("2026-11-21T06:00:00Z")).await).await.unwrap();
     assert_eq!(due.due, [id]);
     assert!(
         home.store
-            .read(async |tx| load_due(tx, r#"["terminal"]"#, at(NOW) + SignedDuration::from_hours(9)).await)
+            .read(async |tx| load_due(tx, among(r#"["terminal"]"#), at(NOW) + SignedDuration::from_hours(9)).await)
             .await
             .unwrap()
             .due

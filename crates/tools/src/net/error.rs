@@ -122,6 +122,12 @@ impl NetError {
         if self.quotes(asked) { outcome.from(OriginSource::new(Origin::Web, asked.as_str())) } else { outcome }
     }
 
+    /// In Hob's own words alone, after `asked` was gone to.
+    #[must_use]
+    pub fn own_words(&self, asked: &Url) -> String {
+        if self.quotes(asked) { "what answered there is not to be relied on".to_owned() } else { self.to_string() }
+    }
+
     /// May it repeat what somebody answered: the name of another host, or of a certificate?
     fn quotes(&self, asked: &Url) -> bool {
         match self {

@@ -7,6 +7,7 @@ use crate::schedule::GRACE_SECS;
 use hob_core::domain::ids::{CallId, RunId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
+use hob_core::policy::schedule::check::LookTarget;
 use hob_core::policy::schedule::read::read;
 use hob_store::schedules::{NewSchedule, Timing};
 
@@ -42,6 +43,8 @@ pub struct ScheduleRequest {
     pub task: Option<String>,
     /// The IANA zone, if not the household's.
     pub zone: Option<String>,
+    /// What is looked at before it is run.
+    pub looks_at: Option<LookTarget>,
 }
 
 /// Who wants it.
@@ -98,6 +101,7 @@ impl ScheduleRequest {
             name: None,
             grace_secs: GRACE_SECS,
             coalesces: true,
+            looks_at: self.looks_at.map(|target| serde_json::to_string(&target)).transpose()?,
         })
     }
 }

@@ -25,9 +25,11 @@ use hob_store::unit::UnitOfWork;
 
 pub mod change;
 pub mod creation;
+pub mod look;
 pub mod render;
 #[cfg(test)]
 mod tests;
+pub mod watch;
 
 /// So late it may be run, in seconds, unless the config says otherwise.
 pub const GRACE_SECS: i64 = 3_600;
@@ -46,32 +48,63 @@ enum Action {
 #[serde(deny_unknown_fields)]
 struct Fields {
     action: Action,
-    /// create: `weekdays at 8:30`, `in 2h`, `every other Friday at 17:00`, or cron.
+    /// create: `weekdays at 8:30`, `in 2h`, `every other Friday at 17:00`, cron.
     when: Option<String>,
     /// create: what to do then, complete in itself.
     task: Option<String>,
     /// create: IANA zone, if not the household's.
     zone: Option<String>,
-    /// Which, by its number in the list.
+    /// Its number in the list.
     id: Option<i64>,
+}
+
+/// Where schedules are kept.
+#[derive(Clone)]
+pub struct ScheduleKeeper {
+    /// The database.
+    pub store: Store,
+    /// Whose wall clock they go by without a word about it.
+    pub zone: TimeZone,
+    /// Rung when one has changed.
+    pub alarm: Arc<Notify>,
+}
+
+impl ScheduleKeeper {
+    async fn write(&self, unit: impl UnitOfWork<ChangeOutcome> + 'static) -> Result<ChangeOutcome, Outcome> {
+        let changed = self.store.write(unit).await.map_err(failed)?;
+        self.alarm.notify_one();
+        Ok(changed)
+    }
+
+    /// Makes one, for whoever called.
+    async fn create(&self, invocation: &Invocation, wish: ScheduleRequest) -> Result<Outcome, Outcome> {
+        let maker = ScheduleRequester {
+            user: invocation.principal.user,
+            conversation: invocation.destination.conversation.clone(),
+            taint: invocation.taint.clone(),
+            call: Some((invocation.run, invocation.call.clone())),
+        };
+        let now = invocation.now;
+        let new = wish.shape(maker, &self.zone, now).map_err(|error| Outcome::Error(error.to_string()))?;
+        let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
+        made.describe("Stored as", now).map(Outcome::Text).map_err(Outcome::Error)
+    }
 }
 
 /// The tool. Made again, the same call changes nothing more.
 pub struct ScheduleTool {
     spec: ToolSpec,
-    store: Store,
-    zone: TimeZone,
-    alarm: Arc<Notify>,
+    keeper: ScheduleKeeper,
 }
 
 impl ScheduleTool {
-    /// Keeps schedules in `store`; without a word about it they go by `zone`. `alarm` is rung when one has changed.
+    /// The tool for these schedules.
     #[must_use]
-    pub fn new(store: Store, zone: TimeZone, alarm: Arc<Notify>) -> Self {
-        let about = "Has something done later, once or again and again; reminders too.";
+    pub fn new(keeper: ScheduleKeeper) -> Self {
+        let about = "Has something done later, once or repeatedly; reminders too.";
         let spec = spec_of::<Fields>("schedule", about, true).of("schedules", Role::User);
         let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
-        Self { spec: spec.with(facts), store, zone, alarm }
+        Self { spec: spec.with(facts), keeper }
     }
 
     async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<Outcome, Outcome> {
@@ -81,10 +114,14 @@ impl ScheduleTool {
         };
         let now = invocation.now;
         let (change, did) = match fields.action {
-            Action::Create => return self.create(invocation, fields).await.map(Outcome::Text),
+            Action::Create => {
+                let Fields { when, task, zone, .. } = fields;
+                let wish = ScheduleRequest { when, task, zone, looks_at: None };
+                return self.keeper.create(invocation, wish).await;
+            }
             Action::List => {
                 let (text, taint) =
-                    self.store.read(async |tx| change::list(tx, &viewer, now).await).await.map_err(failed)?;
+                    self.keeper.store.read(async |tx| change::list(tx, &viewer, now).await).await.map_err(failed)?;
                 return Ok(remembered(text, [taint]));
             }
             Action::Pause => (Change::Pause, "Paused"),
@@ -100,7 +137,8 @@ impl ScheduleTool {
             return Err(Outcome::Error("This action needs `id`: list the schedules to see it.".to_owned()));
         };
         let id = ScheduleId(id);
-        let changed = self.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await?;
+        let changed =
+            self.keeper.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await?;
         // Done twice, the second time finds nothing: that is what was wanted.
         if change == Change::Remove && changed == ChangeOutcome::Unknown && invocation.attempt > 1 {
             return Ok(Outcome::Text("Deleted.".to_owned()));
@@ -115,25 +153,6 @@ impl ScheduleTool {
             | ChangeOutcome::TooMany => Taint::default(),
         };
         Ok(remembered(text, [taint]))
-    }
-
-    async fn write(&self, unit: impl UnitOfWork<ChangeOutcome> + 'static) -> Result<ChangeOutcome, Outcome> {
-        let changed = self.store.write(unit).await.map_err(failed)?;
-        self.alarm.notify_one();
-        Ok(changed)
-    }
-
-    async fn create(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
-        let maker = ScheduleRequester {
-            user: invocation.principal.user,
-            conversation: invocation.destination.conversation.clone(),
-            taint: invocation.taint.clone(),
-            call: Some((invocation.run, invocation.call.clone())),
-        };
-        let (wish, now) = (ScheduleRequest { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
-        let new = wish.shape(maker, &self.zone, now).map_err(|error| Outcome::Error(error.to_string()))?;
-        let made = self.write(async move |tx| change::make(tx, &new, now).await).await?;
-        made.describe("Stored as", now).map_err(Outcome::Error)
     }
 }
 

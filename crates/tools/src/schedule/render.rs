@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::memory_tools::line;
 use hob_core::policy::schedule::Rule;
+use hob_core::policy::schedule::check::LookTarget;
 use hob_store::occurrences::OccurrenceRow;
 use hob_store::schedules::ScheduleRow;
 
@@ -18,6 +19,12 @@ const NEXT_SHOWN: usize = 3;
 pub fn timing(row: &ScheduleRow) -> Option<(Rule, TimeZone)> {
     let rule = serde_json::from_str(&row.rule).ok()?;
     Some((rule, TimeZone::get(&row.zone).ok()?))
+}
+
+/// What is looked at before it is run; none: nothing is, or the row is damaged.
+#[must_use]
+pub fn look_target(row: &ScheduleRow) -> Option<LookTarget> {
+    row.looks_at.as_deref().and_then(|target| serde_json::from_str(target).ok())
 }
 
 /// The rule in words, with its zone.
@@ -42,6 +49,9 @@ pub fn card(row: &ScheduleRow, history: &[OccurrenceRow], now: Timestamp) -> Str
     let Some((rule, zone)) = timing(row) else {
         return lines.concat();
     };
+    if let Some(target) = look_target(row) {
+        lines.push(format!("   looks first {}", line(&target.to_string(), TASK_CHARS_MAX)));
+    }
     if row.state == "active" {
         let first = row.next_at.and_then(|next| Timestamp::from_millisecond(next).ok());
         let others = rule.next_few(&zone, first.unwrap_or(now).max(now), NEXT_SHOWN);
@@ -58,6 +68,9 @@ pub fn card(row: &ScheduleRow, history: &[OccurrenceRow], now: Timestamp) -> Str
 
 fn head(row: &ScheduleRow) -> String {
     let state = match (row.state.as_str(), row.why.as_deref()) {
+        ("paused", Some("failures")) if row.looks_failed > 0 => {
+            format!(" [paused: its look failed {} times in a row]", row.looks_failed)
+        }
         ("paused", Some("failures")) => format!(" [paused: it failed {} times in a row]", row.failures),
         ("paused", Some("access")) => " [paused: whoever made it is not let in any more]".to_owned(),
         ("paused", Some("damaged")) => " [paused: its record is damaged]".to_owned(),
@@ -71,6 +84,10 @@ fn head(row: &ScheduleRow) -> String {
 
 fn outcome_text(past: &OccurrenceRow, zone: &TimeZone) -> Option<String> {
     let at = Timestamp::from_millisecond(past.due_at).ok()?;
-    let state = if past.state == "queued" { "at work" } else { past.state.as_str() };
-    Some(format!("{} {state}", instant(at, zone)))
+    let at = instant(at, zone);
+    Some(match (past.look.as_deref(), past.state.as_str()) {
+        (Some(look), "skipped") => format!("{at} looked: {look}"),
+        (_, "queued") => format!("{at} at work"),
+        (_, state) => format!("{at} {state}"),
+    })
 }

@@ -7,13 +7,21 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
-use super::ScheduleTool;
+use super::watch::{WatchCommand, WatchPage};
+use super::{ScheduleKeeper, ScheduleTool};
+use crate::changes::Drafts;
+use crate::draft_workspace::DraftWorkspace;
+use crate::net::tests::{FakeResolver, guard};
 use crate::registry::Registry;
+use crate::sandbox::Sandbox;
+use crate::sandbox::confinement::Confinement;
+use crate::sandbox::spec::{Limits, SandboxAccess};
+use crate::workspace::Workspace;
 use crate::{Invocation, Outcome};
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::Risk;
+use hob_core::domain::tools::{DangerGrade, Risk};
 use hob_store::error::StoreError;
 use hob_store::{SchedulingMode, Store, Tx};
 
@@ -43,13 +51,27 @@ impl Harness {
         let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         store.write(rows).await.unwrap();
         let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
-        let tools = Registry::default().with(Arc::new(ScheduleTool::new(store.clone(), zone, Arc::clone(&alarm))));
+        let keeper = ScheduleKeeper { store: store.clone(), zone, alarm: Arc::clone(&alarm) };
+        let confined = {
+            let reach =
+                SandboxAccess { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
+            Confinement::new(Sandbox::none("this is a test"), reach, dir.path())
+        };
+        let desk = DraftWorkspace { confined, drafts: Drafts::new(dir.path(), &Workspace::of(dir.path())) };
+        let tools = Registry::default()
+            .with(Arc::new(ScheduleTool::new(keeper.clone())))
+            .with(Arc::new(WatchPage::new(keeper.clone(), guard(&[], FakeResolver::of(&[])))))
+            .with(Arc::new(WatchCommand::new(keeper, desk, "/bin/sh".into())));
         Self { _dir: dir, store, tools, alarm }
     }
 
     async fn call(&self, invocation: Invocation) -> Result<String, String> {
-        assert_eq!(self.tools.argument_errors("schedule", &invocation.arguments), None);
-        match self.tools.get("schedule").unwrap().call(invocation).await {
+        self.call_of("schedule", invocation).await
+    }
+
+    async fn call_of(&self, tool: &str, invocation: Invocation) -> Result<String, String> {
+        assert_eq!(self.tools.argument_errors(tool, &invocation.arguments), None);
+        match self.tools.get(tool).unwrap().call(invocation).await {
             Outcome::Text(text) => Ok(text),
             Outcome::Error(text) => Err(text),
             other => panic!("{other:?}"),
@@ -167,4 +189,43 @@ async fn n6_what_its_run_had_read_goes_along() {
     let assessed = async |arguments| tool.assess(&nth(0, arguments), &|_| false).await.risk;
     assert_eq!(assessed(create("in 2h", "x")).await, Risk::Write);
     assert_eq!(assessed(json!({"action": "list"})).await, Risk::Read);
+}
+
+#[tokio::test]
+async fn f1_what_looks_first_is_a_schedule_that_says_so() {
+    let home = Harness::new().await;
+    let page = json!({"url": "https://a.example/news#top", "when": "every day at 9", "task": "Tell what is new."});
+    insta::assert_snapshot!(home.call_of("watch_page", nth(0, page.clone())).await.unwrap(), @"
+    Stored as:
+    1. every day at 09:00 (Europe/Berlin): Tell what is new.
+       looks first at https://a.example/news
+       next: Sun 2026-11-22 09:00 +01:00, Mon 2026-11-23 09:00 +01:00, Tue 2026-11-24 09:00 +01:00
+    ");
+    let again = Invocation { attempt: 2, ..nth(0, page) };
+    assert!(home.call_of("watch_page", again).await.unwrap().contains("\n1. "), "the same call makes one");
+    let command = json!({"command": "ls box", "when": "every day at 9", "task": "Sort them."});
+    let made = home.call_of("watch_command", nth(1, command)).await.unwrap();
+    assert!(made.contains("looks first by the command \"/bin/sh -c ls box\""), "{made}");
+    let none = json!({"url": "file:///etc/passwd", "when": "every day at 9", "task": "x"});
+    assert!(home.call_of("watch_page", nth(2, none)).await.unwrap_err().contains("cannot be asked"));
+    assert_eq!(home.call(nth(3, json!({"action": "list"}))).await.unwrap().matches("looks first").count(), 2);
+}
+
+#[tokio::test]
+async fn f1_n6_a_command_that_is_run_again_and_again_is_asked_about() {
+    let home = Harness::new().await;
+    let known = async |tool: &str, arguments: Value, is_heard: bool| {
+        home.tools.get(tool).unwrap().assess(&nth(0, arguments), &move |_| is_heard).await
+    };
+    for command in ["ls", "rm -r box", "curl https://a.example"] {
+        let known = known("watch_command", json!({ "command": command }), true).await;
+        assert!(known.grade >= DangerGrade::Medium && known.risk >= Risk::Execute && !known.contained, "{known:?}");
+        assert!(known.reasons.iter().any(|why| why.contains("again and again")), "{known:?}");
+    }
+    let refused = known("watch_command", json!({ "command": "rm -rf /" }), true).await;
+    assert_eq!(refused.grade, DangerGrade::Refused);
+    // To go to a page that somebody named is no more than to keep a schedule; to one that nobody named tells its host something.
+    let url = json!({ "url": "https://a.example/x" });
+    let (heard, unheard) = (known("watch_page", url.clone(), true).await, known("watch_page", url, false).await);
+    assert_eq!((heard.risk, heard.site, unheard.risk), (Risk::Write, None, Risk::Send));
 }

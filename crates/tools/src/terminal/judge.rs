@@ -37,6 +37,16 @@ pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields)
     known
 }
 
+/// The same of a command that is to be run again and again: somebody is asked, whatever it says.
+pub(crate) async fn judge_repeated(desk: &DraftWorkspace, command: &str) -> Assessment {
+    let (action, network) = (Action::Start, false);
+    let fields = Fields { command: None, action, id: None, dir: None, timeout_secs: None, network };
+    let mut known = judge(desk, command, &fields).await;
+    known.risk = known.risk.max(Risk::Execute);
+    raise_grade(&mut known, DangerGrade::Medium, "It is run again and again, and nobody is asked then".to_owned());
+    known
+}
+
 fn raise_grade(known: &mut Assessment, to: DangerGrade, why: String) {
     known.grade = known.grade.max(to);
     known.reasons.push(why);

@@ -98,14 +98,16 @@ export function schedules(place, { isOwner }) {
   const [open, over] = [list(false), list(true)];
   const reload = () => Promise.all([open.load(), over.load()]);
   const card = (one) => {
-    const missed = one.came.filter((came) => came.state === "missed" || came.state === "skipped");
-    const past = one.came.slice(0, 5).map((came) => el("li", {}, when(came.due_at), " ", mood(came.state, { done: "good", failed: "bad", missed: "warn", skipped: "warn" }[came.state] ?? ""), " ", came.run ? runLink(came.run) : null));
+    const missed = one.came.filter((came) => came.state === "missed" || (came.state === "skipped" && !came.look));
+    const look = (came) => mood(`looked: ${came.look}`, came.look.startsWith("failed") ? "bad" : "");
+    const past = one.came.slice(0, 5).map((came) => el("li", {}, when(came.due_at), " ", came.look && !came.run ? look(came) : mood(came.state, { done: "good", failed: "bad", missed: "warn", skipped: "warn" }[came.state] ?? ""), " ", came.run ? runLink(came.run) : null));
     return el(
       "li",
       {},
       el("h3", {}, `${one.id}. ${one.name ? `${one.name}: ` : ""}${one.when}`),
       el("p", { class: "words" }, one.task),
       el("p", { class: "hint" }, `For ${one.user}${one.session ? `, answers in ${one.session}` : ""}. `, one.state === "paused" ? mood(WHY[one.why] ?? "paused", "warn") : null, one.failures ? ` ${one.failures} failures in a row.` : null, one.asked ? " It is run now." : null),
+      one.looks ? el("p", { class: "hint" }, `Looks first ${one.looks}.`) : null,
       one.next.length ? el("p", {}, "Next: ", one.next.flatMap((at, index) => [index ? ", " : null, when(at)])) : null,
       missed.length ? el("p", {}, mood(`Missed ${missed.length} of the last ${one.came.length}`, "warn"), ": ", missed.slice(0, 3).flatMap((came, index) => [index ? ", " : null, when(came.due_at)])) : null,
       past.length ? el("details", {}, el("summary", {}, "Last runs"), el("ul", {}, past)) : null,

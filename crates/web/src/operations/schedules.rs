@@ -59,6 +59,8 @@ pub(crate) struct Schedule {
     next: Vec<i64>,
     /// Somebody wants it run at once.
     asked: bool,
+    /// What is looked at before it is run, in words; none: nothing is.
+    looks: Option<String>,
     /// What came of the last instants, the newest first.
     came: Vec<Came>,
 }
@@ -72,6 +74,8 @@ pub(crate) struct Came {
     state: String,
     /// Its run.
     run: Option<i64>,
+    /// What was found by looking first: `idle`, `woken`, or `failed: ` and why; none: nobody looked.
+    look: Option<String>,
 }
 
 /// Schedules.
@@ -111,12 +115,14 @@ impl Schedule {
             due_at: came.due_at,
             state: came.state,
             run: came.run.map(|run| run.0),
+            look: came.look,
         });
         Self {
             id: row.id.0,
             session: row.conversation().map(|place| place.session_key().0),
             when: render::when(&row),
             next: next_times(&row, now),
+            looks: render::look_target(&row).map(|target| target.to_string()),
             came: came.collect(),
             name: row.name,
             user: row.user_name,
@@ -183,7 +189,8 @@ pub(crate) async fn make(
     let place = conversation(&checked_id(new.chat)?);
     let user = owner::principal(router).await?.user;
     let redact = |text: String| router.redactor.redact(&text).into_owned();
-    let wish = ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone };
+    let wish =
+        ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone, looks_at: None };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;

@@ -4,6 +4,7 @@
 //! once; what falls on a day that a zone leaves out whole is not due at all. Rules for every hour keep to real hours.
 //! Start at [`Rule`], then [`read`], which makes one from what people write.
 
+pub mod check;
 pub mod misfire;
 pub mod read;
 mod words;
