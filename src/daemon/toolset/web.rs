@@ -41,7 +41,7 @@ pub(super) fn add(registry: Registry, config: &Config) -> Registry {
 }
 
 /// What was found valid names a place.
-fn places(texts: &[String]) -> Vec<NamedPlace> {
+pub(super) fn places(texts: &[String]) -> Vec<NamedPlace> {
     texts.iter().filter_map(|text| NamedPlace::parse(text).ok()).collect()
 }
 
