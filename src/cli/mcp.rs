@@ -1,6 +1,7 @@
 //! `hob mcp`: the MCP servers of the config, a look at one of them, and what its tools do.
 
 mod class;
+mod login;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use hob_core::domain::clock::SystemClock;
 use hob_core::domain::rng::SystemRng;
 use hob_tools::mcp::ServerContext;
 use hob_tools::mcp::classes::Classes;
+use hob_tools::mcp::error::McpError;
 use hob_tools::mcp::probe::{self, ProbeReport};
 use hob_tools::mcp::settings::{ServerTransport, Settings};
 use hob_tools::process_reaper::ProcessReaper;
@@ -36,6 +38,26 @@ pub enum McpCommand {
         /// Its name in the config
         name: String,
     },
+    /// Log in at a server that asks for it: shows a link for a browser anywhere, and takes what the browser brings back
+    Login {
+        /// Its name in the config
+        name: String,
+    },
+    /// Forget the tokens of a server
+    Logout {
+        /// Its name in the config
+        name: String,
+    },
+    /// Call a tool of a server, and show what it answers
+    Call {
+        /// Its name in the config
+        name: String,
+        /// The server's own name for the tool
+        tool: String,
+        /// The arguments, as a JSON object
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
     /// Say once what the tools of a server do, instead of at each call; without more, show them
     Class {
         /// Its name in the config
@@ -54,7 +76,8 @@ pub enum McpCommand {
 /// # Errors
 /// When there is no such server, or it does not answer.
 pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> {
-    let servers = base.loaded.config.mcp.iter().map(|(name, config)| settings(name, config, &base.data_dir));
+    let servers =
+        base.loaded.config.mcp.iter().map(|(name, config)| settings(name, config, &base.loaded.config, &base.data_dir));
     let servers: Vec<Settings> = servers.collect();
     match command {
         McpCommand::List => Ok(show(&list(&servers, &base))?),
@@ -62,6 +85,16 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
             let server = server_by_name(&servers, name)?;
             let seen = runtime()?.block_on(probe_server(server, &base))?;
             Ok(show(&base.redactor.redact(&probe_text(server, &seen)))?)
+        }
+        McpCommand::Login { name } => login::log_in(server_by_name(&servers, name)?, &base),
+        McpCommand::Logout { name } => login::log_out(server_by_name(&servers, name)?, &base),
+        McpCommand::Call { name, tool, arguments } => {
+            let server = server_by_name(&servers, name)?;
+            let arguments = serde_json::from_str(arguments).context("the arguments are no JSON object")?;
+            let called = async |place: &ServerContext| probe::call_tool(server, place, tool, arguments).await;
+            let (text, failed) = runtime()?.block_on(with_server(server, &base, called))?;
+            show(&format!("{}\n", base.redactor.redact(&text)))?;
+            if failed { bail!("the call has failed") } else { Ok(()) }
         }
         McpCommand::Class { name, tools, as_it_says } => {
             let (server, wish) = (server_by_name(&servers, name)?, class::parse_classes(tools, *as_it_says)?);
@@ -87,6 +120,15 @@ fn server_by_name<'a>(servers: &'a [Settings], name: &str) -> anyhow::Result<&'a
 }
 
 async fn probe_server(server: &Settings, base: &CliContext) -> anyhow::Result<ProbeReport> {
+    with_server(server, base, async |place: &ServerContext| probe::probe_server(server, place).await).await
+}
+
+/// Does something with a server where the daemon would, and waits until the server is gone.
+async fn with_server<T>(
+    server: &Settings,
+    base: &CliContext,
+    work: impl AsyncFnOnce(&ServerContext) -> Result<T, McpError>,
+) -> anyhow::Result<T> {
     let (config, data_dir) = (&base.loaded.config, base.data_dir.as_path());
     let workspace = toolset::workspace(config, data_dir);
     // As the daemon will find it: the trial needs the folder.
@@ -104,7 +146,7 @@ async fn probe_server(server: &Settings, base: &CliContext) -> anyhow::Result<Pr
         stop: CancellationToken::new(),
         classes: Classes::default(),
     };
-    let seen = Box::pin(probe::probe_server(server, &place)).await;
+    let seen = Box::pin(work(&place)).await;
     place.tracker.close();
     if tokio::time::timeout(END, place.tracker.wait()).await.is_err() {
         tracing::warn!("the server does not end");
@@ -122,6 +164,7 @@ fn list(servers: &[Settings], base: &CliContext) -> String {
             ServerTransport::Address { url, .. } => url.clone(),
         };
         let tools = match probe::cached_tool_count(server, &base.data_dir) {
+            _ if probe::needs_login(server, &base.data_dir) => format!("needs a login: hob mcp login {}", server.name),
             Some(1) => "1 tool".to_owned(),
             Some(tools) => format!("{tools} tools"),
             None => "tools not known yet".to_owned(),
@@ -160,10 +203,12 @@ fn probe_text(server: &Settings, seen: &ProbeReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hob_config::Config;
 
     #[test]
     fn a_look_at_a_server_is_told_in_full() {
-        let server = settings("notes", &toml::from_str("command = ['notes']").unwrap(), std::path::Path::new("/d"));
+        let server = &toml::from_str("command = ['notes']").unwrap();
+        let server = settings("notes", server, &Config::default(), std::path::Path::new("/d"));
         let seen = ProbeReport {
             took: Duration::from_millis(640),
             tools: vec![("notes__add".to_owned(), "Adds a note.\nMore.".to_owned())],

@@ -9,6 +9,7 @@ mod contract;
 mod door;
 mod e2e;
 mod files;
+mod logins;
 mod memory;
 mod operations;
 mod push;

@@ -62,6 +62,12 @@ pub struct McpConfig {
     /// The token that is sent to the address.
     #[schemars(length(min = 1, max = 4000), example = &"example-token")]
     pub bearer: Option<Secret>,
+    /// Who Hob is for whoever issues the address's tokens. Without it Hob registers itself there, when a person logs in.
+    #[schemars(length(min = 1, max = 2000), example = &"hob-household")]
+    pub client_id: Option<String>,
+    /// The secret that belongs to client_id, if it has one.
+    #[schemars(length(min = 1, max = 4000), example = &"example-secret")]
+    pub client_secret: Option<Secret>,
     /// Further headers that are sent to the address. The values are secrets.
     #[schemars(example = example_headers())]
     pub headers: BTreeMap<String, Secret>,
@@ -111,6 +117,8 @@ impl Default for McpConfig {
             write_dirs: Vec::new(),
             working_dir: None,
             bearer: None,
+            client_id: None,
+            client_secret: None,
             headers: BTreeMap::new(),
             trusted_output: false,
             trusted_annotations: false,
@@ -154,6 +162,14 @@ impl McpConfig {
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
         found.extend(sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
+        if self.client_secret.is_some() && self.client_id.is_none() {
+            let why = "belongs to nobody, expected client_id beside it";
+            found.push(Finding::new("client_secret", why, "set client_id, or remove it"));
+        }
+        if self.client_id.is_some() && (self.url.is_none() || self.bearer.is_some()) {
+            let why = "is for a login, expected an address under url, and no bearer";
+            found.push(Finding::new("client_id", why, "remove it").with("bearer"));
+        }
         for (name, value) in &self.headers {
             let key = key_path::child("headers", name);
             found.extend(header(&key, name));
@@ -222,6 +238,7 @@ mod tests {
         for fine in [
             "command = ['x']\nenv = { A_B = '1' }\nworking_dir = '/srv'",
             "url = 'http://127.0.0.1:8/mcp'\nbearer = 'abc'\nheaders = { X-Key = 'v' }",
+            "url = 'http://h'\nclient_id = 'a'\nclient_secret = 'b'",
         ] {
             assert_eq!(told(fine), "", "{fine}");
         }
@@ -233,6 +250,9 @@ mod tests {
             ("command = ['x']\nheaders = { X-Key = 'v' }", "headers"),
             ("url = 'http://h'\nenv = { A = 'b' }", "env"),
             ("url = 'http://h'\nworking_dir = '/srv'", "working_dir"),
+            ("command = ['x']\nclient_id = 'a'", "client_id"),
+            ("url = 'http://h'\nbearer = 'b'\nclient_id = 'a'", "client_id"),
+            ("url = 'http://h'\nclient_secret = 'a'", "client_secret"),
             ("url = 'ftp://h'", "url"),
             ("url = 'http://me:pw@h'", "url"),
             ("command = ['x']\nenv = { 'A=B' = '1' }", "env"),

@@ -85,10 +85,21 @@ pub enum Command {
     Unpair(Option<String>),
     /// Take back the last change of the workspace.
     Undo,
+    /// Log in at an MCP server; with what a browser brought back, to end it.
+    Login(LoginRequest),
     /// Read the config file again.
     Reload,
     /// It looks like a command and is none.
     Unknown(String),
+}
+
+/// A login at an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginRequest {
+    /// Its name in the config.
+    pub server: String,
+    /// What the browser brought back; none: the link is asked for.
+    pub pasted: Option<String>,
 }
 
 /// What is to become of a group's mode.
@@ -257,6 +268,10 @@ pub fn parse(text: &str) -> Option<Command> {
         ("journal", []) => Command::Journal,
         ("reload", []) => Command::Reload,
         ("undo", []) => Command::Undo,
+        ("login", [server]) => Command::Login(LoginRequest { server: (*server).to_owned(), pasted: None }),
+        ("login", [server, pasted]) => {
+            Command::Login(LoginRequest { server: (*server).to_owned(), pasted: Some((*pasted).to_owned()) })
+        }
         ("skills", []) => Command::Skills,
         // With a path at the terminal it never comes here.
         ("attach", _) => Command::Attach,
@@ -422,6 +437,11 @@ mod tests {
             ("/persona", Some(Command::Persona(None))),
             ("/persona cook", Some(Command::Persona(Some("cook".into())))),
             ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),
+            (
+                "/login notes http://h/?code=1",
+                Some(Command::Login(LoginRequest { server: "notes".into(), pasted: Some("http://h/?code=1".into()) })),
+            ),
+            ("/login", Some(Command::Unknown("/login".into()))),
             ("/journal", Some(Command::Journal)),
             ("/skills", Some(Command::Skills)),
             ("/journal all", Some(Command::Unknown("/journal all".into()))),

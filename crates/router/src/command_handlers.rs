@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::command::{Command, IntakeMode};
+use crate::command::{Command, IntakeMode, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
 use crate::memory::PrefetchedMemories;
 use crate::pairing::{PairingCaller, Visitor};
@@ -169,12 +169,15 @@ pub(super) struct CommandOutcome {
     pub(super) reloads: bool,
     /// The last change of the workspace is taken back; what comes of it is said here.
     pub(super) undoes: bool,
+    /// Somebody logs in at an MCP server; what comes of it is said here.
+    pub(super) logs_in: Option<LoginRequest>,
 }
 
 impl From<String> for CommandOutcome {
     fn from(text: String) -> Self {
         let (forgotten, released) = (Vec::new(), Vec::new());
-        Self { text, forgotten, emptied: None, elsewhere: None, released, reloads: false, undoes: false }
+        let (emptied, elsewhere, logs_in) = (None, None, None);
+        Self { text, forgotten, emptied, elsewhere, released, reloads: false, undoes: false, logs_in }
     }
 }
 
@@ -197,7 +200,12 @@ pub(super) async fn carry_out(
         return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
     }
     if command == Command::Reload {
-        return Ok(reload(caller));
+        let reloads = CommandOutcome { reloads: true, ..CommandOutcome::from(String::new()) };
+        return Ok(for_owner_alone(caller, reloads));
+    }
+    if let Command::Login(order) = command {
+        let logs_in = CommandOutcome { logs_in: Some(order), ..CommandOutcome::from(String::new()) };
+        return Ok(for_owner_alone(caller, logs_in));
     }
     if command == Command::Undo {
         // Files are moved once the command is taken in: else it could be done twice.
@@ -267,7 +275,12 @@ async fn answer(
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
         // Carried out above, as they do more than to speak.
-        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload | Command::Undo => Ok(String::new()),
+        Command::Forget(_)
+        | Command::Pair(_)
+        | Command::Mail(_)
+        | Command::Login(_)
+        | Command::Reload
+        | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => groups::answer(tx, &desk.access.groups, caller.principal, caller.place, change).await,
         Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
@@ -276,15 +289,15 @@ async fn answer(
     }
 }
 
-/// What came of it is an answer of its own: a change may have to be tried out first.
-fn reload(caller: &Caller<'_>) -> CommandOutcome {
+/// What an owner alone may do, and alone. What came of it is an answer of its own, as it takes a while.
+fn for_owner_alone(caller: &Caller<'_>, done: CommandOutcome) -> CommandOutcome {
     if caller.principal.role < Role::Owner {
         return CommandOutcome::from(pairing::texts::OWNERS_ONLY.to_owned());
     }
     if !caller.place.is_private() {
         return CommandOutcome::from(pairing::texts::NOT_HERE.to_owned());
     }
-    CommandOutcome { reloads: true, ..CommandOutcome::from(String::new()) }
+    done
 }
 
 fn viewer(caller: &Caller<'_>) -> Viewer {

@@ -188,6 +188,8 @@ impl Router {
         }
         if let Some(order) = taken.undoes {
             self.undo(&config.house.drafts, order, place).await?;
+        } else if let Some((message, order)) = taken.logs_in {
+            self.log_in(order, message, place);
         }
         memory::remove_from_index(&config, &taken.forgotten);
         if let Some(scope) = taken.emptied {

@@ -33,6 +33,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /attach PATH [WORDS] – at the terminal: send me a file\n\
     /group [mention|all|off] – in a group: show or choose when I answer\n\
     /people – who may talk with me; owners: /pair CODE [user|admin|guest] lets somebody in, /unpair NAME out\n\
+    /login SERVER – owners, in private: log me in at an MCP server; /login SERVER ADDRESS with where the browser ended up\n\
     /reload – owners: read the config file again, and say what came of it\n\
     /help – this";
 /// `/stop` or `/stop now` (`at_once`), and something runs; `at_work` are the tools that have an effect.
@@ -58,6 +59,25 @@ pub const PARKED_GIVEN_UP: &str = "I gave up what I had put aside here.";
 pub const NOTHING_RUNS: &str = "Nothing is running here.";
 /// `/stop` or an answer, by somebody who may not.
 pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
+/// `/login SERVER`: the link.
+#[must_use]
+pub fn login_link(server: &str, link: &str) -> String {
+    format!(
+        "Open this in a browser, and allow me what it asks for:\n\n{link}\n\nIf it ends up at a page of mine that says it is \
+         done, it is. Otherwise send me its address then: /login {server} ADDRESS"
+    )
+}
+/// `/login SERVER ADDRESS`, and it went well.
+#[must_use]
+pub fn logged_in(server: &str, scopes: &[String]) -> String {
+    let may = if scopes.is_empty() { String::new() } else { format!(" I may do there: {}.", scopes.join(", ")) };
+    format!("I am logged in at {server}.{may}")
+}
+/// `/login`, and no login came of it.
+#[must_use]
+pub fn not_logged_in(server: &str, why: &str) -> String {
+    format!("I am not logged in at {server}: {why}.")
+}
 /// `/new`.
 pub const NEW: &str = "A new conversation. What you told me stays remembered.";
 /// `/reset`; where something ran, it is said first what became of that.

@@ -20,7 +20,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use tracing::Metadata;
+use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{FilterExt as _, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
@@ -141,8 +141,11 @@ pub fn start_traced(
 
 /// Whoever hears of changed files tells of each in the log: where the log lies in a folder that is listened to, each line would
 /// make the next. So what the listener says of itself is in no log, at whatever level.
+///
+/// What the SDK of MCP says of a login in detail has codes in it, and whatever else came with tokens.
 fn is_told(of: &Metadata<'_>) -> bool {
-    !of.target().starts_with("notify")
+    let has_tokens = of.target().starts_with("rmcp::transport::auth") && *of.level() > Level::INFO;
+    !of.target().starts_with("notify") && !has_tokens
 }
 
 /// What writes the lines of the log, and what keeps the last of them.

@@ -21,6 +21,7 @@ use crate::access::{PageRole, login};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::{chat, compat, memory, openapi, operations, push, runs};
+use hob_tools::mcp::login::CALLBACK;
 
 /// The largest message with its files.
 const BODY_BYTES_MAX: usize = 64 << 20;
@@ -159,6 +160,8 @@ pub fn routes(served: Arc<AppState>) -> Routes {
     routes
         .layer(guard)
         .merge(compat)
+        // Another's page sends the browser here, so that it shows no cookie. What it brings is known by its state.
+        .route(CALLBACK, get(operations::servers::called_back))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(run_to_completion))
         .layer(middleware::from_fn(hardened))

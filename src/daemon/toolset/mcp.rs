@@ -11,10 +11,12 @@ use tokio_util::task::TaskTracker;
 use crate::daemon::Blueprint;
 use crate::daemon::assembly::ProcessServices;
 use crate::daemon::config_mapping::role;
-use crate::daemon::toolset::{approval, own_programs};
+use crate::daemon::toolset::{approval, own_programs, web};
+use hob_config::Config;
 use hob_config::mcp::McpConfig;
 use hob_core::domain::secret::Secret;
-use hob_tools::mcp::settings::{ServerTransport, Settings};
+use hob_tools::mcp::login::{CALLBACK, NOWHERE};
+use hob_tools::mcp::settings::{LoginSettings, ServerTransport, Settings};
 use hob_tools::mcp::{ServerContext, Servers};
 use hob_tools::process_reaper::ProcessReaper;
 use hob_tools::registry_handle::ToolRegistryHandle;
@@ -46,12 +48,12 @@ pub(in crate::daemon) fn servers(
 /// How each is reached.
 pub(in crate::daemon) fn all(blueprint: &Blueprint) -> Vec<Settings> {
     let all = blueprint.config.mcp.iter();
-    all.map(|(name, config)| settings(name, config, &blueprint.data_dir)).collect()
+    all.map(|(name, server)| settings(name, server, &blueprint.config, &blueprint.data_dir)).collect()
 }
 
 /// A server, as the config has it.
 #[must_use]
-pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
+pub fn settings(name: &str, config: &McpConfig, whole: &Config, data_dir: &Path) -> Settings {
     let owned =
         |secrets: &BTreeMap<String, Secret>| secrets.iter().map(|(n, value)| (n.clone(), value.clone())).collect();
     let own = own_programs::of_server(name, config);
@@ -61,6 +63,7 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
             url: url.clone(),
             bearer: config.bearer.clone(),
             headers: owned(&config.headers),
+            login: login(config, whole),
         },
         None => ServerTransport::Program {
             vector: config.command.clone(),
@@ -82,5 +85,15 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
         start_within: Duration::from_secs(config.start_timeout_secs),
         call_within: Duration::from_secs(config.timeout_secs),
         idle: IDLE,
+    }
+}
+
+/// How Hob logs in there.
+fn login(config: &McpConfig, whole: &Config) -> LoginSettings {
+    let page = whole.server.public_url.as_deref().map(|url| format!("{}{CALLBACK}", url.trim_end_matches('/')));
+    LoginSettings {
+        client: config.client_id.clone().map(|id| (id, config.client_secret.clone())),
+        redirect: page.unwrap_or_else(|| NOWHERE.to_owned()),
+        private: web::places(&whole.web.allow),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
 }
 
 /// What was found valid names a place.
-fn places(texts: &[String]) -> Vec<NamedPlace> {
+pub(super) fn places(texts: &[String]) -> Vec<NamedPlace> {
     texts.iter().filter_map(|text| NamedPlace::parse(text).ok()).collect()
 }
 

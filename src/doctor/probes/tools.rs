@@ -65,12 +65,16 @@ pub(in crate::doctor) async fn embeddings(patient: &DoctorInputs) -> Vec<Finding
 
 pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
     let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
-    let servers: Vec<Settings> = config.mcp.iter().map(|(name, config)| settings(name, config, data_dir)).collect();
+    let servers = config.mcp.iter().map(|(name, server)| settings(name, server, config, data_dir));
+    let servers: Vec<Settings> = servers.collect();
     if servers.is_empty() {
         return vec![Finding::ok(Check::Mcp, "no server is configured")];
     }
     if !patient.live {
-        let known = |server: &Settings| network::mcp_known(&server.name, probe::cached_tool_count(server, data_dir));
+        let known = |server: &Settings| match probe::needs_login(server, data_dir) {
+            true => network::mcp_needs_login(&server.name),
+            false => network::mcp_known(&server.name, probe::cached_tool_count(server, data_dir)),
+        };
         return servers.iter().map(known).collect();
     }
     let place = ServerContext {

@@ -175,6 +175,12 @@ pub fn mcp_known(name: &str, tools: Option<usize>) -> Finding {
     Finding::note(Check::Mcp, format!("{name}: {known}; `hob doctor --live` starts it"))
 }
 
+/// An MCP server that has asked for a login.
+#[must_use]
+pub fn mcp_needs_login(name: &str) -> Finding {
+    Finding::warn(Check::Mcp, format!("{name}: needs a login"), format!("hob mcp login {name}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +224,7 @@ mod tests {
             mcp("notes", &Err("it ended at once".to_owned())),
             mcp_known("notes", None),
             mcp_known("notes", Some(3)),
+            mcp_needs_login("notes"),
         ];
         insta::assert_snapshot!(all.map(|finding| finding.to_string()).join("\n"), @r#"
         ok   channels: telegram (default): signed in as @hob
@@ -230,6 +237,7 @@ mod tests {
         fail mcp: notes: it ended at once; see to [mcp.notes]; `hob mcp test notes` tries it alone
         note mcp: notes: its tools are not known yet; `hob doctor --live` starts it
         note mcp: notes: 3 tools are known; `hob doctor --live` starts it
+        warn mcp: notes: needs a login; hob mcp login notes
         "#);
     }
 

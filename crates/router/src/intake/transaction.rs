@@ -6,7 +6,7 @@ use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 
 use crate::attachments::ReceivedFile;
-use crate::command::{self, Command, PauseScope};
+use crate::command::{self, Command, LoginRequest, PauseScope};
 use crate::command_handlers::{self, CommandContext};
 use crate::intake::IntakeLimits;
 use crate::intake::answers::{WaitState, WaitingRunSnapshot, WaitingRunsQuery, mark_running};
@@ -66,6 +66,8 @@ pub(super) struct IntakeOutcome {
     pub(super) reloads: bool,
     /// The last change of the workspace is taken back.
     pub(super) undoes: Option<UndoRequest>,
+    /// Somebody logs in at an MCP server.
+    pub(super) logs_in: Option<(InboundId, LoginRequest)>,
 }
 
 impl IntakeOutcome {
@@ -85,6 +87,7 @@ impl IntakeOutcome {
             released: Vec::new(),
             reloads: false,
             undoes: None,
+            logs_in: None,
         }
     }
 
@@ -428,6 +431,7 @@ impl IntakeTransaction {
             released: told.released,
             reloads: told.reloads,
             undoes,
+            logs_in: told.logs_in.map(|order| (inbound, order)),
             ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
         })
     }

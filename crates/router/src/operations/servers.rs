@@ -1,9 +1,40 @@
 //! What an owner says that the tools of MCP servers do (row N16).
 
+use std::sync::Arc;
+
+use crate::command::LoginRequest;
 use crate::intake::Router;
+use crate::texts;
+use crate::triggered_runs::say;
+use hob_core::domain::ids::InboundId;
+use hob_core::domain::inbound::Conversation;
+use hob_telemetry::tasks;
 use hob_tools::mcp::tool_table::{ClassChange, ClassError, ServerTools};
 
 impl Router {
+    /// Begins or ends a login at a server for an owner, and says what came of it. Others are not kept waiting for it.
+    pub(crate) fn log_in(&self, order: LoginRequest, message: InboundId, place: Conversation) {
+        let (servers, store, delivery) =
+            (self.config().house.servers.clone(), self.store.clone(), self.delivery.clone());
+        let (clock, redactor) = (Arc::clone(&self.clock), self.redactor.clone());
+        tasks::spawn("mcp.login", async move {
+            let LoginRequest { server, pasted } = order;
+            let came = match pasted {
+                None => servers.begin_login(&server).await.map(|link| texts::login_link(&server, &link)),
+                Some(pasted) => {
+                    let scopes = servers.finish_login(&server, &pasted).await;
+                    scopes.map(|scopes| texts::logged_in(&server, &scopes))
+                }
+            };
+            let text = came.unwrap_or_else(|error| texts::not_logged_in(&server, &error.to_string()));
+            let (text, key, now) = (redactor.redact(&text).into_owned(), format!("login:{message}"), clock.now());
+            match store.write(async move |tx| say(tx, &place, &key, &text, now).await).await {
+                Ok(session) => delivery.wake(session),
+                Err(error) => tracing::warn!(%error, "what came of a login is not said"),
+            }
+        });
+    }
+
     /// The tools of a server, classed as an owner wishes. They are so from the next message on.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ use crate::mcp::child::{self, Program, ShutdownTokens};
 use crate::mcp::diagnostics::ServerDiagnostics;
 use crate::mcp::error::McpError;
 use crate::mcp::listed::{ListedTool, plain};
+use crate::mcp::login::{self, ServerLogin};
 use crate::mcp::settings::{ServerTransport, Settings};
 use crate::mcp::{ServerContext, excerpt};
 use hob_core::domain::secret::Secret;
@@ -81,6 +82,7 @@ pub(super) struct Connection {
     allowance: Arc<OutputAllowance>,
     /// It is a process, which can be ended.
     is_process: bool,
+    login: ServerLogin,
     calls: AtomicUsize,
     used: Mutex<Instant>,
     /// The tools that it takes as tasks alone.
@@ -146,21 +148,34 @@ impl Connection {
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MESSAGE_BYTES_MAX);
                 serve(ears, transport, mode, over, settings.start_within).await
             }
-            ServerTransport::Address { url, bearer, headers } => {
+            ServerTransport::Address { url, bearer, headers, .. } => {
                 tokens.gone.cancel();
-                let transport = address(url, bearer.as_ref(), headers)?;
-                serve(ears, transport, mode, over, settings.start_within).await
+                let config = address(url, bearer.as_ref(), headers)?;
+                let client = hob_http::client(CONNECT).map_err(|error| McpError::Lost(error.to_string()))?;
+                let known = login::client_with_token(settings, &place.data_dir, &client).await;
+                match known.map_err(|error| McpError::Lost(error.to_string()))? {
+                    Some(known) => {
+                        let transport = StreamableHttpClientTransport::with_client(known, config);
+                        serve(ears, transport, mode, over, settings.start_within).await
+                    }
+                    None => {
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        serve(ears, transport, mode, over, settings.start_within).await
+                    }
+                }
             }
         };
+        let login = ServerLogin::of(settings, &place.data_dir);
         let is_process = matches!(settings.way, ServerTransport::Program { .. });
         match greeted {
             Ok(service) => {
                 guard.disarm();
                 let (calls, used) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
                 let as_tasks = Mutex::default();
-                Ok(Self { service, tokens, fate, allowance, is_process, calls, used, as_tasks })
+                Ok(Self { service, tokens, fate, allowance, is_process, login, calls, used, as_tasks })
             }
             Err(error) => {
+                let error = login.explained(error).await;
                 // Who has broken off may be about to say by its exit why; nobody else is waited for.
                 if !matches!(error, McpError::Lost(_)) {
                     tokens.over.cancel();
@@ -231,6 +246,7 @@ impl Connection {
             Ok(_) => return Err(McpError::Strange),
             Err(error) => return Err(self.failure(error).await),
         };
+        let list = self.login.redact_json(list)?;
         let tools = list["tools"].as_array().ok_or(McpError::Strange)?.clone();
         let next = list["nextCursor"].as_str().filter(|next| !next.is_empty()).map(str::to_owned);
         Ok((tools, next))
@@ -239,6 +255,11 @@ impl Connection {
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
     pub(super) async fn call(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
         let _call = OpenCallGuard::of(self);
+        let answer = self.ask_tool(tool, call).await?;
+        Ok(ToolAnswer { text: self.login.redact(answer.text), ..answer })
+    }
+
+    async fn ask_tool(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
         self.allowance.reset();
         let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
         if wants_task() {
@@ -266,14 +287,17 @@ impl Connection {
     }
 
     async fn failure(&self, error: ServiceError) -> McpError {
-        match error {
+        let error = match error {
             ServiceError::McpError(error) => McpError::Refused(excerpt(&error.message)),
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => McpError::Lost(String::new())
                 .with_diagnostics(&closed_reason(&self.fate, &self.tokens, self.is_process).await),
-            ServiceError::TransportSend(error) => McpError::Lost(causes(error.error.as_ref()))
-                .with_diagnostics(&closed_reason(&self.fate, &self.tokens, self.is_process).await),
+            ServiceError::TransportSend(error) => match transport_error(error.error.as_ref()) {
+                asked @ McpError::Challenged(_) => asked,
+                lost => lost.with_diagnostics(&closed_reason(&self.fate, &self.tokens, self.is_process).await),
+            },
             _ => McpError::Strange,
-        }
+        };
+        self.login.explained(error).await
     }
 }
 
@@ -316,13 +340,17 @@ where
 fn start_error(error: &ClientInitializeError) -> McpError {
     match error {
         ClientInitializeError::JsonRpcError(error) => McpError::Refused(excerpt(&error.message)),
-        ClientInitializeError::TransportError { error, .. } => McpError::Lost(causes(error.error.as_ref())),
+        ClientInitializeError::TransportError { error, .. } => transport_error(error.error.as_ref()),
         ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::Cancelled => McpError::Lost(String::new()),
         ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
             McpError::Refused("it speaks no version of MCP that Hob speaks".to_owned())
         }
         _ => McpError::Strange,
     }
+}
+
+fn transport_error(error: &(dyn Error + 'static)) -> McpError {
+    login::challenge(error).map_or_else(|| McpError::Lost(causes(error)), McpError::Challenged)
 }
 
 /// What became of the server; how a process ended is known a little later than that it has.
@@ -355,8 +383,7 @@ fn address(
     url: &str,
     bearer: Option<&Secret>,
     headers: &[(String, Secret)],
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpError> {
-    let client = hob_http::client(CONNECT).map_err(|error| McpError::Lost(error.to_string()))?;
+) -> Result<StreamableHttpClientTransportConfig, McpError> {
     let mut further = HashMap::new();
     for (name, value) in headers {
         let name = HeaderName::try_from(name.as_str()).map_err(|_named| McpError::Header(name.clone()))?;
@@ -368,7 +395,7 @@ fn address(
         .custom_headers(further)
         .max_sse_event_size(MESSAGE_BYTES_MAX);
     config.auth_header = bearer.map(|token| token.expose().to_owned());
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok(config)
 }
 
 /// Reads a list; what cannot be offered is set aside.

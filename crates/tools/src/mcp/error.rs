@@ -37,6 +37,12 @@ pub enum McpError {
     /// It asks for words of a person in turn.
     #[error("it asks for something that only a person could say, and Hob asks nobody on its behalf")]
     WantsInput,
+    /// It asks for a login, in these words of its own.
+    #[error("it asks for a login")]
+    Challenged(String),
+    /// It asks for a login that no person has made yet.
+    #[error("it needs a login: hob mcp login {0}")]
+    NeedsLogin(String),
     /// It is not tried again yet.
     #[error("it is not there ({why}); it is tried again in {} s", .wait.as_secs().max(1))]
     Resting {
@@ -81,6 +87,8 @@ impl McpError {
             Self::NotStarted { .. } | Self::Header(_) | Self::Silent { .. } | Self::Lost(_) | Self::Strange => true,
             Self::Refused(_)
             | Self::WantsInput
+            | Self::Challenged(_)
+            | Self::NeedsLogin(_)
             | Self::Resting { .. }
             | Self::Changed
             | Self::Gone

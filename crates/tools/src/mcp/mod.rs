@@ -14,6 +14,7 @@ mod connection;
 mod diagnostics;
 pub mod error;
 mod listed;
+pub mod login;
 mod names;
 mod offer;
 pub mod probe;
@@ -25,8 +26,9 @@ mod tests;
 mod tool_cache;
 pub mod tool_table;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
@@ -35,6 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::mcp::classes::Classes;
 use crate::mcp::listed::plain;
+use crate::mcp::login::{LoginError, PendingLogin, PendingLogins};
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
@@ -76,6 +79,7 @@ pub struct ServerContext {
 pub struct Servers {
     all: Arc<[Arc<Server>]>,
     place: Option<Arc<ServerContext>>,
+    logins: PendingLogins,
 }
 
 impl Servers {
@@ -84,7 +88,7 @@ impl Servers {
     pub fn new(all: Vec<Settings>, place: ServerContext, shed: &Arc<ToolRegistryHandle>) -> Self {
         let place = Arc::new(place);
         let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
-        Self { all, place: Some(place) }
+        Self { all, place: Some(place), logins: PendingLogins::default() }
     }
 
     /// Looks after them until Hob stops. Those whose tools nobody knows yet are asked if `asks`.
@@ -111,7 +115,7 @@ impl Servers {
             .collect();
         let is_among = |all: &[Arc<Server>], server: &Arc<Server>| all.iter().any(|other| Arc::ptr_eq(other, server));
         self.all.iter().filter(|server| !is_among(&next, server)).for_each(|server| server.retired.cancel());
-        let servers = Self { all: next, place: self.place.clone() };
+        let servers = Self { all: next, place: self.place.clone(), logins: Arc::clone(&self.logins) };
         servers.keep_matching(asks, |server| !is_among(&self.all, server));
         servers
     }
@@ -150,6 +154,40 @@ impl Servers {
             tools.class(wish, store, &place.classes, now).await?;
         }
         self.tools_of(name)
+    }
+
+    /// Begins a login at a server, for an owner. Gives the link for their browser.
+    ///
+    /// # Errors
+    /// When there is no such server, or no login is to be had there.
+    pub async fn begin_login(&self, name: &str) -> Result<String, LoginError> {
+        let server = self.all.iter().find(|server| server.settings.name == name);
+        let (server, place) = server.zip(self.place.as_ref()).ok_or_else(|| LoginError::NoServer(name.to_owned()))?;
+        let pending = Box::pin(login::begin(&server.settings, &place.data_dir, place.clock.now())).await?;
+        let link = pending.link().to_owned();
+        self.logins().insert(name.to_owned(), pending);
+        Ok(link)
+    }
+
+    /// Ends it with what an owner's browser brought back. Gives what Hob may do at the server now.
+    ///
+    /// # Errors
+    /// When no login was begun there, or it is refused.
+    pub async fn finish_login(&self, name: &str, pasted: &str) -> Result<Vec<String>, LoginError> {
+        let pending = self.logins().remove(name);
+        let (pending, place) = pending.zip(self.place.as_ref()).ok_or_else(|| LoginError::NotBegun(name.to_owned()))?;
+        Box::pin(pending.finish(pasted, place.clock.now())).await
+    }
+
+    /// At which server a login waits for this address, to which a browser was sent.
+    #[must_use]
+    pub fn awaiting_login(&self, address: &str) -> Option<String> {
+        let logins = self.logins();
+        logins.iter().find(|(_, pending)| pending.is_answered_by(address)).map(|(name, _)| name.clone())
+    }
+
+    fn logins(&self) -> MutexGuard<'_, BTreeMap<String, PendingLogin>> {
+        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Their names.

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::mcp::classes::Classes;
+use crate::mcp::connection::CallParams;
 use crate::mcp::error::McpError;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_cache::CachedTools;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
-use crate::mcp::{ServerContext, names, server};
+use crate::mcp::{ServerContext, login, names, server};
 use hob_store::Store;
 
 /// What was seen.
@@ -58,11 +60,36 @@ pub async fn probe_server(settings: &Settings, place: &ServerContext) -> Result<
     })
 }
 
+/// Connects, calls a tool by the server's own name for it, and lets the server go. Gives what it answers, and whether that is a failure.
+///
+/// # Errors
+/// When the server cannot be reached, or does not answer.
+pub async fn call_tool(
+    settings: &Settings,
+    place: &ServerContext,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> Result<(String, bool), McpError> {
+    let (link, _) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
+    let call = link.call(tool, CallParams { arguments, meta: Map::new() });
+    let within = settings.call_within;
+    let silent = |_elapsed| McpError::Silent { within, why: String::new() };
+    let answer = tokio::time::timeout(within, call).await.map_err(silent).flatten();
+    link.end_process().await;
+    answer.map(|answer| (answer.text, answer.failed))
+}
+
 /// How many tools of a server are known from the last time; none: it was never asked.
 #[must_use]
 pub fn cached_tool_count(settings: &Settings, data_dir: &Path) -> Option<usize> {
     let known = CachedTools::load(data_dir, &settings.name, &settings.identity())?;
     Some(known.tools.iter().filter(|tool| settings.offers(&tool.name)).count())
+}
+
+/// Has it asked for a login, and there was none since?
+#[must_use]
+pub fn needs_login(settings: &Settings, data_dir: &Path) -> bool {
+    login::store(settings, data_dir).is_some_and(|login| login.is_wanted())
 }
 
 /// As [`crate::mcp::Servers::class`], beside no running Hob: of the tools that the server had when it was last asked.

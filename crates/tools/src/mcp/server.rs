@@ -17,6 +17,8 @@ use crate::mcp::classes::ClassStatus;
 use crate::mcp::connection::{CallParams, Connection, ToolList};
 use crate::mcp::error::McpError;
 use crate::mcp::listed::ListedTool;
+use crate::mcp::login;
+use crate::mcp::login::stored::LoginStore;
 use crate::mcp::offer::McpTool;
 use crate::mcp::settings::Settings;
 use crate::mcp::status::{ServerState, ServerStatus};
@@ -30,6 +32,8 @@ use hob_core::domain::tool_class::ToolClass;
 const REST: Duration = Duration::from_secs(1);
 /// The longest.
 const REST_MAX: Duration = Duration::from_secs(300);
+/// How soon it is looked again whether a person has logged in, perhaps beside this process.
+const LOGIN_EVERY: Duration = Duration::from_secs(2);
 /// How soon after one look at its tools the next may follow, however often it says that they have changed.
 const LIST_EVERY: Duration = Duration::from_secs(2);
 
@@ -40,6 +44,8 @@ const RETIRED_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Server {
     pub(super) settings: Settings,
     place: Arc<ServerContext>,
+    /// Its login; none: it has none.
+    login: Option<LoginStore>,
     /// Where its tools are on offer.
     shed: Mutex<Weak<ToolRegistryHandle>>,
     /// The config has it no more.
@@ -61,18 +67,23 @@ struct LiveState {
     failures: u32,
     failing: Option<(Timestamp, String)>,
     rests_until: Option<Instant>,
+    /// It asks for a login: nobody asks it for anything before there was one.
+    wants_login: bool,
 }
 
 impl Server {
     /// A server with the tools that it had when it was last looked at; nothing is started.
     pub(super) fn new(settings: Settings, place: &Arc<ServerContext>, shed: &Arc<ToolRegistryHandle>) -> Arc<Self> {
         let known = CachedTools::load(&place.data_dir, &settings.name, &settings.identity());
+        let login = login::store(&settings, &place.data_dir);
+        let wants_login = login.as_ref().is_some_and(LoginStore::is_wanted);
         let server = Arc::new(Self {
+            login,
             settings,
             place: Arc::clone(place),
             shed: Mutex::new(Arc::downgrade(shed)),
             retired: CancellationToken::new(),
-            now: Mutex::new(LiveState { known, ..LiveState::default() }),
+            now: Mutex::new(LiveState { known, wants_login, ..LiveState::default() }),
             starting: tokio::sync::Mutex::new(()),
             changed: Arc::new(Notify::new()),
             wake: Notify::new(),
@@ -98,7 +109,7 @@ impl Server {
         };
         match &answer {
             Ok(_) => self.is_well(),
-            Err(error) if error.is_outage() => {
+            Err(error) if error.is_outage() || matches!(error, McpError::NeedsLogin(_)) => {
                 self.failed(error);
                 self.retire(&link);
             }
@@ -140,6 +151,7 @@ impl Server {
         if self.place.stop.is_cancelled() {
             return Err(McpError::Stopping);
         }
+        self.is_logged_in()?;
         self.is_rested()?;
         let (link, list) =
             Box::pin(open(&self.settings, &self.place, &self.changed)).await.inspect_err(|error| self.failed(error))?;
@@ -148,6 +160,18 @@ impl Server {
         self.now().link = Some(Arc::clone(&link));
         self.wake.notify_one();
         Ok(link)
+    }
+
+    /// Who asked for a login is left alone until there was one.
+    fn is_logged_in(&self) -> Result<(), McpError> {
+        if !self.now().wants_login {
+            return Ok(());
+        }
+        if self.login.as_ref().is_some_and(LoginStore::is_wanted) {
+            return Err(McpError::NeedsLogin(self.settings.name.clone()));
+        }
+        self.now().wants_login = false;
+        Ok(())
     }
 
     fn is_rested(&self) -> Result<(), McpError> {
@@ -165,6 +189,11 @@ impl Server {
 
     fn failed(&self, error: &McpError) {
         let mut now = self.now();
+        if matches!(error, McpError::NeedsLogin(_)) {
+            now.wants_login = true;
+            tracing::warn!(server = self.settings.name, "mcp.needs_login: hob mcp login {}", self.settings.name);
+            return;
+        }
         now.failures = now.failures.saturating_add(1);
         // The first failure costs nothing: a server that died is started again at once.
         let rest = back_off(now.failures, self.place.rng.fraction());
@@ -238,9 +267,11 @@ impl Server {
     /// How it is, for people.
     pub(super) fn status(&self) -> ServerStatus {
         let tools = self.tools().map(|tools| tools.tools).unwrap_or_default();
+        let needs_login = self.is_logged_in().is_err();
         let now = self.now();
         let is_there = now.link.as_ref().is_some_and(|link| !link.is_closed());
         let state = match &now.failing {
+            _ if needs_login => ServerState::NeedsLogin,
             Some((since, why)) => ServerState::Failing { since: *since, why: why.clone() },
             None if is_there => ServerState::Ready,
             None if now.known.is_some() => ServerState::Idle,
@@ -292,6 +323,9 @@ impl Server {
 
     /// Asks for its tools, which nobody knows yet, and lets it go.
     pub(super) async fn ask(self: &Arc<Self>, few: &Semaphore) {
+        while self.is_logged_in().is_err() {
+            tokio::time::sleep(LOGIN_EVERY).await;
+        }
         let rests_until = self.now().rests_until;
         if let Some(until) = rests_until {
             tokio::time::sleep_until(until).await;

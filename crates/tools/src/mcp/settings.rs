@@ -6,6 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::sandbox::program_sandbox::ProgramAccess;
+use hob_core::domain::network::NamedPlace;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::Approval;
@@ -61,7 +62,20 @@ pub enum ServerTransport {
         bearer: Option<Secret>,
         /// Further headers.
         headers: Vec<(String, Secret)>,
+        /// How Hob logs in there, if it is asked to.
+        login: LoginSettings,
     },
+}
+
+/// How Hob logs in at a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LoginSettings {
+    /// Who Hob is there, and with which secret; none: it registers itself.
+    pub client: Option<(String, Option<Secret>)>,
+    /// Where browsers are sent afterwards.
+    pub redirect: String,
+    /// What may be asked besides the public network and the server itself.
+    pub private: Vec<NamedPlace>,
 }
 
 impl Settings {

@@ -11,6 +11,8 @@ pub(super) enum ServerState {
     Idle,
     /// It is there.
     Ready,
+    /// It asks for a login.
+    NeedsLogin,
     /// It does not do what it is asked for.
     Failing {
         /// Since when.
@@ -45,6 +47,7 @@ impl ServerStatus {
             ServerState::Unknown => "not asked yet".to_owned(),
             ServerState::Idle => "idle".to_owned(),
             ServerState::Ready => "ready".to_owned(),
+            ServerState::NeedsLogin => format!("needs a login: hob mcp login {}", self.name),
             ServerState::Failing { since, why } => {
                 format!("failing for {} ({why})", span(now.duration_since(*since).as_secs()))
             }
@@ -92,6 +95,7 @@ mod tests {
             line(ServerState::Unknown, None, &[]),
             line(ServerState::Idle, Some(1), &[]),
             line(ServerState::Ready, Some(9), &["add", "get"]),
+            line(ServerState::NeedsLogin, Some(2), &[]),
             line(failing(9_990), None, &[]),
             line(failing(9_000), Some(2), &[]),
             line(failing(0), Some(2), &[]),
@@ -101,6 +105,7 @@ mod tests {
         mcp notes: not asked yet
         mcp notes: idle, 1 tool
         mcp notes: ready, 9 tools; says something else than at first of: add, get
+        mcp notes: needs a login: hob mcp login notes, 2 tools
         mcp notes: failing for 10 s (it ended (exit status: 1))
         mcp notes: failing for 16 min (it ended (exit status: 1)), 2 tools
         mcp notes: failing for 2 h (it ended (exit status: 1)), 2 tools

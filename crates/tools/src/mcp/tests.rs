@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::mcp::classes::Classes;
+use crate::mcp::login::NOWHERE;
 use crate::mcp::server::Server;
-use crate::mcp::settings::{ServerTransport, Settings};
+use crate::mcp::settings::{LoginSettings, ServerTransport, Settings};
 use crate::mcp::{ServerContext, Servers};
 use crate::process_reaper::ProcessReaper;
 use crate::registry::Registry;
@@ -23,6 +24,7 @@ use crate::registry_handle::ToolRegistryHandle;
 use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
 use crate::{Invocation, Outcome};
 use hob_core::domain::clock::SystemClock;
+use hob_core::domain::network::NamedPlace;
 use hob_core::domain::principal::Role;
 use hob_core::domain::rng::SystemRng;
 
@@ -50,9 +52,16 @@ pub(super) fn program(vector: &[&str]) -> Settings {
     }
 }
 
+/// One at this address. Tokens may be asked for on this machine.
+pub(super) fn at(url: &str) -> ServerTransport {
+    let private = vec![NamedPlace::parse("127.0.0.1").unwrap()];
+    let login = LoginSettings { client: None, redirect: NOWHERE.to_owned(), private };
+    ServerTransport::Address { url: url.to_owned(), bearer: None, headers: Vec::new(), login }
+}
+
 /// A house with one server.
-struct Harness {
-    dir: Arc<TempDir>,
+pub(super) struct Harness {
+    pub(super) dir: Arc<TempDir>,
     shed: Arc<ToolRegistryHandle>,
     servers: Servers,
     stop: CancellationToken,
@@ -60,13 +69,13 @@ struct Harness {
 
 impl Harness {
     /// With this server; what it takes from `settings` may be told by the data directory.
-    fn with(settings: impl FnOnce(&Path) -> Settings) -> Self {
+    pub(super) fn with(settings: impl FnOnce(&Path) -> Settings) -> Self {
         let dir = Arc::new(tempfile::tempdir().unwrap());
         let settings = settings(dir.path());
         Self::at(dir, settings)
     }
 
-    fn at(dir: Arc<TempDir>, settings: Settings) -> Self {
+    pub(super) fn at(dir: Arc<TempDir>, settings: Settings) -> Self {
         let shed = Arc::new(ToolRegistryHandle::new(Registry::default()));
         let place = place(dir.path());
         let stop = place.stop.clone();
@@ -75,17 +84,17 @@ impl Harness {
     }
 
     /// The same house after a restart of Hob, with this server.
-    async fn restarted(self, settings: Settings) -> Self {
+    pub(super) async fn restarted(self, settings: Settings) -> Self {
         self.stopped().await;
         Self::at(Arc::clone(&self.dir), settings)
     }
 
-    fn server(&self) -> &Arc<Server> {
+    pub(super) fn server(&self) -> &Arc<Server> {
         &self.servers.all[0]
     }
 
     /// Has it asked for its tools, as in the background of a start.
-    async fn asked(self) -> Self {
+    pub(super) async fn asked(self) -> Self {
         self.server().ask(&tokio::sync::Semaphore::new(1)).await;
         self
     }
@@ -96,11 +105,11 @@ impl Harness {
     }
 
     /// What it answers, whether it is a failure, and what that comes from.
-    async fn says(&self, tool: &str, arguments: Value) -> String {
+    pub(super) async fn says(&self, tool: &str, arguments: Value) -> String {
         told(self.call(tool, arguments).await)
     }
 
-    fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         self.servers.standing(jiff::Timestamp::UNIX_EPOCH).join("\n")
     }
 
@@ -109,7 +118,7 @@ impl Harness {
     }
 
     /// Hob stops; everything is gone then.
-    async fn stopped(&self) {
+    pub(super) async fn stopped(&self) {
         self.stop.cancel();
         self.servers.keep(false);
         self.gone().await;

@@ -365,7 +365,7 @@ async fn n6_a_public_page_does_not_lead_into_the_house() {
     let url = address("https://example.org/").unwrap();
     let query = FetchRequest::get(url.clone());
     let response = |status: u16, to: &str| {
-        let response = axum::http::Response::builder().status(status).header("location", to).body("").unwrap();
+        let response = http::Response::builder().status(status).header("location", to).body("").unwrap();
         Response::from(response)
     };
     let next = |status, to| redirected(&query, &url, &response(status, to));

@@ -16,7 +16,7 @@ mod plot;
 mod providers;
 mod queue;
 mod schedules;
-mod servers;
+pub(crate) mod servers;
 mod skills;
 
 use std::sync::Arc;

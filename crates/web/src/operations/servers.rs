@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 
 use crate::access::visitor::{Owner, Visitor};
@@ -114,4 +115,22 @@ pub(crate) async fn class(
     };
     let tools = tools.into_iter().map(class).collect::<Result<_, ApiError>>()?;
     Ok(Json(served.router.class_tools(&server, &ClassChange { tools, as_it_says: false }).await?.into()))
+}
+
+/// What a browser brings back from a login at an MCP server that an owner has begun. It counts once.
+pub(crate) async fn called_back(State(served): State<Arc<AppState>>, uri: Uri) -> (StatusCode, String) {
+    let router = &served.router;
+    let (servers, address) = (router.config().house.servers.clone(), format!("http://page{uri}"));
+    let Some(server) = servers.awaiting_login(&address) else {
+        let told = "No login waits for this here. If you began one in a terminal, paste this page's address there.\n";
+        return (StatusCode::NOT_FOUND, told.to_owned());
+    };
+    match servers.finish_login(&server, &address).await {
+        Ok(_) => (StatusCode::OK, format!("Hob is logged in at {server}. You can close this.\n")),
+        Err(error) => {
+            tracing::warn!(server, %error, "a login at an MCP server has failed");
+            let told = format!("Hob is not logged in at {server}: {error}. Begin again.\n");
+            (StatusCode::BAD_REQUEST, router.redactor.redact(&told).into_owned())
+        }
+    }
 }

@@ -123,8 +123,7 @@ async fn listening(port: u16) -> Child {
 async fn server_everything_answers_by_http_and_again_after_its_restart() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut server = listening(port).await;
-    let way =
-        ServerTransport::Address { url: format!("http://127.0.0.1:{port}/mcp"), bearer: None, headers: Vec::new() };
+    let way = crate::mcp::tests::at(&format!("http://127.0.0.1:{port}/mcp"));
     let world = Harness::with(|_| Settings { way, ..program(&["x"]) }).asked().await;
     assert_eq!(world.line(), "mcp s: idle, 13 tools");
     let sum = async || world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await;

@@ -12,8 +12,8 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::{Harness, program};
-use crate::mcp::settings::{ServerTransport, Settings};
+use super::{Harness, at, program};
+use crate::mcp::settings::Settings;
 
 /// A server whose one tool is a task without end; it tells which methods it was asked for.
 async fn answer(State(asked): State<Arc<UnboundedSender<String>>>, Json(message): Json<Value>) -> Response {
@@ -43,7 +43,7 @@ async fn a_task_that_nobody_waits_for_any_more_is_called_off() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    let way = ServerTransport::Address { url, bearer: None, headers: Vec::new() };
+    let way = at(&url);
     let world = Harness::with(|_| Settings { way, ..program(&["x"]) }).asked().await;
     let mut until = async |line: &str| while heard.recv().await.unwrap() != line {};
     tokio::select! {

@@ -1,0 +1,111 @@
+//! Logins at MCP servers: an owner's link, and the browser that comes back to the page.
+
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode as Code, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::browser::{Browser, house, root};
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House, OWNER};
+
+/// A server that issues its tokens itself.
+async fn answer(State(own): State<Arc<str>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let answer = match uri.path() {
+        "/.well-known/oauth-protected-resource/mcp" => {
+            json!({ "resource": format!("{own}/mcp"), "authorization_servers": [&*own] })
+        }
+        "/.well-known/oauth-authorization-server" => json!({ "issuer": &*own,
+            "authorization_endpoint": format!("{own}/authorize"), "token_endpoint": format!("{own}/token"),
+            "registration_endpoint": format!("{own}/register"), "code_challenge_methods_supported": ["S256"] }),
+        "/register" => json!({ "client_id": "hob", "redirect_uris": [] }),
+        "/token" => json!({ "access_token": "the-very-token", "token_type": "Bearer" }),
+        "/mcp" if headers.get("authorization").is_none_or(|shown| shown != "Bearer the-very-token") => {
+            return (Code::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
+        }
+        "/mcp" => return called(&body),
+        _ => return Code::NOT_FOUND.into_response(),
+    };
+    Json(answer).into_response()
+}
+
+fn called(body: &Bytes) -> Response {
+    let Ok(message) = serde_json::from_slice::<Value>(body) else { return Code::METHOD_NOT_ALLOWED.into_response() };
+    let result = match message["method"].as_str().unwrap_or_default() {
+        "initialize" => json!({ "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": { "tools": {} }, "serverInfo": { "name": "afar", "version": "1" } }),
+        "tools/list" => json!({ "tools": [{ "name": "dig", "inputSchema": { "type": "object" } }] }),
+        "tools/call" => json!({ "content": [{ "type": "text", "text": "You showed the-very-token." }] }),
+        _ => return Code::ACCEPTED.into_response(),
+    };
+    Json(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })).into_response()
+}
+
+/// A household with such a server, which has asked for a login.
+async fn asked() -> (House, Browser) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let own: Arc<str> = format!("http://{}", listener.local_addr().unwrap()).into();
+    let server = format!("[mcp.s]\nurl = '{own}/mcp'\ntrusted_output = true\napproval = 'never'\n");
+    let app = Router::new().fallback(answer).with_state(own);
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let mut house = house(&server).await;
+    house.hob().until_log("mcp.needs_login").await;
+    let browser = Browser::new(&root(&mut house).await);
+    (house, browser)
+}
+
+/// What was said last, of so many messages.
+async fn last(house: &House, person: i64, count: usize) -> String {
+    house.told(person, count).await.pop().unwrap()
+}
+
+#[tokio::test]
+async fn an_owner_logs_in_in_private_and_the_browser_comes_back_to_the_page_once() {
+    let (mut house, browser) = asked().await;
+    house.say(OWNER, "/status");
+    assert!(last(&house, OWNER, 1).await.contains("\nmcp s: needs a login: hob mcp login s\n"));
+    house.say(ADA, "/login s");
+    assert_eq!(last(&house, ADA, 1).await, "Only an owner can do that.");
+    house.say(OWNER, "/login t");
+    assert_eq!(last(&house, OWNER, 2).await, "I am not logged in at t: there is no [mcp.t] in the config.");
+    house.say(OWNER, "/login s");
+    let told = last(&house, OWNER, 3).await;
+    let link: url::Url = told.lines().find(|line| line.starts_with("http")).unwrap().parse().unwrap();
+    let state = link.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    let back = async |state: &str| {
+        let answer = browser.bare(Method::GET, &format!("/mcp/callback?code=c&state={state}")).send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+    assert_eq!(back("another").await.0, StatusCode::NOT_FOUND);
+    assert_eq!(back(&state).await, (StatusCode::OK, "Hob is logged in at s. You can close this.\n".to_owned()));
+    assert_eq!(back(&state).await.0, StatusCode::NOT_FOUND, "it counts once");
+    house.hob().until_log("mcp.listed").await;
+    house.model.reply(Reply::call("use_tool", r#"{"name": "s__dig", "arguments": {}}"#));
+    assert_eq!(house.ask(ADA, "Dig.", Reply::text("Done.")).await, "Done.");
+    let seen: Vec<String> = house.model.requests().iter().map(|request| request.last_text().to_owned()).collect();
+    assert!(seen.last().unwrap().contains("You showed [redacted]."), "{seen:?}");
+    assert!(!house.hob().log().contains("the-very-token"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn an_owner_may_send_where_the_browser_ended_up() {
+    let (mut house, _browser) = asked().await;
+    house.say(OWNER, "/login s http://127.0.0.1:8787/mcp/callback?code=c&state=x");
+    let told = last(&house, OWNER, 1).await;
+    assert_eq!(told, "I am not logged in at s: nobody has begun a login at s, or it is over: begin again.");
+    house.say(OWNER, "/login s");
+    let told = last(&house, OWNER, 2).await;
+    let link: url::Url = told.lines().find(|line| line.starts_with("http")).unwrap().parse().unwrap();
+    let state = link.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    house.say(OWNER, &format!("/login s http://127.0.0.1:8787/mcp/callback?code=c&state={state}"));
+    assert_eq!(last(&house, OWNER, 3).await, "I am logged in at s.");
+    house.hob().until_log("mcp.listed").await;
+}
