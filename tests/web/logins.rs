@@ -13,8 +13,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, house, root};
-use crate::support::fake_model::Reply;
-use crate::support::house::{ADA, House, OWNER};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, House, OWNER};
 
 /// A server that issues its tokens itself.
 async fn answer(State(own): State<Arc<str>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
