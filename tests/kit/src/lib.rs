@@ -13,7 +13,6 @@ pub mod dialect;
 pub mod fake_anthropic;
 pub mod fake_discord;
 pub mod fake_embeddings;
-pub mod fake_embeddings;
 pub mod fake_gemini;
 pub mod fake_model;
 pub mod fake_ollama;
