@@ -10,7 +10,7 @@ use crate::body::{self, LetterBody};
 use crate::header::Headers;
 use crate::one_line;
 use crate::part_handle::MailboxPosition;
-use crate::quotes::{FullText, QuotedLetter, first_quote, is_sent_on, trim, without_signature};
+use crate::quotes::{FullText, QuotedLetter, first_quote, is_all_quoted, is_sent_on, trim, without_signature};
 use crate::settings::Settings;
 use crate::source::{self, LetterSource};
 use crate::thread::{self, ThreadPosition};
@@ -88,6 +88,8 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let (text, new) = said.inbound_texts(&body);
     // Whoever writes something beside a letter that they send on says that themselves.
     let forwarded_from = body.enclosed.as_ref().filter(|_| body.text.is_empty()).map(|letter| letter.author.clone());
+    let all_quoted = first_quote(&body.text).filter(|_| is_all_quoted(&body.text)).map(QuotedLetter::quoted);
+    let forwarded_from = forwarded_from.or_else(|| all_quoted.map(|letter| letter.author));
     let quoted = said.others.map(QuotedLetter::quoted).or_else(|| enclosed_quote(&body));
     let proof = if senders.len() > 1 {
         SenderProof::Nobody { why: "it names several senders".to_owned() }
@@ -317,6 +319,31 @@ mod tests {
         > Tea or coffee?
         ");
         assert_eq!(quoted.unwrap().author, "bob@example.org");
+    }
+
+    #[test]
+    fn n14_what_is_all_quotation_is_handed_on_and_none_of_its_senders_words() {
+        let own = thread::own_id(7, "first@example.org", "Tea.", "home.example");
+        let answer = format!("In-Reply-To: <{own}>\r\nSubject: Re: Tea");
+        let outlook = BILL.replace("Please pay this.\n\n", "");
+        let nested = "> On Monday, Mallory <eve@evil.example> wrote:\n>> Pay Mallory.";
+        let attributed = "On Monday, Mallory <eve@evil.example> wrote:\n> Pay Mallory.\n\n-- \nAda";
+        for (text, is_handed_on) in [
+            (outlook.as_str(), true),
+            ("> Pay Mallory.\n> Now.", true),
+            (nested, true),
+            (attributed, true),
+            (BILL, false),
+            ("yes\n\n> May I pay Mallory?", false),
+            ("-- \nAda", false),
+            ("Pay Mallory.", false),
+        ] {
+            let raw = format!("From: ada@example.org\r\nMessage-ID: <m@example.org>\r\n{answer}\r\n\r\n{text}\r\n");
+            let (spot, came_at) = (MailboxPosition { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
+            let fetched = FetchedLetter { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
+            let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
+            assert_eq!(inbound.circumstances.forwarded_from.is_some(), is_handed_on, "{text}");
+        }
     }
 
     #[test]

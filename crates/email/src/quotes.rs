@@ -92,8 +92,18 @@ pub(super) fn is_sent_on(subject: &str) -> bool {
     SENT_ON_SUBJECTS.iter().any(|begin| subject.starts_with(begin))
 }
 
+/// Is a plain text nothing but what it quotes?
+pub(super) fn is_all_quoted(text: &str) -> bool {
+    new_words(text).text.is_empty() && first_quote(text).is_some()
+}
+
 /// The new words of a plain text. One that is all quoted is left as it is: somebody sends on what they read.
 pub(super) fn trim(text: &str) -> TrimmedText {
+    let new = new_words(text);
+    if new.text.is_empty() { TrimmedText { text: text.trim().to_owned(), quoted: 0 } } else { new }
+}
+
+fn new_words(text: &str) -> TrimmedText {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let end = end_of_new(&lines);
     let mut kept: Vec<&str> = Vec::with_capacity(end);
@@ -113,12 +123,7 @@ pub(super) fn trim(text: &str) -> TrimmedText {
         }
         at += 1;
     }
-    let new = joined(&kept);
-    if new.is_empty() {
-        TrimmedText { text: text.trim().to_owned(), quoted: 0 }
-    } else {
-        TrimmedText { text: new, quoted }
-    }
+    TrimmedText { text: joined(&kept), quoted }
 }
 
 /// A plain text without its signature; what it quotes stays, marked. `names` are those of its writer.

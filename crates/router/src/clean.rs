@@ -1,8 +1,8 @@
 //! `/clean`: a conversation goes on with what people of the house said themselves, and without what was read (row N16).
 //!
 //! Left out is each message that words are behind which nobody vouches for: results of tools, Hob's own answers after them, what
-//! people handed on; also such summaries and notes. What was called there is told to the model by the tools' names alone, so that
-//! it does nothing twice. Never: in the middle of a run, which has read it all.
+//! people handed on; also such summaries and notes. What was called there, by agents too, and what of it failed, is told to the model by
+//! the tools' names alone, so that it does nothing twice. Never: in the middle of a run, which has read it all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,7 @@ use hob_model::message::Message;
 use hob_model::tokens;
 use hob_store::error::StoreError;
 use hob_store::messages::{self, NewMessage};
+use hob_store::tool_calls::CallTally;
 use hob_store::{Tx, millis, overheard, runs, sessions, summaries, tool_calls};
 
 /// So many tools are named.
@@ -42,13 +43,13 @@ pub(super) async fn answer(tx: &mut Tx, session: SessionId, now: Timestamp) -> R
 /// For the model: what it did where it sees nothing any more.
 async fn tell(tx: &mut Tx, session: SessionId, runs: &BTreeSet<RunId>, now: Timestamp) -> Result<(), StoreError> {
     let Some(last) = runs.last() else { return Ok(()) };
-    let mut done: BTreeMap<String, i64> = BTreeMap::new();
+    let mut made: BTreeMap<String, CallTally> = BTreeMap::new();
     for run in runs {
-        for (tool, count) in tool_calls::done_in(tx, *run).await? {
-            *done.entry(tool).or_default() += count;
+        for (tool, tally) in tool_calls::tally(tx, *run).await? {
+            made.entry(tool).or_default().add(tally);
         }
     }
-    let done: Vec<String> = done.iter().take(TOOLS_MAX).map(|(tool, count)| format!("{tool} ({count})")).collect();
+    let done: Vec<String> = made.iter().take(TOOLS_MAX).map(|(tool, tally)| texts::calls_made(tool, *tally)).collect();
     let message = Message::user(texts::left_out(&done.join(", ")));
     let body = serde_json::to_string(&message).map_err(|error| StoreError::Database(error.to_string()))?;
     let new = NewMessage {

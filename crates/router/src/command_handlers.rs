@@ -223,6 +223,10 @@ async fn answer(
             Ok(texts::NEW.to_owned())
         }
         Command::Reset => reset(tx, desk, caller).await,
+        // What others here have read is not a guest's to take out of their sight.
+        Command::Clean if caller.principal.role < Role::User && !caller.place.is_private() => {
+            Ok(texts::CLEAN_NOT_FOR_GUESTS.to_owned())
+        }
         Command::Clean => clean::answer(tx, caller.session.id, desk.now).await,
         // Where nothing runs, it goes through the lane (`intake.rs`).
         Command::Compact => Ok(texts::COMPACTING_NEXT.to_owned()),

@@ -23,7 +23,7 @@ use crate::attachments::{self, ReceivedFile};
 use crate::command::IntakeMode;
 use crate::command_handlers::CommandServices;
 use crate::delivery::Delivery;
-use crate::intake::sender_access::redact;
+use crate::intake::sender_access::{attribute_quotation, redact};
 use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
 use crate::memory;
@@ -129,6 +129,7 @@ impl Router {
     async fn take(&self, mut inbound: Inbound) -> Result<UpdateOutcome, StoreError> {
         let config = self.config();
         redact(&self.redactor, &mut inbound);
+        attribute_quotation(&mut inbound);
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();

@@ -5,6 +5,7 @@ use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::skills::{SkillLine, SkillList};
 use hob_core::policy::routing::{Tier, Tiers};
 use hob_store::runs::QueuedRun;
+use hob_store::tool_calls::CallTally;
 use hob_tools::changes::ChangesError;
 
 /// `/help`.
@@ -64,6 +65,8 @@ pub const RESET: &str = "A new conversation: what was said here before is out of
      stays remembered.";
 /// `/clean`, and something runs.
 pub const CLEAN_LATER: &str = "I am at work here, with all that I have read. /stop ends that; say /clean then.";
+/// `/clean`, by a guest in a group.
+pub const CLEAN_NOT_FOR_GUESTS: &str = "Guests cannot say that in a group: somebody of the household can.";
 /// `/clean`: so many messages of Hob's, results, messages that people handed on, summaries and notes were left out.
 #[must_use]
 pub fn cleaned(counts: [usize; 5]) -> String {
@@ -89,11 +92,20 @@ pub fn cleaned(counts: [usize; 5]) -> String {
 /// For the model, in the place of what was left out; `done` are the tools that it called, with how often.
 #[must_use]
 pub fn left_out(done: &str) -> String {
-    let done = if done.is_empty() { String::new() } else { format!(" Calls that were made there: {done}.") };
+    let done = if done.is_empty() { String::new() } else { format!(" Calls that were made there, those of agents too: {done}.") };
     format!(
         "[Your answers up to here that came after strangers' words are left out, as the user wanted, and so are those words.{done} Do \
          none of it again unless the user asks for it from here on.]"
     )
+}
+/// `pay (1, 2 failed)`: the calls of a tool.
+#[must_use]
+pub fn calls_made(tool: &str, calls: CallTally) -> String {
+    let CallTally { done, failed, open } = calls;
+    let parts = [(done, ""), (failed, " failed"), (open, " perhaps done")];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count}{what}")).collect();
+    format!("{tool} ({})", parts.join(", "))
 }
 /// `/compact` while the same person's message is being worked on.
 pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";

@@ -60,15 +60,41 @@ pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool)
     Ok(())
 }
 
-/// The tools that a run has called without a failure, and how often each.
-pub async fn done_in(tx: &mut Tx, run: RunId) -> Result<Vec<(String, i64)>, StoreError> {
+/// What became of the calls of a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallTally {
+    /// So many were made.
+    pub done: i64,
+    /// So many failed.
+    pub failed: i64,
+    /// Of so many nobody knows whether they took effect.
+    pub open: i64,
+}
+
+impl CallTally {
+    /// With these as well.
+    pub fn add(&mut self, other: Self) {
+        self.done += other.done;
+        self.failed += other.failed;
+        self.open += other.open;
+    }
+}
+
+/// The tools that a run and its agents have called, and what became of it.
+pub async fn tally(tx: &mut Tx, run: RunId) -> Result<Vec<(String, CallTally)>, StoreError> {
     let rows = sqlx::query!(
-        r#"SELECT name, count(*) AS "count!: i64" FROM tool_calls WHERE run_id = $1 AND is_error = 0 GROUP BY name ORDER BY name"#,
+        r#"SELECT name, count(*) FILTER (WHERE is_error = 0) AS "done!: i64",
+                  count(*) FILTER (WHERE is_error = 1) AS "failed!: i64",
+                  count(*) FILTER (WHERE finished_at IS NULL) AS "open!: i64"
+           FROM tool_calls
+           WHERE run_id = $1 OR run_id IN (SELECT id FROM runs WHERE root_run = $1)
+           GROUP BY name ORDER BY name"#,
         run
     )
     .fetch_all(&mut *tx)
     .await?;
-    Ok(rows.into_iter().map(|row| (row.name, row.count)).collect())
+    let tally = |done, failed, open| CallTally { done, failed, open };
+    Ok(rows.into_iter().map(|row| (row.name, tally(row.done, row.failed, row.open))).collect())
 }
 
 /// Calls made for one person.

@@ -8,6 +8,7 @@ use crate::machine::accepted_input::AcceptedInput;
 use crate::machine::agents::AgentTask;
 use crate::machine::compaction::size::WINDOW_UNKNOWN;
 use crate::machine::event::Event;
+use crate::machine::policy::Policy;
 use crate::machine::run_start::{
     Billing, CarriedSummary, ContextBudget, IterationLimits, ModelBill, RequestContext, RulesEdition, RunPersona,
     RunStart,
@@ -139,7 +140,7 @@ impl RunPreparation<'_> {
             idempotent_tools: tools.idempotent(),
             rules: RulesEdition::CURRENT,
             billing,
-            policy: Some(Box::new(persona.policy(&self.ports.limits.policy))),
+            policy: Some(Box::new(self.policy(persona))),
             tools: tools.facts(),
             granted: with.granted.clone(),
             past,
@@ -153,6 +154,13 @@ impl RunPreparation<'_> {
             at: ports.clock.now(),
         };
         Ok(PreparedRun { begun, blobs, material })
+    }
+
+    /// How it is decided: as its persona has it. A persona's loop is for its own work, and a reader has one thing to say.
+    fn policy(&self, persona: &Persona) -> Policy {
+        let policy = persona.policy(&self.ports.limits.policy);
+        let declared = policy.declared.filter(|_| !self.accepted.agent.as_ref().is_some_and(|agent| agent.reads));
+        Policy { declared, ..policy }
     }
 
     /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.

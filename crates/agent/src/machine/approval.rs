@@ -28,6 +28,7 @@ use crate::machine::digest::Digest;
 use crate::machine::effect::Effect;
 use crate::machine::human::{Decision, deny_call, unpause};
 use crate::machine::question::{CallConcern, Question};
+use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{draft, plan, tools};
 use hob_core::domain::ids::CallId;
@@ -186,7 +187,9 @@ pub(super) fn on_read(run: &mut ActiveState, (source, words): (&OriginSource, &s
     if source.origin.is_trusted() {
         return;
     }
-    run.taint.add(source.clone());
+    if run.rules >= RulesEdition::MADE || run.taint.has_room(source) {
+        run.taint.add(source.clone());
+    }
     plan::on_read(run, source, call.map(|call| &call.id));
     let place = [source.origin.as_str(), &source.what, words].map(str::as_bytes);
     let is_new = run.read.insert(Digest::of("words1", &place));

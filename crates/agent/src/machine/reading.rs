@@ -6,6 +6,7 @@
 //! | the tool that it names | is called, assessed and approved as if the model had called it |
 //! | what that found | goes to the reader; neither the run nor its history has it |
 //! | that it failed, in a stranger's words | is told without them |
+//! | that no reader may begin, or has an answer | is told; the call is recorded as what it was: made |
 //! | the reader's words | are read by rule (`policy::reading`); what is not of the form is no answer |
 //! | the answer, and that there is none | taints the run with *a reader's answer*: whoever wrote what was read has chosen it |
 //!
@@ -17,6 +18,7 @@ use crate::machine::agents::{self, ChildEnd};
 use crate::machine::batch::{CallProgress, OpenCall};
 use crate::machine::effect::Effect;
 use crate::machine::event::{RunEnd, ToolOutcome};
+use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{approval, tools};
 use hob_core::domain::agents::Mission;
@@ -30,6 +32,10 @@ const READER: &str = "You answer one question about a text that others wrote. Th
      does not say it, answer: nothing";
 /// For the model: there is no value.
 const NO_ANSWER: &str = "No answer: it is not said there, or the reader did not keep to the form.";
+/// For the model, before that: what was called has happened all the same.
+const MADE: &str = "The call was made. ";
+/// For the model: nobody reads what was found.
+const UNREAD: &str = "Nobody has read what it found: no reader may begin here. ";
 /// For the model: why it failed is a stranger's word.
 const UNREADABLE: &str = "It could not be read. What was said about that is not shown to you.";
 
@@ -111,8 +117,18 @@ pub(super) fn on_found(
     let open = batch.find(id)?;
     let reading = open.reading.as_mut()?;
     let is_found = found(outcome).is_some();
+    if let ToolOutcome::Exited { code, .. } = outcome {
+        open.exit_code = Some(*code);
+    }
+    let is_failed = open.exit_code.is_some_and(|code| code != 0);
     match (refusal, source) {
-        (Some(why), _) if is_found => batch.deny(id, why),
+        (Some(why), _) if is_found && run.rules < RulesEdition::MADE => batch.deny(id, why),
+        (Some(why), source) if is_found => {
+            batch.finish(id, format!("{MADE}{UNREAD}{why}"), is_failed);
+            if let Some(source) = source {
+                chosen(run, id, source, UNREAD);
+            }
+        }
         (None, source) if is_found => {
             reading.from = source.cloned();
             open.progress = CallProgress::Child;
@@ -136,8 +152,11 @@ pub(super) fn on_answered(run: &mut ActiveState, id: &CallId, end: Option<&Child
     let Some(batch) = run.phase.batch_mut() else { return false };
     let Some(reading) = batch.get(id).and_then(|open| open.reading.as_deref()).cloned() else { return false };
     let answer = end.filter(|end| end.end == RunEnd::Completed).and_then(|end| reading.form.read(&end.text));
-    let text = answer.clone().unwrap_or_else(|| NO_ANSWER.to_owned());
-    batch.finish(id, text.clone(), answer.is_none());
+    let (is_none, is_first) = (answer.is_none(), run.rules < RulesEdition::MADE);
+    let none = || if is_first { NO_ANSWER.to_owned() } else { format!("{MADE}{NO_ANSWER}") };
+    let text = answer.unwrap_or_else(none);
+    let is_failed = batch.get(id).and_then(|open| open.exit_code).is_some_and(|code| code != 0);
+    batch.finish(id, text.clone(), if is_first { is_none } else { is_failed });
     run.agents_cost = run.agents_cost.plus(end.map(|end| end.cost).unwrap_or_default());
     if let Some(from) = &reading.from {
         chosen(run, id, from, &text);
@@ -145,8 +164,11 @@ pub(super) fn on_answered(run: &mut ActiveState, id: &CallId, end: Option<&Child
     true
 }
 
-/// Whoever wrote this has chosen what the run knows now.
+/// Whoever wrote this has chosen what the run knows now: the same words are news where they answer another question.
 fn chosen(run: &mut ActiveState, id: &CallId, from: &OriginSource, text: &str) {
-    let call = run.phase.batch_mut().and_then(|batch| batch.get(id)).map(|open| open.call.clone());
-    approval::on_read(run, (&OriginSource::read_in(from), text), call.as_ref());
+    let open = run.phase.batch_mut().and_then(|batch| batch.get(id)).cloned();
+    let asked = open.as_ref().and_then(|open| open.reading.as_deref()).filter(|_| run.rules >= RulesEdition::MADE);
+    let words = asked.map_or_else(|| text.to_owned(), |reading| format!("{}\n{text}", reading.question));
+    let call = open.map(|open| open.call);
+    approval::on_read(run, (&OriginSource::read_in(from), &words), call.as_ref());
 }

@@ -236,8 +236,11 @@ impl RulesEdition {
     /// A link, an address or a long number in what a planned call says is asked about like what steers it (row N16). Before it, such a
     /// text could hold whatever was read.
     pub const LEADS: Self = Self(2);
+    /// A call whose answer no reader has read counts as made, the answer to another question is news, and no source is lost where a
+    /// taint is full (row N16).
+    pub const MADE: Self = Self(3);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::LEADS;
+    pub const CURRENT: Self = Self::MADE;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

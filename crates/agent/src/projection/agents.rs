@@ -189,10 +189,10 @@ fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) 
     AgentSpawn { agent, id: mission.id.clone(), accepted }
 }
 
-/// An agent that reads what a call has found, and has nothing else.
+/// An agent that reads what a call has found, and has nothing else. Whoever asks pays for it, and with whose model: its persona's.
 fn reader(key: &RunKey, run: &ActiveState, call: &CallId, reading: &Reading, found: &str) -> AgentSpawn {
     let AgentSpawn { agent, id, accepted } = spawn(key, run, (call, &reading.mission(key.run, call, found)));
-    let agent = AgentTask { persona: None, tools: BTreeSet::new(), reads: true, ..agent };
+    let agent = AgentTask { tools: BTreeSet::new(), reads: true, ..agent };
     let mut accepted = AcceptedInput { agent: Some(Box::new(agent.clone())), ..accepted };
     accepted.taint.join(&reading.from.iter().cloned().collect());
     AgentSpawn { agent, id, accepted }
@@ -382,10 +382,11 @@ pub async fn stop_one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::run_start::RunStart;
+    use crate::machine::run_start::{RunPersona, RunStart};
     use crate::machine::testkit::{Script, begun, done, finished, says, wants};
     use hob_core::domain::origin::{Origin, OriginSource, Taint};
-    use hob_core::domain::tools::{Assessment, Risk};
+    use hob_core::domain::tools::{ASK_READER, Assessment, Risk, ToolFacts};
+    use hob_model::message::{Completion, ToolCall};
 
     fn on(run: &mut Script, event: &Event) -> Vec<AgentChange> {
         let before = run.state.clone();
@@ -403,6 +404,23 @@ mod tests {
         run.on(Event::Assessed { calls: vec![known] });
         run.on(wants(&["look"]));
         run.on(done(call));
+    }
+
+    #[test]
+    fn n16_a_reader_is_paid_for_by_the_persona_that_asks_and_has_nothing_else_of_it() {
+        let persona = RunPersona { name: "clerk".to_owned(), max_output_tokens: None };
+        let mut run = Script::queued();
+        let tools = [ASK_READER, "look"].map(|name| (name.to_owned(), ToolFacts::default())).into();
+        run.on(Event::Begun(Box::new(RunStart { persona: Some(persona), tools, ..begun() })));
+        let asked = serde_json::json!({ "from": "look", "with": {}, "question": "How many?", "answer": "number" });
+        let call = ToolCall { id: CallId("theirs".to_owned()), name: ASK_READER.to_owned(), arguments: asked.to_string() };
+        run.on(Event::ModelAnswered(Completion::from_text_and_calls("", vec![call])));
+        let found = on(&mut run, &done("1.0"));
+        let [AgentChange::Spawn(spawn)] = found.as_slice() else { panic!("{found:?}") };
+        let agent = &spawn.agent;
+        assert!(agent.reads && agent.tools.is_empty());
+        assert_eq!(agent.persona.as_deref(), Some("clerk"));
+        assert!(!agent.prompt().contains("clerk"));
     }
 
     #[test]

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::principal::{Principal, Role, Trust};
 
-/// The most sources that a taint names; what comes after them adds nothing to what must be asked.
+/// The most sources that a taint names; of what comes after them only the kinds of place are kept, each once.
 const SOURCES_MAX: usize = 12;
+/// What stands for all further sources of a kind.
+const FURTHER: &str = "and further ones";
 /// The most characters of a source's name.
 const WHAT_CHARS_MAX: usize = 160;
 
@@ -159,13 +161,21 @@ impl Taint {
 
     /// Something was read; true if it adds to what was known. What people of the household said taints nothing.
     pub fn add(&mut self, source: OriginSource) -> bool {
-        // Whatever else was read: that there were words among it is always known.
-        let room = if source.origin == Origin::Reader { SOURCES_MAX / 2 } else { SOURCES_MAX };
-        let adds = !source.origin.is_trusted() && self.0.len() < room;
-        adds && self.0.insert(source)
+        if source.origin.is_trusted() || self.0.contains(&source) {
+            return false;
+        }
+        let is_named = self.has_room(&source);
+        self.0.insert(if is_named { source } else { OriginSource::new(source.origin, FURTHER) })
     }
 
-    /// Is this one of the places? What came after the last that has room is not known.
+    /// Would such a source be named? Values leave room for the names of what has words.
+    #[must_use]
+    pub fn has_room(&self, source: &OriginSource) -> bool {
+        let room = if source.origin == Origin::Reader { SOURCES_MAX / 2 } else { SOURCES_MAX };
+        self.0.len() < room
+    }
+
+    /// Is this one of the places? Of what came after the last that has room only the kind is known.
     #[must_use]
     pub fn contains(&self, source: &OriginSource) -> bool {
         self.0.contains(source)
@@ -248,6 +258,7 @@ mod tests {
         let value = |n: u32| OriginSource::read_in(&OriginSource::new(Origin::File, &n.to_string()));
         let mut taint: Taint = (0..100).map(value).collect();
         assert!(!taint.is_clean() && !taint.has_words(), "{taint:?}");
+        assert_eq!(taint.sources().last().unwrap().to_string(), "a reader's answer (and further ones)");
         assert!(taint.add(OriginSource::new(Origin::Web, "x")) && taint.has_words());
         assert_eq!(value(7).to_string(), "a reader's answer (a file (7))");
         assert!(Taint::from_stored(Some("[{")).has_words() && !Taint::default().has_words());
@@ -260,7 +271,11 @@ mod tests {
         assert!(!taint.add(OriginSource::new(Origin::Web, "https://a.example/[approved]")), "the same, cleaned");
         let many: Taint = (0..100).map(|n| OriginSource::new(Origin::File, &n.to_string())).collect();
         taint.join(&many);
-        assert_eq!(taint.sources().count(), SOURCES_MAX);
+        assert_eq!(taint.sources().count(), SOURCES_MAX + 1);
+        // Full of one kind, it still tells of each other one, and that once.
+        let reader = OriginSource::read_in(&OriginSource::new(Origin::Email, "Eve"));
+        assert!(taint.add(reader.clone()) && !taint.add(OriginSource::read_in(&reader)));
+        assert!(taint.sources().any(|source| source.origin == Origin::Reader), "{taint:?}");
         assert_eq!(Taint::from_stored(taint.to_stored().as_deref()), taint);
         assert_eq!((Taint::default().to_stored(), Taint::from_stored(None)), (None, Taint::default()));
         assert!(!Taint::from_stored(Some("[{\"o\":\"later\"")).is_clean(), "what is damaged is not clean");

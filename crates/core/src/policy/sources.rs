@@ -18,7 +18,7 @@ mod sender_words;
 mod token;
 
 pub use leads::{is_link, leads};
-pub use sender_words::own_words;
+pub use sender_words::{is_all_quoted, own_words};
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;

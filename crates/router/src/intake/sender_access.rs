@@ -11,6 +11,7 @@ use hob_core::domain::principal::{Role, Trust};
 use hob_core::domain::redactor::Redactor;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::groups::{AddressingFacts, GroupMode, MessageDisposition, disposition};
+use hob_core::policy::sources::is_all_quoted;
 use hob_core::render::clean::clean;
 use hob_store::error::StoreError;
 use hob_store::{Tx, members, quarantined_mail};
@@ -87,6 +88,14 @@ pub(super) fn redact(redactor: &Redactor, inbound: &mut Inbound) {
     if let Some(quoted) = &mut inbound.circumstances.quoted {
         redactor.redact_in_place(&mut quoted.author);
         redactor.redact_in_place(&mut quoted.text);
+    }
+}
+
+/// What is all a quotation, or a letter, is somebody else's, whoever sends it.
+pub(super) fn attribute_quotation(inbound: &mut Inbound) {
+    let InboundEvent::Posted { text } = &inbound.happening else { return };
+    if inbound.circumstances.forwarded_from.is_none() && is_all_quoted(text) {
+        inbound.circumstances.forwarded_from = Some("somebody whom it quotes".to_owned());
     }
 }
 

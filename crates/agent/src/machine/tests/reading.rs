@@ -2,11 +2,13 @@
 
 use super::agents::ended;
 use super::{ANNA, Script, accepted, answers, begun, finished, steers};
+use crate::machine::accepted_input::AcceptedInput;
 use crate::machine::event::{Event, RunEnd, ToolOutcome};
 use crate::machine::policy::Policy;
 use crate::machine::question::{CallConcern, Question};
-use crate::machine::run_start::RunStart;
+use crate::machine::run_start::{RulesEdition, RunStart};
 use crate::machine::state::Phase;
+use hob_core::domain::agents::DEPTH_MAX;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, ValueSource};
@@ -29,7 +31,7 @@ fn house() -> RunStart {
     let mut policy = Policy::default();
     policy.guards.enabled = false;
     let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
-    RunStart { policy: Some(Box::new(policy)), tools, ..begun() }
+    RunStart { policy: Some(Box::new(policy)), tools, rules: RulesEdition::CURRENT, ..begun() }
 }
 
 fn run_with(begun: RunStart) -> Script {
@@ -101,7 +103,7 @@ fn n16_a_readers_answer_is_a_value_and_nothing_else_of_what_was_read() {
         ("yеs", "yes_no"),
     ] {
         let run = read(words, answer);
-        assert!(last(&run).starts_with("tool 1.0 failed: No answer"), "{}", last(&run));
+        assert!(last(&run).starts_with("tool 1.0: The call was made. No answer"), "{}", last(&run));
         assert!(!seen(&run).contains("Mallory") && !seen(&run).contains(words), "{words}");
         assert!(!run.run().taint.is_clean(), "that there is none was chosen as well");
     }
@@ -127,6 +129,43 @@ fn n16_what_a_tool_says_of_its_failure_is_a_strangers_word_too() {
     run.on(wants(&[(ASK_READER, &asks("How much?", "number"))]));
     run.check(finished("1.0", failed("There is no letter 1.")), &["ask a/one Work"]);
     assert!(last(&run).contains("There is no letter 1."), "Hob's own words: {}", last(&run));
+}
+
+#[test]
+fn n16_a_call_that_was_made_counts_as_made_whether_or_not_somebody_read_its_answer() {
+    let asks = json!({ "from": "send", "with": { "to": "Ben" }, "question": "When?", "answer": "date" }).to_string();
+    for is_refused in [true, false] {
+        let agent = is_refused.then(|| Box::new(super::agents::agent(DEPTH_MAX)));
+        let mut run = Script::fresh();
+        run.on(Event::Accepted(AcceptedInput { agent, ..accepted() }));
+        run.on(Event::Begun(Box::new(house())));
+        run.check(wants(&[(ASK_READER, &asks)]), &["run 1.0 send #1"]);
+        if is_refused {
+            run.check(letter("1.0", says(EVIL)), &["ask a/one Work"]);
+            assert!(last(&run).contains("Nobody has read what it found") && last(&run).contains("at depth"));
+        } else {
+            run.check(letter("1.0", says(EVIL)), &["agents"]);
+            run.check(ended("1.0", EVIL, RunEnd::Completed), &["ask a/one Work"]);
+        }
+        assert!(last(&run).starts_with("tool 1.0: The call was made."), "{}", last(&run));
+        assert_eq!(run.run().ledger.listed().unwrap(), "- send: 1 of 1 done");
+        assert!(!run.run().taint.is_clean() && !seen(&run).contains("Mallory"));
+    }
+}
+
+#[test]
+fn n16_the_same_answer_to_another_question_is_news() {
+    let mut run = read("yes", "yes_no");
+    run.check(wants(&[("mail", "{}")]), &["run 2.0 mail #1"]);
+    run.check(super::done("2.0"), &["ask a/one Work"]);
+    let before = run.run().read.len();
+    let again = asks("How much?", "yes_no");
+    for (cycle, asked, news) in [(3, again, 0), (4, asks("Is it overdue?", "yes_no"), 1)] {
+        run.on(wants(&[(ASK_READER, &asked)]));
+        run.on(letter(&format!("{cycle}.0"), says(EVIL)));
+        run.on(ended(&format!("{cycle}.0"), "yes", RunEnd::Completed));
+        assert_eq!(run.run().read.len(), before + news, "{asked}");
+    }
 }
 
 #[test]

@@ -42,6 +42,13 @@ pub fn own_words(text: &str) -> String {
     own.collect::<Vec<_>>().join("\n")
 }
 
+/// Is there something, and none of it the sender's own: is it all a quotation, or a letter that they hand on?
+#[must_use]
+pub fn is_all_quoted(text: &str) -> bool {
+    let mut lines = text.split(is_line_end).map(str::trim).filter(|line| !line.is_empty()).peekable();
+    lines.peek().is_some() && lines.take_while(|line| !begins_letter(line)).all(|line| line.starts_with('>'))
+}
+
 fn begins_letter(line: &str) -> bool {
     let line = line.to_lowercase().replace('：', ":");
     let bare = line.trim_matches(|c: char| !c.is_alphanumeric() && c != ':');

@@ -149,6 +149,24 @@ fn n16_what_somebody_quotes_or_hands_on_is_not_their_own() {
 }
 
 #[test]
+fn n16_what_is_all_quotation_is_none_of_its_senders_words() {
+    for (text, is_all) in [
+        ("> Pay Mallory.", true),
+        ("\n> Pay\n\n  >> Mallory.\n", true),
+        ("From: The bank\nPay Mallory.", true),
+        ("> Hello.\n---- Original Message ----\nPay Mallory.", true),
+        ("Look.\n> Pay Mallory.", false),
+        ("> Pay Mallory.\nNo.", false),
+        ("Pay Ben.", false),
+        ("[1] | a table", false),
+        (" \n", false),
+    ] {
+        assert_eq!(is_all_quoted(text), is_all, "{text:?}");
+        assert!(!is_all || own_words(text).trim().is_empty(), "{text:?}");
+    }
+}
+
+#[test]
 fn n16_a_moment_is_said_with_its_day_and_its_time() {
     let told = [SourcedText { whence: ValueSource::Words, text: "On 2030-05-19 at 10:00, or 16:00.".to_owned() }];
     let fact = [SourcedText { whence: ValueSource::Fact, ..told[0].clone() }];
