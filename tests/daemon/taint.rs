@@ -5,6 +5,7 @@ use hob_store::Store;
 use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
+use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fifo::Fifo;
 use hob_testkit::house::{ADA, House, OWNER, STRANGER};
 
@@ -201,9 +202,9 @@ async fn n6_what_a_guest_says_taints_those_who_read_it_and_an_owner_decides_for_
     assert_eq!(house.told(HALL, 6).await[5], "Paid.");
     assert_eq!(house.lines("paid"), ["Ben 1"]);
     // What others have read here is theirs to leave out.
-    in_hall(&house, STRANGER, "/clean");
+    house.telegram.post(Post::new(HALL, STRANGER, "/clean"));
     insta::assert_snapshot!(house.told(HALL, 7).await[6], @"Guests cannot say that in a group: somebody of the household can.");
-    in_hall(&house, ADA, "/clean");
+    house.telegram.post(Post::new(HALL, ADA, "/clean"));
     assert!(house.told(HALL, 8).await[7].starts_with("I go on with what you said"));
     house.nothing_refused();
 }
