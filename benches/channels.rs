@@ -221,6 +221,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: IntakeMode::Queue },
             house: Arc::new(house),
             transcriber: None,
+            looker: None,
         }),
         lanes: Lanes::new(ports, settings),
         delivery,

@@ -210,7 +210,11 @@ fn a_platforms_tests_prove_no_row_of_another_platform() {
 fn a_row_about_letters_is_proven_where_letters_are() {
     let row = |words: &str| Row { id: String::new(), words: words.to_owned(), differs: None };
     let letters = row("E-mail as a real channel");
-    let table = [("tests/platforms/slack/signs.rs", false), ("tests/platforms/email/mod.rs", true), ("crates/router/src/mail.rs", true)];
+    let table = [
+        ("tests/platforms/slack/signs.rs", false),
+        ("tests/platforms/email/mod.rs", true),
+        ("crates/router/src/mail.rs", true),
+    ];
     for (file, expected) in table {
         assert_eq!(letters.is_of(file), expected, "{file}");
     }

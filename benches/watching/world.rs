@@ -231,6 +231,7 @@ impl World {
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
+                looker: None,
             }),
             lanes,
             delivery,
