@@ -283,7 +283,7 @@ async fn n17_a_reload() {
 /// An idle house prolongs nothing and looks at nothing but whether something is due.
 #[tokio::test]
 async fn n17_an_idle_house() {
-    let mut house = House::with(&format!("{COUNTED}\nheartbeat_secs = 1\nreconcile_secs = 1")).await;
+    let mut house = House::with(&format!("{COUNTED}\nreconcile_secs = 1")).await;
     house.start().await;
     turn(&mut house, "hi").await;
     let since = Since::now(&mut house);

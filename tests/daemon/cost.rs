@@ -40,7 +40,7 @@ async fn what_no_price_is_known_for_is_told() {
     house.ask(OWNER, "Hello", Reply::text("Hi.")).await;
     house.say(OWNER, "/cost");
     let bill = house.told(OWNER, 2).await.pop().unwrap();
-    assert!(bill.contains("No price is known for 1 calls"), "{bill}");
+    assert!(bill.contains("No price is known for 1 call "), "{bill}");
 }
 
 #[tokio::test]

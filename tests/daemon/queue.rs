@@ -100,15 +100,16 @@ async fn n5_a_waiting_message_can_be_edited() {
 
 #[tokio::test]
 async fn a_full_queue_says_so() {
-    let (house, gate) = at_work("[agent]\nqueue_len_max = 1").await;
-    house.say(ADA, "two");
-    house.say(ADA, "three");
-    insta::assert_snapshot!(house.told(ADA, 2).await.join("\n"), @"
-    Queued, 1st.
-    1 message is waiting here already, so I did not take that one. /queue shows what waits.
-    ");
+    const QUEUE: usize = 50;
+    let (house, gate) = at_work("").await;
+    for number in 1..=QUEUE + 1 {
+        house.say(ADA, &number.to_string());
+    }
+    insta::assert_snapshot!(house.told(ADA, QUEUE + 1).await[QUEUE], @"50 messages are waiting here already, so I did not take that one. /queue shows what waits.");
     gate.open();
-    assert_eq!(house.told(ADA, 4).await[2..], ["First.", "You said two"]);
+    let told = house.told(ADA, 2 * QUEUE + 2).await;
+    assert_eq!(told[QUEUE + 1..QUEUE + 3], ["First.", "You said 1"]);
+    assert_eq!(told[2 * QUEUE + 1], "You said 50");
 }
 
 #[tokio::test]

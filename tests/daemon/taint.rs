@@ -7,10 +7,7 @@ use sqlx::Connection;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House, OWNER, STRANGER};
-
-/// A supergroup that all are in.
-const HALL: i64 = -100_124;
+use hob_testkit::house::{ADA, HALL, House, OWNER, STRANGER};
 
 /// `mail` brings words of others, `pay` leaves a line and says nothing, `clock` is vouched for.
 const TOOLS: &str = r#"

@@ -14,7 +14,7 @@ const ALL: &str = "# The week\n\n| Day | Who cooks | What |\n|---|---|---|\n| Mo
 
 #[expect(clippy::print_stdout, reason = "it is there to be looked at")]
 async fn look(platform: Box<dyn Platform>) {
-    let mut there = PlatformHarness::with(platform, &format!("{PAY}[delivery]\nstream_every_ms = 250")).await;
+    let mut there = PlatformHarness::with(platform, PAY).await;
     let kind = there.platform.kind();
     there.house.model.reply(Reply::text(ALL));
     there.say("What is on this week?").await;

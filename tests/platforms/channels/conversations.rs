@@ -78,7 +78,7 @@ async fn k2_a_long_answer_comes_whole_and_in_order(platform: Box<dyn Platform>) 
 }
 
 async fn k2_an_answer_grows_and_ends_exact(platform: Box<dyn Platform>) {
-    let mut there = PlatformHarness::with(platform, "[delivery]\nstream_every_ms = 250").await;
+    let mut there = PlatformHarness::with(platform, "").await;
     let gate = Gate::default();
     let first = "The kettle is on, and the tea will be ready in about **four** minutes; ";
     there

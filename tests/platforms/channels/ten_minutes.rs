@@ -29,7 +29,7 @@ fn longest(kind: ChannelKind) -> Duration {
 }
 
 pub(crate) async fn conversation(mut platform: Box<dyn Platform>) {
-    let settings = "[delivery]\nbackoff_base_ms = 1000\nbackoff_max_secs = 60";
+    let settings = "[delivery]\nbackoff_base_ms = 1000";
     let mut house = House::with(&format!("{}\n{settings}", platform.settings())).await;
     let (tries, _listening) = Tries::listen();
     let clock = Clock::start();

@@ -93,10 +93,7 @@ impl RunPreparation<'_> {
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
             Some(agent) if agent.reads => RenderedContext::default(),
-            Some(_) | None => {
-                let context = ContextWindow { session: session.id, from, through };
-                recall_context(ports, accepted, &bill, context).await
-            }
+            Some(_) | None => self.recall(&bill, from, through).await,
         };
         let RenderedContext { lines, recalled, mut taint } = shown;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
@@ -106,10 +103,7 @@ impl RunPreparation<'_> {
         let role = accepted.principal.role;
         let reach = ToolAccess { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
-        // An agent plans nothing, and where nothing has an effect there is nothing to plan.
-        let acts =
-            |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && is_offered_to(&reach, tool);
-        let plans = agent.is_none() && ports.tools.now().specs().any(acts);
+        let plans = agent.is_none() && self.has_effects(&reach);
         let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
         let offer = ports.tools.offer(|tool| is_offered_to(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
@@ -158,6 +152,18 @@ impl RunPreparation<'_> {
             at: ports.clock.now(),
         };
         Ok(PreparedRun { begun, blobs, material })
+    }
+
+    async fn recall(&self, bill: &Bill, from: i64, through: i64) -> RenderedContext {
+        let context = ContextWindow { session: self.session.id, from, through };
+        recall_context(self.ports, self.accepted, bill, context).await
+    }
+
+    /// Can any tool that is offered have an effect? Where none has, and for an agent, there is nothing to plan.
+    fn has_effects(&self, reach: &ToolAccess<'_>) -> bool {
+        let acts =
+            |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && is_offered_to(reach, tool);
+        self.ports.tools.now().specs().any(acts)
     }
 
     /// How it is decided: as its persona has it. A persona's loop is for its own work, and a reader has one thing to say.

@@ -64,7 +64,6 @@ impl IntakeTransaction {
             return Ok(IntakeOutcome::duplicate(session.id));
         };
         let told = self.with_files(tx, arriving, inbound, text).await?;
-        let user = arriving.principal.user;
         let standstill = if arriving.lane.is_paused { pause::active_pause(tx, session.id).await? } else { None };
         let near = if order == RunKind::Answer {
             self.surrounding_context(tx, session).await?
@@ -108,7 +107,7 @@ impl IntakeTransaction {
             match (mode, active) {
                 (IntakeMode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
                 (IntakeMode::Interrupt, Some(active)) => {
-                    let reason = CancelReason::Interrupted { by: user };
+                    let reason = CancelReason::Interrupted { by: arriving.principal.user };
                     let signal = encode_signal(&Signal::Cancel { reason })?;
                     signals::add(tx, active.id, &signal, self.now).await?;
                 }

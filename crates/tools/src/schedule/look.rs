@@ -61,7 +61,7 @@ pub struct HouseLooker {
 impl Looker for HouseLooker {
     async fn look(&self, target: &LookTarget, seen: Option<&str>) -> LookResult {
         match target {
-            LookTarget::Command { command, network } => self.run(command, *network).await,
+            LookTarget::Command { command, network } => Box::pin(self.run(command, *network)).await,
             LookTarget::Page { url } => self.read(url, seen).await,
         }
     }
@@ -90,7 +90,7 @@ impl HouseLooker {
             leftovers: self.leftovers.clone(),
             confined: Some(self.confined.clone().with_network(network)),
         };
-        let (end, printed) = match tokio::time::timeout(self.timeout, process::run(spec)).await {
+        let (end, printed) = match tokio::time::timeout(self.timeout, Box::pin(process::run(spec))).await {
             Ok(Ok(printed)) => (CheckEnd::Exited(printed.status.code()), Some(printed)),
             Ok(Err(error)) => return LookResult::failed(source, format!("it could not be run: {error}")),
             Err(_elapsed) => (CheckEnd::TimedOut(self.timeout.as_secs()), None),

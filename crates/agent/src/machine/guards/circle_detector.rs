@@ -99,7 +99,7 @@ pub struct DetectedCircle {
 impl CircleDetector {
     /// Takes a call that is done; answers the circle that it closes, where the model has not been warned of it.
     pub fn observe(&mut self, policy: &GuardPolicy, made: &FinishedCall<'_>) -> Option<DetectedCircle> {
-        let seen = self.to_observed(made);
+        let seen = self.describe(made);
         let (tool, key, news, grave) = (seen.tool.clone(), seen.key.clone(), seen.news, seen.grave);
         self.calls.push_back(seen);
         let span = [policy.window_calls, policy.stall_max, policy.ping_pong_max, policy.identical_max];
@@ -199,7 +199,7 @@ impl CircleDetector {
         }
     }
 
-    fn to_observed(&mut self, made: &FinishedCall<'_>) -> ObservedCall {
+    fn describe(&mut self, made: &FinishedCall<'_>) -> ObservedCall {
         let key = key(made.tool, made.arguments);
         let fresh = self.made.insert(key.clone());
         let result = Digest::of(SCHEME, &[made.tool.as_bytes(), made.result.as_bytes()]);

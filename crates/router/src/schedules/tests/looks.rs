@@ -38,21 +38,11 @@ impl Harness {
     async fn found(&self, id: ScheduleId, now: &str, target: LookTarget, verdict: LookVerdict) -> FireOutcome {
         let order = self.fire(id, now).await.to_look;
         assert_eq!(order.as_ref().map(|order| &order.target), Some(&target), "it is to be looked at");
-        self.recorded(id, now, target, verdict, None).await
+        self.recorded(id, now, finished(target, verdict, None)).await
     }
 
-    async fn recorded(
-        &self,
-        id: ScheduleId,
-        now: &str,
-        target: LookTarget,
-        verdict: LookVerdict,
-        seen: Option<&str>,
-    ) -> FireOutcome {
-        let (source, said) = (OriginSource::new(Origin::Web, "https://b.example/news"), "no such box".to_owned());
-        let result = LookResult { verdict, source, seen: seen.map(str::to_owned), said };
-        let looked = Some(Arc::new(FinishedLook { target, result }));
-        let fire = FireSchedule { id, access: Arc::clone(&self.access), now: at(now), looked };
+    async fn recorded(&self, id: ScheduleId, now: &str, looked: FinishedLook) -> FireOutcome {
+        let fire = FireSchedule { id, access: Arc::clone(&self.access), now: at(now), looked: Some(Arc::new(looked)) };
         self.store.write(async move |tx| fire.run(tx).await).await.unwrap()
     }
 
@@ -68,6 +58,11 @@ impl Harness {
     }
 }
 
+fn finished(target: LookTarget, verdict: LookVerdict, seen: Option<&str>) -> FinishedLook {
+    let (source, said) = (OriginSource::new(Origin::Web, "https://b.example/news"), "no such box".to_owned());
+    FinishedLook { target, result: LookResult { verdict, source, seen: seen.map(str::to_owned), said } }
+}
+
 #[tokio::test]
 async fn f1_nothing_is_done_before_it_has_looked_and_nothing_is_begun_when_there_is_nothing_to_do() {
     let home = Harness::new().await;
@@ -79,8 +74,11 @@ async fn f1_nothing_is_done_before_it_has_looked_and_nothing_is_begun_when_there
         assert!(fired.to_look.is_some() && fired.begun.is_none() && fired.said.is_none());
         assert_eq!(home.came().await, [""; 0]);
     }
-    assert!(home.recorded(id, "2026-11-21T01:00:00Z", command(), idle(), None).await.begun.is_none());
-    assert_eq!(home.recorded(id, "2026-11-21T01:00:01Z", command(), woken("x"), None).await, FireOutcome::default());
+    assert!(home.recorded(id, "2026-11-21T01:00:00Z", finished(command(), idle(), None)).await.begun.is_none());
+    assert_eq!(
+        home.recorded(id, "2026-11-21T01:00:01Z", finished(command(), woken("x"), None)).await,
+        FireOutcome::default()
+    );
     assert!(home.found(id, "2026-11-21T02:00:00Z", command(), woken("2 new")).await.begun.is_some());
     assert_eq!(home.fire(id, "2026-11-21T03:00:00Z").await.to_look, None, "its run is still at work");
     home.end("completed").await;
@@ -128,12 +126,12 @@ async fn f1_a_page_is_compared_with_what_was_recorded_with_the_last_run() {
     let id = home.looking("every hour", &page()).await;
     let order = home.fire(id, "2026-11-21T01:00:00Z").await.to_look.unwrap();
     assert_eq!(order.seen, None);
-    home.recorded(id, "2026-11-21T01:00:00Z", page(), idle(), Some("one")).await;
+    home.recorded(id, "2026-11-21T01:00:00Z", finished(page(), idle(), Some("one"))).await;
     let order = home.fire(id, "2026-11-21T02:00:00Z").await.to_look.unwrap();
     assert_eq!(order.seen.as_deref(), Some("one"));
     // Nobody has recorded that: it is found again.
     assert_eq!(home.row(id).await.seen.as_deref(), Some("one"));
-    home.recorded(id, "2026-11-21T02:00:00Z", page(), woken("two"), Some("two")).await;
+    home.recorded(id, "2026-11-21T02:00:00Z", finished(page(), woken("two"), Some("two"))).await;
     assert_eq!(home.row(id).await.seen.as_deref(), Some("two"));
     home.end("completed").await;
     // An answer that did not come changes nothing of it.
@@ -147,10 +145,10 @@ async fn f1_what_was_looked_at_meanwhile_in_vain_is_looked_at_again() {
     let id = home.looking("every hour", &page()).await;
     assert!(home.fire(id, "2026-11-21T01:00:00Z").await.to_look.is_some());
     // The config was changed while it looked.
-    let fired = home.recorded(id, "2026-11-21T01:00:00Z", command(), woken("x"), Some("one")).await;
+    let fired = home.recorded(id, "2026-11-21T01:00:00Z", finished(command(), woken("x"), Some("one"))).await;
     assert!(fired.begun.is_none() && fired.to_look.is_some_and(|order| order.target == page()));
     home.alter(id, Change::Pause, "2026-11-21T01:00:30Z").await;
-    let paused = home.recorded(id, "2026-11-21T01:00:00Z", page(), woken("x"), Some("one")).await;
+    let paused = home.recorded(id, "2026-11-21T01:00:00Z", finished(page(), woken("x"), Some("one"))).await;
     assert_eq!((paused, home.row(id).await.seen), (FireOutcome::default(), None));
     assert_eq!(home.came().await, [""; 0]);
 }
@@ -237,7 +235,7 @@ async fn f1_what_it_looks_at_is_as_much_a_part_of_it_as_its_words() {
     home.fire(id, "2026-11-21T01:00:00Z").await;
     assert_eq!(home.row(id).await.why.as_deref(), Some("damaged"));
     let removed = home.looking("every hour", &page()).await;
-    home.recorded(removed, "2026-11-21T01:00:00Z", page(), idle(), Some("one")).await;
+    home.recorded(removed, "2026-11-21T01:00:00Z", finished(page(), idle(), Some("one"))).await;
     home.alter(removed, Change::Remove, "2026-11-21T01:30:00Z").await;
     let row = home.row(removed).await;
     assert_eq!((row.task.as_str(), row.looks_at, row.seen), ("", None, None));
