@@ -173,13 +173,14 @@ impl Household {
                 (!answered.is_empty()).then_some(answered)
             };
             let answered = self.telegram.until("answers", looked).await;
-            waiting.retain_mut(|(person, said, left)| {
+            for (person, said, left) in &mut waiting {
                 if answered.contains(person) {
                     *left -= 1;
+                    // Whoever has no turn left has said it all.
                     *said = if *left > 0 { say(*person) } else { *said };
                 }
-                *left > 0
-            });
+            }
+            waiting.retain(|(_, _, left)| *left > 0);
         }
         self.model.forget();
     }

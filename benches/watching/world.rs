@@ -168,8 +168,8 @@ impl World {
         let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
         let catalog = Catalog::new(ModelEntry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
         let models = Arc::new(catalog.metered(&metering));
-        let budget_guard = Arc::new(BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC });
-        let meter = Arc::new(QuotaChecker { quotas: Quotas::default() });
+        let guard = BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC };
+        let (budget_guard, meter) = (Arc::new(guard), Arc::new(QuotaChecker { quotas: Quotas::default() }));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {
@@ -199,10 +199,8 @@ impl World {
         });
         let drafts = ports.toolbox.drafts.clone();
         let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
-        let settings = LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest };
-        let lanes = Lanes::new(ports, settings);
+        let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
         let (servers, rng) = (Servers::default(), Arc::new(SystemRng));
-        let confined = Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() };
         let (personas, started) = (Arc::default(), clock.now());
         let house = CommandServices {
             models,
@@ -215,7 +213,7 @@ impl World {
             drafts,
             servers,
             rng,
-            confined,
+            confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
             conditions: Conditions::default(),
             config: hob_core::domain::config_status::ConfigStatusHandle::default(),
             upkeep: LastUpkeepRound::default(),

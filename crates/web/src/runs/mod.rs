@@ -1,5 +1,7 @@
 //! Recorded runs on the page: the list, one run as its cycle tree, what it was at any of its events, and what owners order of
-//! one that is at work. It shows what `hob runs` and `hob replay` show, of the same folds.
+//! one that is at work.
+//!
+//! It shows what `hob runs` and `hob replay` show, of the same folds.
 //!
 //! Never: a text that is as long as somebody chose to make it. What is shown is cut, and the whole of it is asked for by
 //! itself.
