@@ -173,12 +173,10 @@ impl Household {
                 (!answered.is_empty()).then_some(answered)
             };
             let answered = self.telegram.until("answers", looked).await;
-            for (person, said, left) in &mut waiting {
-                if answered.contains(person) {
-                    *left -= 1;
-                    // Whoever has no turn left has said it all.
-                    *said = if *left > 0 { say(*person) } else { *said };
-                }
+            // Whoever has no turn left has said it all.
+            for (person, said, left) in waiting.iter_mut().filter(|waits| answered.contains(&waits.0)) {
+                *left -= 1;
+                *said = if *left > 0 { say(*person) } else { *said };
             }
             waiting.retain(|(_, _, left)| *left > 0);
         }
