@@ -2,7 +2,7 @@
 //!
 //! Never: a change of anything, a secret in a finding, or a check that holds up the others. What is wrong is decided in
 //! [`rules`], of facts alone; `probes` go and find the facts, where a start does so too by the start's own code.
-//! Start at [`examine`].
+//! Start at [`run_checks`].
 
 mod probes;
 pub mod rules;

@@ -50,7 +50,7 @@ pub struct ToldFact {
     pub value: String,
     /// Whom it is about, where that is somebody in `people`.
     pub person: Option<PersonId>,
-    /// Until when it holds ([`holds_until`]).
+    /// Until when it holds ([`stated_expiry`]).
     pub valid_until: Option<Timestamp>,
     /// The run in which it was said.
     pub run: RunId,
@@ -113,11 +113,11 @@ pub struct RelevantFacts {
     /// Those that hold.
     pub facts: Vec<RecalledFact>,
     /// What contradicts each other and nobody was asked about; the oldest first. Whoever puts one before a person calls
-    /// [`facts::asked`] in the same transaction.
+    /// [`facts::note_asked`] in the same transaction.
     pub rivals: Vec<Rivalry>,
 }
 
-/// The facts that go along with a question, the weightiest first ([`weigh()`]), and what is not sure.
+/// The facts that go along with a question, the weightiest first ([`fact_score()`]), and what is not sure.
 pub async fn relevant(
     tx: &mut Tx,
     scopes: &[Scope],

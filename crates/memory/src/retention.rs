@@ -1,6 +1,6 @@
 //! What is old, matters little by now and is not pinned is let go, as the household wants it. It is said in the log, never silent.
 //!
-//! Never: a message of the history, a fact, or what somebody pinned. Start at [`let_go`].
+//! Never: a message of the history, a fact, or what somebody pinned. Start at [`expire_old`].
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;

@@ -7,7 +7,7 @@
 //! field of its own for Anthropic and Gemini.
 //!
 //! Never: I/O, or an opinion about what is worth keeping; what it adds or leaves out is only what a provider would refuse.
-//! Start at [`legal`].
+//! Start at [`legalize`].
 
 use crate::legal::turns::{Turn, Turns};
 use crate::message::{MediaType, Message};

@@ -3,7 +3,7 @@
 //! Only their headers are read: nothing is unpacked here, however large it says it would be.
 //!
 //! Never: I/O.
-//! Start at [`look`] (when one comes) and [`plan`] (when a request is made).
+//! Start at [`inspect`] (when one comes) and [`plan`] (when a request is made).
 
 use crate::message::{MediaType, Picture};
 

@@ -1,7 +1,7 @@
 //! What somebody says in a recording, in words: by a server that speaks OpenAI's `/audio/transcriptions`.
 //!
 //! Never: a recording beyond the limit on the wire, or a repetition: each request is paid for, and its caller sets that aside.
-//! Start at [`Transcriber::hear`].
+//! Start at [`Transcriber::transcribe_until`].
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -1,7 +1,7 @@
 //! Questions that nobody answers in time (lesson 17): the run is told, and decides (`machine::asking`).
 //!
 //! The time stands in the database with the question itself, so a restart loses none.
-//! Start at [`Lanes::keep_time`].
+//! Start at [`Lanes::expire_questions`].
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What is used of what caps hold for: money and tokens, of runs' calls, memory's and recordings' alike (rows C2, N10).
 //!
 //! Never: the caps. Whoever asks does so in the transaction that sets more aside: there is one writer.
-//! Start at [`since`] and [`aside`].
+//! Start at [`since`] and [`reserved`].
 
 use crate::Tx;
 use crate::error::StoreError;

@@ -1,7 +1,7 @@
 //! What spans tell beyond the log, in OpenTelemetry's words for generative models.
 //!
 //! Never: anything of it in the log, or what anybody said unless the config asks for it.
-//! Start at [`tell`].
+//! Start at [`record_attribute`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

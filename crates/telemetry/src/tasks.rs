@@ -1,7 +1,7 @@
 //! Tasks that go on beside whoever began them: one that panics is told, and whoever waits for its end hears of it.
 //!
 //! Never: a task that is begun elsewhere, on a tracker or a runtime too; clippy.toml sees to that.
-//! Start at [`caught`].
+//! Start at [`catch_panic`].
 
 use std::panic::AssertUnwindSafe;
 

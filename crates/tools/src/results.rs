@@ -4,7 +4,7 @@
 //! synced before the event that refers to them is committed.
 //!
 //! Never: a name from outside as a part of a path; see [`ResultId::parse`].
-//! Start at [`ResultStore::shown`]; [`crate::read_result`] reads them.
+//! Start at [`ResultStore::shorten`]; [`crate::read_result`] reads them.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};

@@ -1,7 +1,7 @@
 //! What only an owner may decide is put before the owners where they talk with Hob by themselves: whoever asked for it is
 //! perhaps alone with Hob. Where they can only be written to, they get a letter.
 //!
-//! Start at [`desks`].
+//! Start at [`owner_inboxes`].
 
 use std::collections::BTreeSet;
 
@@ -175,7 +175,7 @@ impl AskedThread {
         format!("run-{}-{}-{secret}{ASKED}", self.run, self.question)
     }
 
-    /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::asked_in`] says.
+    /// The one that this place claims to be: whether Hob has asked there, [`AskedThread::choices_asked_in`] says.
     #[must_use]
     pub fn of(place: &Conversation) -> Option<Self> {
         let name = place.chat.strip_suffix(ASKED).filter(|_| place.channel == ChannelKind::Email)?;

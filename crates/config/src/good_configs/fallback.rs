@@ -1,6 +1,6 @@
 //! A start although the user's file cannot be used: from the last good config, in memory. The file is left as it is.
 //!
-//! Start at [`load_or_good`]; where a config that can be read turns out to be no good at the start, at [`instead`].
+//! Start at [`load_or_good`]; where a config that can be read turns out to be no good at the start, at [`use_good_config`].
 
 use std::collections::BTreeSet;
 use std::fmt;

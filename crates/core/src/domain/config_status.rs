@@ -64,7 +64,7 @@ impl ConfigStatusHandle {
         self.wake_reloader();
     }
 
-    /// It is to be read again; whoever wants that sees what came of it in [`Self::now`].
+    /// It is to be read again; whoever wants that sees what came of it in [`Self::status`].
     pub fn wake_reloader(&self) {
         self.0.bell.notify_one();
     }

@@ -10,7 +10,7 @@
 //! An argument that only says something may be whatever was read, unless the plan says what it is, or the text leads somebody on
 //! ([`leads`](crate::policy::sources::leads)). A call that no value of
 //! somebody's steers was planned by nobody.
-//! Start at [`fit`]; what a model writes is read by [`read`].
+//! Start at [`unvouched_values`]; what a model writes is read by [`read`].
 
 use crate::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, UnvouchedValue, ValueSource};
 use crate::policy::arguments::display::{last_word, steers, words};

@@ -10,7 +10,7 @@
 //!
 //! Characters that look alike are not the same. What shows nothing is left out of what people said; a value that has such a
 //! character, or is not written as text usually is, was said by nobody.
-//! Start at [`whence`]; what of a message counts for a person's own words says [`own_words`].
+//! Start at [`value_source`]; what of a message counts for a person's own words says [`own_words`].
 
 mod leads;
 mod number;

@@ -16,7 +16,7 @@ use hob_store::{Tx, facts, millis};
 pub struct Rivalry {
     /// The current fact.
     pub current: Fact,
-    /// What contradicts it; [`facts::asked`] notes on this one that a person was asked.
+    /// What contradicts it; [`facts::note_asked`] notes on this one that a person was asked.
     pub rival: Fact,
 }
 

@@ -113,7 +113,7 @@ pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
     if telling.is_empty() { distinct(folded_words(question).filter(|word| names.contains(word))) } else { telling }
 }
 
-/// The stems of what is [`wanted`].
+/// The stems of what is [`search_words`].
 #[must_use]
 pub fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
     search_words(question, names).into_iter().map(|wanted| wanted.stem).collect()

@@ -2,7 +2,7 @@
 //! from the record, or are told that they are not performed.
 //!
 //! Never: a call of anything, or a word to anybody.
-//! Start at [`ContinuedRun::proceed`].
+//! Start at [`ContinuedRun::next_step`].
 
 use std::collections::VecDeque;
 

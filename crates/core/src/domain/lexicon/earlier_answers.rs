@@ -2,7 +2,7 @@
 //!
 //! In English, German, French, Spanish, Italian, Portuguese and Dutch. Words are in lower case and without accents.
 //!
-//! Never: what it was about. Start at [`asks`].
+//! Never: what it was about. Start at [`asks_about_earlier_answer`].
 
 /// A way to say it: one of `opens`, and within so many words after it one of `verbs`; and anywhere one of `with`, if there are any.
 struct SpeechPattern {
