@@ -12,24 +12,24 @@ const ELEMENTS_MAX: usize = 400_000;
 
 /// An element, without its prefix and attributes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Element {
+pub(crate) struct Element {
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
     /// Its own words.
-    pub text: String,
+    pub(crate) text: String,
     /// What `name` says, where it has such an attribute.
-    pub label: Option<String>,
+    pub(crate) label: Option<String>,
     /// What is in it.
-    pub inner: Vec<Self>,
+    pub(crate) inner: Vec<Self>,
 }
 
 /// What is said of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Where it is.
-    pub href: String,
+    pub(crate) href: String,
     /// What it is said to be.
-    pub props: Element,
+    pub(crate) props: Element,
 }
 
 impl Element {
@@ -82,19 +82,19 @@ impl Element {
 
     /// The first element on this way down.
     #[must_use]
-    pub fn at(&self, way: &[&str]) -> Option<&Self> {
+    pub(crate) fn at(&self, way: &[&str]) -> Option<&Self> {
         way.iter().try_fold(self, |at, name| at.inner.iter().find(|inner| inner.name == *name))
     }
 
     /// Its words on this way down, without space around.
     #[must_use]
-    pub fn words(&self, way: &[&str]) -> Option<&str> {
+    pub(crate) fn words(&self, way: &[&str]) -> Option<&str> {
         self.at(way).map(|element| element.text.trim()).filter(|text| !text.is_empty())
     }
 
     /// Is there such an element on any way down?
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.inner.iter().any(|inner| inner.name == name || inner.has(name))
     }
 }
