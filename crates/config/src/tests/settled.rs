@@ -95,6 +95,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
+            "dav" => section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(dav),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
@@ -111,6 +112,15 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
     }
     voiced(&mut document);
     document
+}
+
+fn dav(account: &mut toml::Table) {
+    replace(account, "url", "https://cloud.example.org/x");
+    for list in ["for", "busy_for"] {
+        account.remove(list);
+    }
+    account.insert("addresses".to_owned(), vec!["ada@example.org"].into());
+    replace(account, "user", "ada");
 }
 
 fn listening(section: &mut toml::Table) {
