@@ -74,7 +74,7 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
         }
     }
     for person in config.people.values() {
-        list.people.push(aliases(person));
+        list.people.push(aliases(person).into_iter().collect());
     }
 }
 

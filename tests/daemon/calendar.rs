@@ -6,10 +6,10 @@ use jiff::{ToSpan as _, Zoned};
 use serde_json::{Value, json};
 
 use crate::calendar_server::{Make, Server};
+use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, BOB, House};
 use hob_testkit::process::hob;
-use hob_core::domain::clock::{Clock as _, SystemClock};
 
 /// Ada's account and Bob's; she may know when he is busy.
 async fn house(server: &Server) -> House {

@@ -211,11 +211,12 @@ pub fn participants(event: &Component) -> Vec<Participant> {
     all
 }
 
-/// The address in a line, in lower case.
+/// The address in a line, in lower case: one of mail where it says one, else whatever else it names somebody by.
 #[must_use]
 pub fn address(line: &Line) -> Option<String> {
     let value = line.value.trim().to_lowercase();
-    value.strip_prefix("mailto:").map(str::to_owned).filter(|address| address.contains('@'))
+    let mail = value.strip_prefix("mailto:").map(str::to_owned).or_else(|| Some(line.param("EMAIL")?.to_lowercase()));
+    mail.filter(|mail| mail.contains('@')).or(Some(value)).filter(|address| !address.is_empty())
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::command::{self, Command};
+use crate::voice::LinkedIdentity;
 use hob_core::domain::inbound::{Inbound, InboundEvent, SenderProof};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::render::clean::clean;
 use hob_store::error::StoreError;
+use hob_store::users::Identity;
 use hob_store::{Store, users};
 
 /// So long a command waits for calendars.
@@ -33,24 +35,55 @@ pub(super) fn is_asked_for(inbound: &Inbound) -> bool {
     command::parse(clean(text).trim()) == Some(Command::Today)
 }
 
+/// Who asks.
+pub(super) struct Asker<'a> {
+    /// What they wrote.
+    pub(super) inbound: &'a Inbound,
+    /// What they may.
+    pub(super) role: Role,
+    /// By what else the same person is known.
+    pub(super) others: &'a [LinkedIdentity],
+}
+
+impl Asker<'_> {
+    /// Whoever asks with their first words becomes known by it.
+    async fn principal(&self, store: &Store, now: Timestamp) -> Result<Principal, StoreError> {
+        let Self { inbound, role, others } = *self;
+        let (place, sender) = (inbound.conversation.clone(), inbound.sender.clone());
+        let known = store.read(async |tx| users::find(tx, &inbound.conversation, &sender.external_id).await).await?;
+        let user = match known {
+            Some(user) => user,
+            None => {
+                let (sender, others) = (sender.clone(), others.to_vec());
+                store
+                    .write(async move |tx| {
+                        let (account, external_id, name) = (&place.account, &sender.external_id, &sender.name);
+                        let others = others.clone();
+                        let identity = Identity { channel: place.channel, account, external_id, name, role, others };
+                        users::ensure(tx, &identity, now).await
+                    })
+                    .await?
+            }
+        };
+        let trust = match inbound.circumstances.proof {
+            SenderProof::Platform => Trust::Trusted,
+            SenderProof::Nobody { .. } => Trust::Untrusted,
+        };
+        Ok(Principal { user, name: sender.name, role, trust })
+    }
+}
+
 /// What is on for whoever asks for it; none: nobody does, or no calendar of theirs is known.
 pub(super) async fn prefetch(
     agenda: &dyn Agenda,
     store: &Store,
-    inbound: &Inbound,
-    role: Role,
+    asker: &Asker<'_>,
     now: Timestamp,
 ) -> Result<Option<String>, StoreError> {
-    if !is_asked_for(inbound) {
+    if !is_asked_for(asker.inbound) {
         return Ok(None);
     }
-    let (place, id) = (&inbound.conversation, &inbound.sender.external_id);
-    let Some(user) = store.read(async |tx| users::find(tx, place, id).await).await? else { return Ok(None) };
-    let trust = match inbound.proof {
-        SenderProof::Platform => Trust::Trusted,
-        SenderProof::Nobody { .. } => Trust::Untrusted,
-    };
-    let reader = Principal { user, name: inbound.sender.name.clone(), role, trust };
+    let reader = asker.principal(store, now).await?;
     match tokio::time::timeout(WITHIN, agenda.today(&reader, now)).await {
         Ok(found) => found,
         Err(_elapsed) => Ok(Some(LATE.to_owned())),

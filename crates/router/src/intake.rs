@@ -218,7 +218,9 @@ impl Router {
         };
         let memories = memory::prefetch(&config.house.memory, inbound, role, now).await?;
         let today = match &config.house.agenda {
-            Some(known) => agenda::prefetch(&**known, &self.store, inbound, role, now).await?,
+            Some(known) => {
+                agenda::prefetch(&**known, &self.store, &agenda::Asker { inbound, role, others }, now).await?
+            }
             None => None,
         };
         Ok((memory::Prefetched { memories, today }, self.fetch(config, inbound, role, others).await?))

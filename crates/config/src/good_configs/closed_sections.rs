@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn n7_what_says_who_may_do_what_stays_closed_while_it_cannot_be_read() {
-        let table: [(&str, Option<&str>); 47] = [
+        let table: [(&str, Option<&str>); 48] = [
             ("", None),
             ("agent.iterations_max", None),
             ("provider.models.primary", None),
