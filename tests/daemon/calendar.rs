@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::calendar_server::{Make, Server};
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::house::{ADA, BOB, House, OWNER};
 use hob_testkit::process::hob;
 
 /// Ada's account and Bob's; she may know when he is busy.
@@ -60,6 +60,13 @@ async fn f3_calendars_are_told_changed_and_compared_and_seen_by_nobody_else() {
     };
     server.put("ada", "dentist", &event("dentist", "Dentist", &stamp(&tuesday, "100000"), 1)).await;
     server.put("ben", "work", &event("work", "Secret work", &stamp(&thursday, "080000"), 2)).await;
+
+    // Asked for with somebody's first words; and by somebody whom no account names, though they own this Hob.
+    for (person, expected) in [(BOB, "Nothing is on today"), (OWNER, "I know no calendar of yours.")] {
+        house.say(person, "/today");
+        let told = house.told(person, 1).await.pop().unwrap();
+        assert!(told.starts_with(expected), "{told}");
+    }
 
     // Words of the title are enough: nothing that others wrote was read, and nobody is asked.
     house.model.reply(call("calendar_change", json!({ "entry": "dentist", "start": day(&thursday) })));

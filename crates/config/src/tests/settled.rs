@@ -202,7 +202,7 @@ fn listed(name: &str, items: &mut [Toml]) {
 fn named(schedules: &mut [Toml]) {
     for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
         schedule.insert("name".to_owned(), format!("s{index}").into());
-        schedule.remove("to");
+        ["to", "watch"].iter().for_each(|key| drop(schedule.remove(*key)));
         replace(schedule, "zone", "Asia/Tokyo");
     }
 }
@@ -254,8 +254,9 @@ fn servers(section: &mut toml::Table) {
 fn server(server: &mut toml::Table) {
     let by_url = server.remove("url").is_some();
     let of_the_other: &[&str] = match by_url {
-        true => &["command", "env", "working_dir", "read_dirs", "write_dirs"],
-        false => &["bearer", "headers", "url"],
+        // With a token nobody logs in.
+        true => &["command", "env", "working_dir", "read_dirs", "write_dirs", "client_id", "client_secret"],
+        false => &["bearer", "headers", "url", "client_id", "client_secret"],
     };
     for key in of_the_other {
         server.remove(*key);

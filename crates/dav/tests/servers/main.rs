@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod between;
 mod server;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use hob_tools::net::EgressGuard;
 use hob_tools::net::resolve::SystemResolver;
 use hob_tools::{Invocation, Outcome, Tool};
 
+use crate::between::way;
 use crate::server::{Make, Server};
 
 /// A Thursday.
@@ -278,6 +280,37 @@ async fn f3_nothing_of_another_program_is_overwritten() {
         );
         let off = house.ada("calendar_cancel", json!({ "entry": seen })).await;
         assert!(off.failed && server.get("ada", "dentist").await.unwrap().contains("20261202T080000Z"), "{}", off.text);
+    }
+}
+
+#[tokio::test]
+async fn f3_whoever_is_first_between_a_look_and_a_write_is_not_overwritten() {
+    for make in BOTH {
+        let server = Server::start(make).await;
+        dentist(&server, "20261201T130000Z").await;
+        // What nobody sees is kept, and the change is made upon it.
+        let unseen = event("dentist", "SUMMARY:Dentist\nX-OTHER:new\nDTSTART:20261201T130000Z\nDURATION:PT1H");
+        let house = House::with(&way(&server, "dentist", &unseen), "secret").await;
+        let moved = house.ada("calendar_change", json!({ "entry": "dentist", "start": "2026-12-03" })).await;
+        assert!(!moved.failed, "{make:?}: {}", moved.text);
+        let text = server.get("ada", "dentist").await.unwrap();
+        assert!(text.contains("X-OTHER:new") && text.contains("20261203T130000Z"), "{make:?}: {text}");
+        // What is seen is told, and nothing is done.
+        let seen = event("dentist", "SUMMARY:Dentist\nDTSTART:20261204T080000Z\nDURATION:PT1H");
+        for (tool, arguments) in [
+            ("calendar_change", json!({ "entry": "dentist", "start": "2026-12-07" })),
+            ("calendar_cancel", json!({ "entry": "dentist" })),
+        ] {
+            dentist(&server, "20261201T130000Z").await;
+            let house = House::with(&way(&server, "dentist", &seen), "secret").await;
+            let refused = house.ada(tool, arguments).await;
+            assert!(
+                refused.failed && refused.text.contains("It is now:\nFri 4 December, 09:00–10:00: Dentist ["),
+                "{make:?} {tool}: {}",
+                refused.text
+            );
+            assert!(server.get("ada", "dentist").await.unwrap().contains("20261204T080000Z"), "{make:?} {tool}");
+        }
     }
 }
 
