@@ -15,6 +15,7 @@ const PAGES: &[(&str, &str)] = &[
     ("agents", include_str!("../../docs/agents.md")),
     ("architecture", include_str!("../../docs/architecture.md")),
     ("backup", include_str!("../../docs/backup.md")),
+    ("calendar", include_str!("../../docs/calendar.md")),
     ("changing-config", include_str!("../../docs/changing-config.md")),
     ("commands", include_str!("../../docs/commands.md")),
     ("config", include_str!("../../docs/config.md")),

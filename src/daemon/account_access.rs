@@ -54,6 +54,12 @@ fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
     all.into_iter().flat_map(|(channel, ids)| ids.into_iter().map(move |id| (channel, id)))
 }
 
+/// By what somebody of the household is known, on the platforms and at the terminal.
+pub(super) fn aliases(person: &PersonConfig) -> Vec<Alias> {
+    let named = names(person).map(|(channel, id)| Alias::of(channel, &id));
+    named.chain(person.terminal.then_some(Alias::TERMINAL)).collect()
+}
+
 /// Who is let in by each account, and who is one person.
 pub(super) fn admit(config: &Config, list: &mut AccessList) {
     for AccountSection { channel, account, admitted, guests, .. } in sections(config) {
@@ -68,8 +74,7 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
         }
     }
     for person in config.people.values() {
-        let aliases = names(person).map(|(channel, id)| Alias::of(channel, &id));
-        list.people.push(aliases.chain(person.terminal.then_some(Alias::TERMINAL)).collect());
+        list.people.push(aliases(person).into_iter().collect());
     }
 }
 

@@ -1,6 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
 mod agents;
+pub(crate) mod dav;
 pub(in crate::daemon) mod files;
 pub mod mcp;
 pub mod own_programs;
@@ -131,7 +132,7 @@ fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
-    agents::with(web::add(files::add(registry, grounds), grounds), grounds)
+    dav::add(agents::with(web::add(files::add(registry, grounds), grounds), grounds), grounds)
 }
 
 /// Where schedules are kept.

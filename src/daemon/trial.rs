@@ -19,8 +19,8 @@ pub struct Trial {
 /// What a tool answers that would reach the outside.
 pub const REFUSED: &str = "This is a trial: nothing reaches the outside, so the call was not made.";
 
-/// The module of the tools that look at the network: a look tells its server something as well.
-const NETWORK: &str = "web";
+/// The modules of the tools that look at the network: a look tells its server something as well.
+const NETWORK: [&str; 2] = ["calendar", "web"];
 
 /// The same tools; those that could reach the outside are on offer as ever, and refuse.
 pub(super) fn without_outside_tools(registry: Registry) -> Registry {
@@ -30,7 +30,7 @@ pub(super) fn without_outside_tools(registry: Registry) -> Registry {
 }
 
 fn reaches_out(spec: &ToolSpec) -> bool {
-    spec.facts.most() > Risk::Write || spec.module == NETWORK
+    spec.facts.most() > Risk::Write || NETWORK.contains(&spec.module.as_str())
 }
 
 /// A tool that is assessed as ever, and not run.

@@ -44,7 +44,16 @@ async fn n12_the_doctor_beside_a_hob_at_work() {
     house.hob().until_log("hob.serving: telegram: connected").await;
     let (code, report) = asked(house.home.path(), &["doctor", "--json"]).await;
     let all = ["config", "permissions", "data", "disk", "files", "clock", "zone", "database", "daemon", "models"];
-    for check in all.into_iter().chain(["channels", "sandbox", "embeddings", "mcp", "schedules", "service", "backup"]) {
+    for check in all.into_iter().chain([
+        "channels",
+        "sandbox",
+        "embeddings",
+        "mcp",
+        "calendars",
+        "schedules",
+        "service",
+        "backup",
+    ]) {
         assert!(!found(&report, check).is_empty(), "{check}: {report:#}");
     }
     for check in

@@ -7,6 +7,10 @@ mod answering;
 mod approvals;
 mod attached;
 mod beginning;
+mod calendar;
+#[expect(dead_code, reason = "the tests of hob-dav use all of it")]
+#[path = "../../crates/dav/tests/servers/server.rs"]
+mod calendar_server;
 mod caps;
 mod chat;
 mod classes;

@@ -315,6 +315,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
         config: ConfigStatusHandle::default(),
         upkeep: LastUpkeepRound::default(),
         backups: PathBuf::new(),
+        agenda: None,
         started: ports.clock.now(),
     }
 }

@@ -17,6 +17,7 @@ pub mod command;
 pub mod context;
 pub mod daemon;
 pub mod data_dir;
+pub mod dav;
 pub mod declared_loop;
 pub mod delivery;
 pub mod destinations;
@@ -88,6 +89,7 @@ use crate::budget::BudgetConfig;
 use crate::cli_agents::CliAgentConfig;
 use crate::context::ContextConfig;
 use crate::daemon::DaemonConfig;
+use crate::dav::DavConfig;
 use crate::delivery::DeliveryConfig;
 use crate::destinations::DestinationConfig;
 use crate::discord::DiscordConfig;
@@ -206,6 +208,9 @@ pub struct Config {
     /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
     #[schemars(extend("x-name" = "weather"))]
     pub http: BTreeMap<String, HttpConfig>,
+    /// People's calendars and address books, each account under a name of its own. docs/calendar.md says more.
+    #[schemars(extend("x-name" = "ada"))]
+    pub dav: BTreeMap<String, DavConfig>,
     /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
     pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
@@ -295,6 +300,11 @@ impl Config {
         for (name, profile) in &self.http {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
+        }
+        for (name, account) in &self.dav {
+            take("dav", dav::validate_name(name).into_iter().collect());
+            let found = account.validate(&self.people).into_iter();
+            take("dav", found.map(|f| f.within(&key_path::key(name))).collect());
         }
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
@@ -397,7 +407,8 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn validate_across_sections(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let mut known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS);
+        let mut known: BTreeSet<&str> = built_in.chain(commands.iter().copied()).collect();
         // Which tools a server has is known only when it has been asked.
         let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);
         let declared = self.personas.values().filter_map(|persona| persona.declared.as_ref());

@@ -272,6 +272,7 @@ mod tests {
                 "terminal",
                 "web",
                 "http",
+                "dav",
                 "skills",
                 "tools",
                 "mcp",

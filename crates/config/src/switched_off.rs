@@ -80,7 +80,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 19] = [
+const UNITS: [(&[&str], OffMeaning); 20] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
@@ -96,6 +96,7 @@ const UNITS: [(&[&str], OffMeaning); 19] = [
     (&["memory", "embedding"], OffMeaning::Nobody),
     (&["web", "search"], OffMeaning::Nobody),
     (&["http", "*"], OffMeaning::Absent),
+    (&["dav", "*"], OffMeaning::Absent),
     (&["mcp", "*"], OffMeaning::Absent),
     (&["tools", "*"], OffMeaning::Absent),
     (&["cli_agents", "*"], OffMeaning::Absent),

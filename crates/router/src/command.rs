@@ -55,6 +55,8 @@ pub enum Command {
     Schedules,
     /// Change that with this number.
     Schedule(Change, ScheduleId),
+    /// Show what is on today.
+    Today,
     /// Show the skills.
     Skills,
     /// Show what was recalled for the last answer.
@@ -259,6 +261,7 @@ pub fn parse(text: &str) -> Option<Command> {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
         }
         ("schedules", []) => Command::Schedules,
+        ("today", []) => Command::Today,
         ("schedules", [change, number]) => {
             schedule(change, number).unwrap_or_else(|| Command::Unknown(text.trim().to_owned()))
         }
@@ -456,6 +459,7 @@ mod tests {
             ("/resume", Some(Command::Resume(PauseScope::Here))),
             ("/resume all", Some(Command::Resume(PauseScope::Everywhere))),
             ("/schedules", Some(Command::Schedules)),
+            ("/today", Some(Command::Today)),
             ("/schedules pause 3", Some(Command::Schedule(Change::Pause, ScheduleId(3)))),
             ("/schedules resume 3", Some(Command::Schedule(Change::Resume, ScheduleId(3)))),
             ("/schedules delete 3", Some(Command::Schedule(Change::Remove, ScheduleId(3)))),

@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agenda::Agenda;
 use crate::command::{Command, IntakeMode, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
-use crate::memory::PrefetchedMemories;
+use crate::memory::Prefetched;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
-use crate::{clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
+use crate::{agenda, clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{QueueChange, RunKey};
 use hob_agent::machine::stop::CancelReason;
@@ -77,6 +78,8 @@ pub struct CommandServices {
     pub upkeep: LastUpkeepRound,
     /// Where backups go.
     pub backups: PathBuf,
+    /// Who knows what is on today; none: no calendar is set up.
+    pub agenda: Option<Arc<dyn Agenda>>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -93,7 +96,7 @@ impl CommandServices {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<AccountHealth>,
-        looked: Option<PrefetchedMemories>,
+        looked: Prefetched,
         access: Arc<AccessList>,
     ) -> CommandContext {
         CommandContext { house: Arc::clone(self), channels, looked, access, now }
@@ -106,7 +109,7 @@ pub(super) struct CommandContext {
     /// How each account fares.
     pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
-    pub(super) looked: Option<PrefetchedMemories>,
+    pub(super) looked: Prefetched,
     /// Who is let in, by the config, and when Hob answers in groups.
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,
@@ -267,6 +270,7 @@ async fn answer(
             let changed = change::apply_change(tx, &viewer(caller), id, change, desk.now).await?;
             Ok(changed.describe(did, desk.now).unwrap_or_else(|refused| refused))
         }
+        Command::Today => Ok(desk.looked.today.clone().unwrap_or_else(|| agenda::NONE.to_owned())),
         Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,

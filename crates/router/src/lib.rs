@@ -3,6 +3,7 @@
 //! Never: a platform's call, or a decision about a run.
 //! Start at [`intake`]: one transaction per message.
 
+pub mod agenda;
 mod attachments;
 mod chat_migration;
 mod clean;

@@ -24,6 +24,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
+    /today – what is on today, by your calendar; birthdays too\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\
     /mail – letters that wait for an owner; owners: /mail yes N, /mail no N\n\
     /why – what I recalled for my last answer, and why that\n\

@@ -2,6 +2,7 @@
 //!
 //! Never: a judgement. That is the rules'.
 
+pub(super) mod calendars;
 pub(super) mod data;
 pub(super) mod host;
 pub(super) mod network;

@@ -37,6 +37,8 @@ pub enum Check {
     Embeddings,
     /// The MCP servers.
     Mcp,
+    /// Calendars and address books.
+    Calendars,
     /// What is to be done later.
     Schedules,
     /// The service.
@@ -47,7 +49,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
@@ -62,6 +64,7 @@ impl Check {
         Self::Sandbox,
         Self::Embeddings,
         Self::Mcp,
+        Self::Calendars,
         Self::Schedules,
         Self::Service,
         Self::Backup,
@@ -85,6 +88,7 @@ impl Check {
             Self::Sandbox => "sandbox",
             Self::Embeddings => "embeddings",
             Self::Mcp => "mcp",
+            Self::Calendars => "calendars",
             Self::Schedules => "schedules",
             Self::Service => "service",
             Self::Backup => "backup",

@@ -167,6 +167,18 @@ pub fn mcp(name: &str, looked: &Result<(usize, Duration), String>) -> Finding {
     }
 }
 
+/// An account of calendars: how many it has, or what went wrong; and how many address books, if any are found.
+#[must_use]
+pub fn calendars(name: &str, found: &Result<usize, String>, books: Option<usize>) -> Finding {
+    match found {
+        Ok(count) => {
+            let books = books.map_or_else(|| "none found".to_owned(), |books| books.to_string());
+            Finding::ok(Check::Calendars, format!("{name} answers; calendars: {count}, address books: {books}"))
+        }
+        Err(why) => Finding::fail(Check::Calendars, format!("{name}: {why}"), format!("see to [dav.{name}]")),
+    }
+}
+
 /// An MCP server that was not started.
 #[must_use]
 pub fn mcp_known(name: &str, tools: Option<usize>) -> Finding {

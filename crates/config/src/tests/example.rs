@@ -35,7 +35,8 @@ fn with_everything_on_it_has_no_problems() {
         _ => line.to_owned(),
     };
     // An MCP server is a program or an address: here it is a program.
-    let is_address = |line: &String| ["url = ", "bearer = ", "headers = "].iter().any(|key| line.starts_with(key));
+    let of_address = ["url = \"https://mcp", "bearer = ", "headers = ", "client_id = ", "client_secret = "];
+    let is_address = |line: &String| of_address.iter().any(|key| line.starts_with(key));
     // A destination is one place: here on Telegram. So is where Hob speaks by itself. A schedule looks by a command or at a page.
     let others = ["slack_channel = ", "discord_channel = ", "to = ", "watch = "];
     let is_elsewhere = |line: &String| others.iter().any(|key| line.starts_with(key));

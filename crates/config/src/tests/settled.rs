@@ -95,6 +95,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
+            "dav" => section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(dav),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
@@ -111,6 +112,15 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
     }
     voiced(&mut document);
     document
+}
+
+fn dav(account: &mut toml::Table) {
+    replace(account, "url", "https://cloud.example.org/x");
+    for list in ["for", "busy_for"] {
+        account.remove(list);
+    }
+    account.insert("addresses".to_owned(), vec!["ada@example.org"].into());
+    replace(account, "user", "ada");
 }
 
 fn listening(section: &mut toml::Table) {
@@ -192,7 +202,7 @@ fn listed(name: &str, items: &mut [Toml]) {
 fn named(schedules: &mut [Toml]) {
     for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
         schedule.insert("name".to_owned(), format!("s{index}").into());
-        schedule.remove("to");
+        ["to", "watch"].iter().for_each(|key| drop(schedule.remove(*key)));
         replace(schedule, "zone", "Asia/Tokyo");
     }
 }
@@ -244,8 +254,9 @@ fn servers(section: &mut toml::Table) {
 fn server(server: &mut toml::Table) {
     let by_url = server.remove("url").is_some();
     let of_the_other: &[&str] = match by_url {
-        true => &["command", "env", "working_dir", "read_dirs", "write_dirs"],
-        false => &["bearer", "headers", "url"],
+        // With a token nobody logs in.
+        true => &["command", "env", "working_dir", "read_dirs", "write_dirs", "client_id", "client_secret"],
+        false => &["bearer", "headers", "url", "client_id", "client_secret"],
     };
     for key in of_the_other {
         server.remove(*key);

@@ -1,0 +1,85 @@
+//! `[dav.NAME]`: somebody's calendars and address books (CalDAV, CardDAV).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::people::PersonConfig;
+use crate::problem::Finding;
+use crate::{email, key_path, shape, values};
+use hob_core::domain::secret::Secret;
+
+/// The tools that there are where an account is set up.
+pub const TOOLS: [&str; 8] = [
+    "calendar_add",
+    "calendar_answer",
+    "calendar_cancel",
+    "calendar_change",
+    "calendar_free",
+    "calendar_list",
+    "calendar_read",
+    "contacts_find",
+];
+
+/// The module that personas choose them by.
+pub const MODULE: &str = "calendar";
+
+/// An account whose calendars and address books Hob may look at and change, for the people whom it names.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<DavConfig>)]
+pub struct DavConfig {
+    /// The server; what is on it is found by itself. It may be in a private network.
+    #[schemars(length(min = 1, max = 1000), example = &"https://cloud.example.org")]
+    #[schemars(extend("x-goes" = true))]
+    pub url: String,
+    /// The user there.
+    #[schemars(length(min = 1, max = 200), example = &"ada")]
+    pub user: String,
+    /// The password; most services want one that is for Hob alone (an app password).
+    #[schemars(length(min = 1, max = 1000), example = &"app-password")]
+    pub password: Secret,
+    /// Who may see it all and change it, by their names under `[people]`; without it whoever owns this Hob.
+    #[serde(rename = "for", default)]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)), example = ["ada"])]
+    pub people: Vec<String>,
+    /// Who may see when these people are busy, and nothing else.
+    #[serde(default)]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)))]
+    pub busy_for: Vec<String>,
+    /// The calendar that new entries go to; without it the first.
+    #[schemars(length(min = 1, max = 200), example = &"personal")]
+    pub calendar: Option<String>,
+    /// The addresses that invitations to these people name, where the server does not say.
+    #[serde(default)]
+    #[schemars(length(max = 20), inner(length(min = 3, max = 254)))]
+    pub addresses: Vec<String>,
+}
+
+impl DavConfig {
+    /// What cannot be; `people` are those that there are.
+    #[must_use]
+    pub fn validate(&self, people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
+        let mut found: Vec<Finding> = values::check_http_url("url", &self.url).into_iter().collect();
+        if self.user.contains(':') || self.user.chars().any(char::is_control) {
+            found.push(Finding::new("user", "has a colon or a line break in it, expected neither", "remove it"));
+        }
+        found.extend(email::validate_addresses("addresses", &self.addresses));
+        for (key, names) in [("for", &self.people), ("busy_for", &self.busy_for)] {
+            let unknown = names.iter().enumerate().filter(|(_, name)| !people.contains_key(*name));
+            found.extend(unknown.map(|(index, name)| {
+                let why = format!("names {name}, expected somebody under [people]");
+                Finding::new(key_path::item(key, index), why, format!("add [people.{name}], or correct the name"))
+            }));
+        }
+        found
+    }
+}
+
+/// Finds what keeps `name` from naming an account.
+#[must_use]
+pub(super) fn validate_name(name: &str) -> Option<Finding> {
+    let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`";
+    (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
+}

@@ -1,0 +1,176 @@
+//! `calendar_add`: a new entry. It is known by an id that follows from its call: called again, the same call finds it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::ToSpan as _;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::account::{Account, Accounts, Sight};
+use crate::client::{Guard, Kind};
+use crate::discovery::Collection;
+use crate::edit::{NewEntry, Signature, Start, created};
+use crate::entry::{EntryId, digest as seen_digest};
+use crate::error::DavError;
+use crate::tools::target::letters_of;
+use crate::tools::{accounts, assessed, call_digest, changes, digest, reader, start};
+use crate::when::When;
+use hob_core::domain::tools::Assessment;
+use hob_core::policy::plan::ContentArguments;
+use hob_tools::registry::{parse, spec_of};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    title: String,
+    /// Local time, as 2026-12-03T14:00; or a day, as 2026-12-03.
+    start: String,
+    /// How long; 60 without it.
+    minutes: Option<i64>,
+    /// How many whole days.
+    days: Option<i64>,
+    place: Option<String>,
+    notes: Option<String>,
+    /// An account, or account/calendar, if not the usual one.
+    calendar: Option<String>,
+    /// Addresses of those who are invited, and get a letter.
+    invite: Option<Vec<String>>,
+}
+
+/// The tool.
+pub(super) struct CalendarAdd {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl CalendarAdd {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let spec = spec_of::<Arguments>("calendar_add", "Adds an entry to a calendar of whoever asks.", true);
+        Self { spec: changes(spec), accounts }
+    }
+
+    async fn add(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
+        let (now, home) = (invocation.now, &self.accounts.home);
+        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let (account, collection) = place(&seen, arguments.calendar.as_deref(), now).await?;
+        let found = account.found(Kind::Calendar, now).await.map_err(|error| error.outcome(&account.settings.name))?;
+        let (start, end) = self.times(&arguments)?;
+        let call = call_digest(invocation);
+        let Arguments { title, place, notes, invite, .. } = arguments;
+        let uid = format!("hob-{}", digest(&[&call, &account.settings.name, &title, &start.key()]));
+        let href = format!("{}/{uid}.ics", collection.href.trim_end_matches('/'));
+        let invited: Vec<String> = invite.unwrap_or_default().iter().map(|one| one.trim().to_lowercase()).collect();
+        let organizer = account.addresses(&found).into_iter().next();
+        if organizer.is_none() && !invited.is_empty() {
+            let told = "Nobody can be invited: the account has no address of its own (`addresses` in its section). Nothing was added.";
+            return Err(Outcome::Error(told.to_owned()));
+        }
+        let new = NewEntry { uid, title, place, notes, start, end, organizer, invited };
+        let made = created(&new, Signature { call: &call, now, home });
+        let client = account.client();
+        let added = client.put(&href, made.text(), Guard::New).await;
+        let before = match added {
+            Ok(()) => "Added",
+            Err(DavError::Changed) => {
+                match client.fetch(Kind::Calendar, &collection.href, std::slice::from_ref(&href)).await {
+                    Ok(known) if known.iter().any(|known| known.text.contains(&new.uid)) => {
+                        "It was added already, by this same call"
+                    }
+                    Ok(_) | Err(_) => return Err(DavError::Changed.outcome(&account.settings.name)),
+                }
+            }
+            Err(error) => return Err(error.outcome(&account.settings.name)),
+        };
+        let id = EntryId {
+            account: account.settings.name.clone(),
+            calendar: collection.key().to_owned(),
+            resource: format!("{}.ics", new.uid),
+            original: None,
+            digest: made.inner("VEVENT").next().map(seen_digest).unwrap_or_default(),
+        };
+        let letters = letters_of(&account, &collection, &new.invited).await;
+        let when = reader(home, now).span(&new.start, &new.end);
+        Ok(Outcome::Text(format!("{before} to the calendar {}: {when} [{id}].{letters}", collection.key())))
+    }
+
+    fn times(&self, arguments: &Arguments) -> Result<(When, When), Outcome> {
+        let no = |_error| Outcome::Error("This time is out of range.".to_owned());
+        match start(&arguments.start)? {
+            Start::Day(day) => {
+                let days = arguments.days.unwrap_or(1).clamp(1, 400);
+                Ok((When::Day(day), When::Day(day.checked_add(days.days()).map_err(no)?)))
+            }
+            Start::At(at) => {
+                let minutes = match (arguments.minutes, arguments.days) {
+                    (Some(minutes), _) => minutes.clamp(0, 60 * 24 * 31),
+                    (None, Some(days)) => days.clamp(1, 31) * 24 * 60,
+                    (None, None) => 60,
+                };
+                let at = at.to_zoned(self.accounts.home.clone()).map_err(no)?;
+                let end = at.checked_add(minutes.minutes()).map_err(no)?;
+                Ok((When::At(at), When::At(end)))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for CalendarAdd {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn content(&self) -> ContentArguments {
+        ContentArguments::Of(&["title", "notes"])
+    }
+
+    fn settled(&self) -> Vec<String> {
+        self.accounts.names()
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+        assessed(invocation, "invite")
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => self.add(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+/// Where the entry goes: what is named, or the account's usual calendar, or its first.
+async fn place(
+    seen: &[Arc<Account>],
+    named: Option<&str>,
+    now: jiff::Timestamp,
+) -> Result<(Arc<Account>, Collection), Outcome> {
+    let (account, calendar) =
+        match named.map(|named| named.split_once('/').map_or((named, None), |(of, name)| (of, Some(name)))) {
+            None => (seen.first(), None),
+            Some((of, calendar)) => {
+                (seen.iter().find(|account| account.settings.name.eq_ignore_ascii_case(of.trim())), calendar)
+            }
+        };
+    let known = || seen.iter().map(|account| account.settings.name.as_str()).collect::<Vec<_>>().join(", ");
+    let account =
+        account.ok_or_else(|| Outcome::Error(format!("There is no such account. There are: {}.", known())))?;
+    let found = account.found(Kind::Calendar, now).await.map_err(|error| error.outcome(&account.settings.name))?;
+    let mut all = found.collections.iter().filter(|collection| collection.writable);
+    let wanted = calendar.map(str::trim).or(account.settings.calendar.as_deref());
+    let is = |collection: &&Collection, wanted: &str| {
+        collection.key() == wanted || collection.name.eq_ignore_ascii_case(wanted)
+    };
+    let collection = match wanted {
+        Some(wanted) => all.find(|collection| is(collection, wanted)),
+        None => all.next(),
+    };
+    let names = || found.collections.iter().map(Collection::key).collect::<Vec<_>>().join(", ");
+    let collection = collection.cloned();
+    collection
+        .map(|collection| (Arc::clone(account), collection))
+        .ok_or_else(|| Outcome::Error(format!("There is no such calendar to write to. There are: {}.", names())))
+}

@@ -1,0 +1,82 @@
+//! `calendar_cancel`: an entry, or one time of a series, is called off.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::account::Accounts;
+use crate::edit::{self, Extent, Signature};
+use crate::tools::target::{Called, Fate, letters, write};
+use crate::tools::{assessed, call_digest, changes, date, reader};
+use hob_core::domain::tools::Assessment;
+use hob_tools::registry::{parse, spec_of};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// Its name from a list; or words of its title, which need no list.
+    entry: String,
+    /// The day on which it is, if the words fit several.
+    on: Option<String>,
+    /// All of a series, not this time alone.
+    whole_series: Option<bool>,
+    /// Addresses of the others who take part, and get a letter; who they are is said if it is needed.
+    tells: Option<Vec<String>>,
+}
+
+/// The tool.
+pub(super) struct CalendarCancel {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl CalendarCancel {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let about = "Calls off an entry of a calendar of whoever asks, or one time of a series.";
+        Self { spec: changes(spec_of::<Arguments>("calendar_cancel", about, true)), accounts }
+    }
+
+    async fn cancel(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
+        let called = Called {
+            entry: arguments.entry,
+            on: date(arguments.on.as_deref())?,
+            whole: arguments.whole_series.unwrap_or(false),
+            tells: arguments.tells.unwrap_or_default(),
+        };
+        let (call, home) = (call_digest(invocation), &self.accounts.home);
+        let signature = Signature { call: &call, now: invocation.now, home };
+        let done = write(&self.accounts, invocation, &called, |target| {
+            let Extent::Once(original) = target.what.clone() else { return Ok(Fate::Removed) };
+            edit::call_off(&mut target.calendar, &original, signature)
+                .map_err(|error| Outcome::Error(format!("Nothing was changed: {error}.")))?;
+            Ok(Fate::Written)
+        });
+        let done = done.await?;
+        let was = reader(home, invocation.now).span(&done.held.entry.start, &done.held.entry.end);
+        let letters = letters(&done, &called).await;
+        let what =
+            if done.what == Extent::Whole && done.held.entry.repeats { "The whole series was" } else { "It was" };
+        Ok(Outcome::Text(format!("Called off. {what} {was}.{letters}")))
+    }
+}
+
+#[async_trait]
+impl Tool for CalendarCancel {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+        assessed(invocation, "tells")
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => self.cancel(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `calendar_change` and `calendar_answer`: an entry is moved, renamed, answered.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::account::Accounts;
+use crate::edit::{self, Change, EditError, Length, Reply, Signature};
+use crate::tools::target::{Called, Fate, Target, letters, write};
+use crate::tools::{assessed, call_digest, changes, date, reader, start};
+use crate::when::Zones;
+use hob_core::domain::tools::Assessment;
+use hob_core::policy::plan::ContentArguments;
+use hob_tools::registry::{parse, spec_of};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChangeArguments {
+    /// Its name from a list; or words of its title, which need no list.
+    entry: String,
+    /// The day on which it is now, if the words fit several.
+    on: Option<String>,
+    /// The new beginning: local time, as 2026-12-03T14:00; or a day, as 2026-12-03, on which it is at the same time.
+    start: Option<String>,
+    minutes: Option<i64>,
+    /// How many whole days.
+    days: Option<i64>,
+    title: Option<String>,
+    place: Option<String>,
+    notes: Option<String>,
+    /// All of a series, not this time alone.
+    whole_series: Option<bool>,
+    /// Addresses of the others who take part, and get a letter; who they are is said if it is needed.
+    tells: Option<Vec<String>>,
+}
+
+/// The tool that changes.
+pub(super) struct CalendarChange {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl CalendarChange {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let about = "Moves, renames or otherwise changes an entry of a calendar of whoever asks.";
+        Self { spec: changes(spec_of::<ChangeArguments>("calendar_change", about, true)), accounts }
+    }
+
+    async fn change(&self, invocation: &Invocation, arguments: ChangeArguments) -> Result<Outcome, Outcome> {
+        let length = match (arguments.minutes, arguments.days) {
+            (Some(minutes), _) => Some(Length::Minutes(minutes.clamp(0, 60 * 24 * 31))),
+            (None, days) => days.map(|days| Length::Days(days.clamp(1, 400))),
+        };
+        let begins = arguments.start.as_deref().map(start).transpose()?;
+        let ChangeArguments { title, place, notes, .. } = arguments;
+        let wish = Change { start: begins, length, title, place, notes };
+        if wish == Change::default() {
+            return Err(Outcome::Error("It was not said what is to be changed.".to_owned()));
+        }
+        let called = Called {
+            entry: arguments.entry,
+            on: date(arguments.on.as_deref())?,
+            whole: arguments.whole_series.unwrap_or(false),
+            tells: arguments.tells.unwrap_or_default(),
+        };
+        let (call, home) = (call_digest(invocation), &self.accounts.home);
+        let signature = Signature { call: &call, now: invocation.now, home };
+        let done = write(&self.accounts, invocation, &called, |target| {
+            let from = target.held.entry.start.clone();
+            edit::change(&mut target.calendar, &target.what, &wish, &from, signature).map_err(refused)?;
+            Ok(Fate::Written)
+        });
+        let done = done.await?;
+        let reader = reader(home, invocation.now);
+        let was = reader.span(&done.held.entry.start, &done.held.entry.end);
+        let letters = letters(&done, &called).await;
+        Ok(Outcome::Text(format!("Changed. It was {was}; {}.{letters}", now_is(&done, &self.accounts, invocation))))
+    }
+}
+
+/// How an entry is after a change.
+fn now_is(done: &Target, house: &Accounts, invocation: &Invocation) -> String {
+    let zones = Zones::of(&done.calendar, &house.home);
+    let whole = done.what == edit::Extent::Whole && done.held.entry.repeats;
+    let event = edit::component(&done.calendar, &zones, &done.what);
+    let Some((start, event)) = event.and_then(|event| Some((crate::series::extent(event, &zones)?, event))) else {
+        return "how it is now cannot be read".to_owned();
+    };
+    let (start, long) = start;
+    let end = start.after(long).unwrap_or_else(|| start.clone());
+    let mut id = done.held.entry.id.clone();
+    id.digest = crate::entry::digest(event);
+    let span = reader(&house.home, invocation.now).span(&start, &end);
+    if whole { format!("the series now begins {span}") } else { format!("it is now {span} [{id}]") }
+}
+
+fn refused(error: EditError) -> Outcome {
+    Outcome::Error(format!("Nothing was changed: {error}."))
+}
+
+#[async_trait]
+impl Tool for CalendarChange {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn content(&self) -> ContentArguments {
+        ContentArguments::Of(&["title", "notes"])
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+        assessed(invocation, "tells")
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => self.change(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Yes,
+    No,
+    Maybe,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswerArguments {
+    /// Its name from a list, or words of its title.
+    entry: String,
+    /// The day on which it is, if the words fit several.
+    on: Option<String>,
+    answer: Answer,
+    /// All of a series, not this time alone.
+    whole_series: Option<bool>,
+    /// Addresses of the others who take part; who they are is said if it is needed.
+    tells: Option<Vec<String>>,
+}
+
+/// The tool that answers an invitation.
+pub(super) struct CalendarAnswer {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl CalendarAnswer {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let about = "Answers an invitation that stands in a calendar of whoever asks.";
+        Self { spec: changes(spec_of::<AnswerArguments>("calendar_answer", about, true)), accounts }
+    }
+
+    async fn answer(&self, invocation: &Invocation, arguments: AnswerArguments) -> Result<Outcome, Outcome> {
+        let answer = match arguments.answer {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::Maybe => "maybe",
+        };
+        let called = Called {
+            entry: arguments.entry,
+            on: date(arguments.on.as_deref())?,
+            whole: arguments.whole_series.unwrap_or(false),
+            tells: arguments.tells.unwrap_or_default(),
+        };
+        let (call, home) = (call_digest(invocation), &self.accounts.home);
+        let signature = Signature { call: &call, now: invocation.now, home };
+        let done = write(&self.accounts, invocation, &called, |target| {
+            let own = target.own.clone();
+            edit::answer(&mut target.calendar, &target.what, Reply { own: &own, answer }, signature)
+                .map_err(refused)?;
+            Ok(Fate::Written)
+        });
+        let done = done.await?;
+        let letters = letters(&done, &called).await;
+        Ok(Outcome::Text(format!("Answered with {answer}.{letters}")))
+    }
+}
+
+#[async_trait]
+impl Tool for CalendarAnswer {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
+        assessed(invocation, "tells")
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => self.answer(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
+            Err(outcome) => outcome,
+        }
+    }
+}

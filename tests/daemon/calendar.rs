@@ -1,0 +1,131 @@
+//! Calendars through a running Hob: a real Radicale, and a model whose words are given.
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use jiff::{ToSpan as _, Zoned};
+use serde_json::{Value, json};
+
+use crate::calendar_server::{Make, Server};
+use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_testkit::fake_model::Reply;
+use hob_testkit::house::{ADA, BOB, House, OWNER};
+use hob_testkit::process::hob;
+
+/// Ada's account and Bob's; she may know when he is busy.
+async fn house(server: &Server) -> House {
+    let account = |name: &str, of: &str, more: &str| {
+        format!(
+            "[dav.{name}]\nurl = '{}'\nuser = '{name}'\npassword = 'secret'\nfor = ['{of}']\n{more}\n",
+            server.url()
+        )
+    };
+    let people = format!(
+        "[people.ada]\ntelegram_user_ids = [{ADA}]\n[people.bob]\ntelegram_user_ids = [{BOB}]\n[memory]\nextract = false\n"
+    );
+    let accounts = [account("ada", "ada", ""), account("ben", "bob", "busy_for = ['ada']")].concat();
+    let mut house = House::with(&format!("{people}{accounts}")).await;
+    house.start().await;
+    house
+}
+
+fn call(tool: &str, arguments: Value) -> Reply {
+    Reply::call("use_tool", &json!({ "name": tool, "arguments": arguments }).to_string())
+}
+
+/// What the last tool answered, as the model was shown it.
+fn result(house: &House) -> String {
+    let last = house.model.requests().pop().unwrap();
+    let results = last.messages().iter().filter(|message| message["role"] == "tool");
+    results.last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+fn day(at: &Zoned) -> String {
+    at.strftime("%Y-%m-%d").to_string()
+}
+
+#[tokio::test]
+async fn f3_calendars_are_told_changed_and_compared_and_seen_by_nobody_else() {
+    let server = Server::start(Make::Radicale).await;
+    let house = house(&server).await;
+    let today = SystemClock.now().to_zoned(TimeZone::UTC);
+    // A Tuesday and its Thursday, in the next days.
+    let ahead = (1..=7).map(|days| today.checked_add(days.days()).unwrap());
+    let tuesday = ahead.into_iter().find(|at| at.weekday() == Weekday::Tuesday).unwrap();
+    let thursday = tuesday.checked_add(2.days()).unwrap();
+    let stamp = |at: &Zoned, time: &str| format!("{}T{time}Z", at.strftime("%Y%m%d"));
+    let event = |uid: &str, title: &str, at: &str, hours: u8| {
+        format!(
+            "BEGIN:VEVENT\nUID:{uid}\nDTSTAMP:20260101T000000Z\nSUMMARY:{title}\nDTSTART:{at}\nDURATION:PT{hours}H\nEND:VEVENT"
+        )
+    };
+    server.put("ada", "dentist", &event("dentist", "Dentist", &stamp(&tuesday, "100000"), 1)).await;
+    server.put("ben", "work", &event("work", "Secret work", &stamp(&thursday, "080000"), 2)).await;
+
+    // Asked for with somebody's first words; and by somebody whom no account names, though they own this Hob.
+    for (person, expected) in [(BOB, "Nothing is on today"), (OWNER, "I know no calendar of yours.")] {
+        house.say(person, "/today");
+        let told = house.told(person, 1).await.pop().unwrap();
+        assert!(told.starts_with(expected), "{told}");
+    }
+
+    // Words of the title are enough: nothing that others wrote was read, and nobody is asked.
+    house.model.reply(call("calendar_change", json!({ "entry": "dentist", "start": day(&thursday) })));
+    let told = house.ask(ADA, "Move the dentist to Thursday", Reply::text("It is on Thursday now.")).await;
+    assert!(told.starts_with("It is on Thursday now."), "{told}");
+    assert!(result(&house).contains("it is now Thu "), "{}", result(&house));
+    assert!(server.get("ada", "dentist").await.unwrap().contains(&format!("DTSTART:{}", stamp(&thursday, "100000"))));
+
+    // No model is asked.
+    let on = |day: &Zoned| {
+        format!(
+            "BEGIN:VEVENT\nUID:now\nDTSTAMP:20260101T000000Z\nSUMMARY:Today\nDTSTART;VALUE=DATE:{}\nEND:VEVENT",
+            day.strftime("%Y%m%d")
+        )
+    };
+    server.put("ada", "now", &on(&today)).await;
+    let asked = house.model.requests().len();
+    house.say(ADA, "/today");
+    let told = house.told(ADA, 2).await.pop().unwrap();
+    assert!(told.contains(", all day: Today") && house.model.requests().len() == asked, "{told}");
+
+    house.model.reply(call("calendar_free", json!({ "from": day(&thursday), "days": 1, "between": "08:00-13:00" })));
+    house.ask(ADA, "When are we all free on Thursday?", Reply::text("From eleven.")).await;
+    let free = result(&house);
+    let times =
+        free.lines().skip(1).filter_map(|line| line.split_once(", ")).map(|(_, times)| times).collect::<Vec<_>>();
+    assert!(free.starts_with("Free for ada and ben, 60 minutes or longer:"), "{free}");
+    assert_eq!(times, ["11:00–13:00"], "{free}");
+
+    house.model.reply(call("calendar_list", json!({ "days": 14 })));
+    house.ask(ADA, "What's on?", Reply::text("The dentist.")).await;
+    let listed = result(&house);
+    assert!(listed.contains(", 10:00–11:00: Dentist [ada/calendar/dentist.ics~"), "{listed}");
+    assert!(!listed.contains("Secret") && !listed.contains("BEGIN:"), "{listed}");
+
+    // From now on others' words were read: whatever changes something is asked about.
+    house.model.reply(call("calendar_cancel", json!({ "entry": "dentist" })));
+    house.say(ADA, "Cancel the dentist");
+    let asked = house.told(ADA, 5).await.pop().unwrap();
+    assert!(
+        asked.starts_with("May I do this?\ncalendar_cancel") && asked.contains("the calendar or the contacts of ada"),
+        "{asked}"
+    );
+    assert!(server.get("ada", "dentist").await.is_some());
+    house.model.reply(Reply::text("It is off."));
+    house.press(ADA, "approve");
+    house.told(ADA, 6).await;
+    assert_eq!(server.get("ada", "dentist").await, None);
+
+    house.model.reply(call("calendar_list", json!({ "days": 14 })));
+    house.ask(BOB, "What's on?", Reply::text("Work.")).await;
+    let listed = result(&house);
+    assert!(listed.contains("Secret work") && !listed.contains("ada/"), "{listed}");
+    house.nothing_refused();
+
+    let seen = hob(house.home.path(), &["doctor", "--only", "calendars"]).output().await.unwrap();
+    let seen = String::from_utf8(seen.stdout).unwrap();
+    assert!(
+        seen.starts_with("ok   calendars: ada answers; calendars: 1, address books: 1\nok   calendars: ben answers"),
+        "{seen}"
+    );
+}
