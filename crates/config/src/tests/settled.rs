@@ -203,6 +203,7 @@ fn named(schedules: &mut [Toml]) {
     for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
         schedule.insert("name".to_owned(), format!("s{index}").into());
         ["to", "watch"].iter().for_each(|key| drop(schedule.remove(*key)));
+        schedule.insert("check".to_owned(), vec!["look"].into());
         replace(schedule, "zone", "Asia/Tokyo");
     }
 }
