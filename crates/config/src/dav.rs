@@ -77,9 +77,22 @@ impl DavConfig {
     }
 }
 
+/// What cannot be, in all of them.
+#[must_use]
+pub(super) fn validate_accounts(
+    accounts: &BTreeMap<String, DavConfig>,
+    people: &BTreeMap<String, PersonConfig>,
+) -> Vec<Finding> {
+    let of = |(name, account): (&String, &DavConfig)| {
+        let own = account.validate(people).into_iter().map(|finding| finding.within(&key_path::key(name)));
+        validate_name(name).into_iter().chain(own).collect::<Vec<_>>()
+    };
+    accounts.iter().flat_map(of).collect()
+}
+
 /// Finds what keeps `name` from naming an account.
 #[must_use]
-pub(super) fn validate_name(name: &str) -> Option<Finding> {
+fn validate_name(name: &str) -> Option<Finding> {
     let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`";
     (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
 }

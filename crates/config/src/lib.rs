@@ -301,11 +301,7 @@ impl Config {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
-        for (name, account) in &self.dav {
-            take("dav", dav::validate_name(name).into_iter().collect());
-            let found = account.validate(&self.people).into_iter();
-            take("dav", found.map(|f| f.within(&key_path::key(name))).collect());
-        }
+        take("dav", dav::validate_accounts(&self.dav, &self.people));
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
