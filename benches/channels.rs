@@ -198,6 +198,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),
+        agenda: None,
         skills: Arc::clone(&ports.skills),
         table: Arc::clone(&ports.table),
         drafts: ports.toolbox.drafts.clone(),

@@ -208,6 +208,7 @@ impl World {
             budget_guard,
             meter,
             personas,
+            agenda: None,
             memory,
             skills,
             drafts,

@@ -35,8 +35,8 @@ fn call(tool: &str, arguments: Value) -> Reply {
 /// What the last tool answered, as the model was shown it.
 fn result(house: &House) -> String {
     let last = house.model.requests().pop().unwrap();
-    let results = last.messages().iter().filter(|message| message["role"] == "tool");
-    results.last().unwrap()["content"].as_str().unwrap().to_owned()
+    let mut results = last.messages().iter().rev().filter(|message| message["role"] == "tool");
+    results.next().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
 fn day(at: &Zoned) -> String {
