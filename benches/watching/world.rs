@@ -200,7 +200,6 @@ impl World {
         let drafts = ports.toolbox.drafts.clone();
         let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
         let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
-        let (servers, rng) = (Servers::default(), Arc::new(SystemRng));
         let (personas, started) = (Arc::default(), clock.now());
         let house = CommandServices {
             models,
@@ -212,8 +211,8 @@ impl World {
             memory,
             skills,
             drafts,
-            servers,
-            rng,
+            servers: Servers::default(),
+            rng: Arc::new(SystemRng),
             confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
             conditions: Conditions::default(),
             config: hob_core::domain::config_status::ConfigStatusHandle::default(),
