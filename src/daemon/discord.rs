@@ -6,7 +6,7 @@ use std::{any::Any, sync::Arc};
 use crate::daemon::account_access::{AccountSection, numbers};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "discord"))]
-use crate::daemon::channels::without;
+use crate::daemon::channels::not_built_in;
 #[cfg(feature = "discord")]
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
@@ -54,7 +54,7 @@ pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartErro
 
 #[cfg(not(feature = "discord"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    without("discord", accounts(config))
+    not_built_in("discord", accounts(config))
 }
 
 #[cfg(feature = "discord")]

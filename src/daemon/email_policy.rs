@@ -7,7 +7,7 @@ use std::{any::Any, time::Duration};
 use crate::daemon::account_access::{AccountSection, lower};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "email"))]
-use crate::daemon::channels::without;
+use crate::daemon::channels::not_built_in;
 #[cfg(feature = "email")]
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::config_mapping;
@@ -65,7 +65,7 @@ pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartErro
 
 #[cfg(not(feature = "email"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    without("email", accounts(config))
+    not_built_in("email", accounts(config))
 }
 
 #[cfg(feature = "email")]

@@ -6,7 +6,7 @@ use std::{any::Any, sync::Arc};
 use crate::daemon::account_access::AccountSection;
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "slack"))]
-use crate::daemon::channels::without;
+use crate::daemon::channels::not_built_in;
 #[cfg(feature = "slack")]
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
@@ -55,7 +55,7 @@ pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartErro
 
 #[cfg(not(feature = "slack"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    without("slack", accounts(config))
+    not_built_in("slack", accounts(config))
 }
 
 #[cfg(feature = "slack")]

@@ -6,7 +6,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 use crate::daemon::account_access::{AccountSection, numbers};
 use crate::daemon::channels::SharedConnector;
 #[cfg(not(feature = "telegram"))]
-use crate::daemon::channels::without;
+use crate::daemon::channels::not_built_in;
 #[cfg(feature = "telegram")]
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
@@ -37,7 +37,7 @@ pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConn
 
 #[cfg(not(feature = "telegram"))]
 pub(super) fn wirings(config: &Config, _is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
-    without("telegram", accounts(config))
+    not_built_in("telegram", accounts(config))
 }
 
 #[cfg(feature = "telegram")]
