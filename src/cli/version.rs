@@ -16,11 +16,12 @@ use hob_store::error::StoreError;
 use hob_store::inspect::{known, schema};
 
 /// The platforms and parts that it was built with.
-const FEATURES: [(&str, bool); 5] = [
+const FEATURES: [(&str, bool); 6] = [
     ("telegram", cfg!(feature = "telegram")),
     ("slack", cfg!(feature = "slack")),
     ("discord", cfg!(feature = "discord")),
     ("email", cfg!(feature = "email")),
+    ("dav", cfg!(feature = "dav")),
     ("keyring", cfg!(feature = "keyring")),
 ];
 
