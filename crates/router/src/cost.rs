@@ -1,7 +1,7 @@
 //! `/cost`: what was spent, on which models, by whom, and how much of the budgets that is.
 //!
 //! Never: another person's spending, but for owners and admins.
-//! Start at [`bill`].
+//! Start at `bill`.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};

@@ -1,7 +1,7 @@
 //! What is remembered, on the page: looked for with the reasons, read back to the message it comes from, pinned, forgotten.
 //!
 //! Never: another way of forgetting than the commands' (`router::memory`), or another search than recall's own.
-//! Start at [`routes`]; [`search`] tells scores, [`why`] what an answer had before it, [`change`] is for owners alone.
+//! Start at `routes`; `search` tells scores, `why` what an answer had before it, `change` is for owners alone.
 
 mod change;
 pub mod entry;

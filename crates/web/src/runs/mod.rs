@@ -5,7 +5,7 @@
 //!
 //! Never: a text that is as long as somebody chose to make it. What is shown is cut, and the whole of it is asked for by
 //! itself.
-//! Start at [`routes`].
+//! Start at `routes`.
 
 mod check;
 mod detail;
