@@ -1,11 +1,10 @@
 //! What an upper layer holds, against what lies below it. The layer was written by whoever is not trusted: nothing in it is
 //! followed, and everything that is looked at is counted.
 //!
-//! Start at `LayerScan::look`.
+//! Start at `LayerScan::scan_layer`.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -15,65 +14,18 @@ use rustix::io::Errno;
 
 use crate::changes::dir_handles::{self, FileStat, FileTime};
 use crate::changes::scan::content::ContentReader;
+use crate::changes::scan::limits::LOCKED_MAX;
+pub use crate::changes::scan::limits::{
+    COUNTED_MAX, DEPTH_MAX, ENTRIES_MAX, PATH_BYTES_MAX, PATHS_BYTES_MAX, READ_BYTES_MAX, ScanLimit,
+};
 use crate::changes::set::{Change, ChangeSet, ContentPreview, EntryAfter, EntryBefore, MODE_BITS};
 use crate::changes::{ChangesError, errno};
 
 pub(super) mod content;
+mod limits;
 
-/// How many files and folders are looked at.
-pub const ENTRIES_MAX: u64 = 400_000;
-/// How long all their paths may be together, in bytes.
-pub const PATHS_BYTES_MAX: u64 = 64 << 20;
-/// How long one path may be, in bytes.
-pub const PATH_BYTES_MAX: usize = 4_000;
-/// How deep folders may be nested.
-pub const DEPTH_MAX: usize = 128;
-/// How much is read, in bytes.
-pub const READ_BYTES_MAX: u64 = 4 << 30;
-/// How many files and folders a folder may hold that is deleted as a whole; they are only counted.
-pub const COUNTED_MAX: u64 = 4_000_000;
 /// A file that takes no more on the disk may hold nothing of its own: only then its notes are looked at.
 const HOLLOW_BYTES_MAX: u64 = 4_096;
-/// How many folders may have to be opened up that nobody may read.
-const LOCKED_MAX: usize = 512;
-
-/// What there is too much of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScanLimit {
-    /// Files and folders.
-    Entries,
-    /// Bytes of paths, all together or of one.
-    Paths,
-    /// Folders within folders.
-    Depth,
-    /// Bytes to be read.
-    Bytes,
-    /// Files and folders that would be deleted.
-    Counted,
-    /// Folders that nobody may read.
-    Locked,
-}
-
-impl fmt::Display for ScanLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Entries => write!(f, "more than {ENTRIES_MAX} files and folders were changed"),
-            Self::Paths => {
-                write!(f, "a path is longer than {PATH_BYTES_MAX} bytes, or all are longer than {PATHS_BYTES_MAX}")
-            }
-            Self::Depth => write!(f, "folders are nested more than {DEPTH_MAX} deep"),
-            Self::Bytes => write!(f, "more than {} GiB would have to be read", READ_BYTES_MAX >> 30),
-            Self::Counted => write!(f, "a folder with more than {COUNTED_MAX} files and folders would be deleted"),
-            Self::Locked => write!(f, "more than {LOCKED_MAX} files and folders cannot be read"),
-        }
-    }
-}
-
-impl From<ScanLimit> for ChangesError {
-    fn from(bound: ScanLimit) -> Self {
-        Self::TooMuch(bound)
-    }
-}
 
 /// How closely is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
