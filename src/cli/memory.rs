@@ -62,7 +62,7 @@ pub enum MemoryCommand {
         /// Whose it becomes: a person who talks with Hob; else whose it was
         #[arg(long, value_name = "NAME", conflicts_with = "house")]
         person: Option<String>,
-        /// It becomes everybody's in the house
+        /// Make it everyone's in the household
         #[arg(long)]
         house: bool,
     },

@@ -23,7 +23,7 @@ use hob_store::pairings::PendingPairing;
 /// What somebody may who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RoleArgument {
-    /// Little
+    /// Guest: no memory, no commands, few tokens
     Guest,
     /// What members of the household may
     User,

@@ -33,10 +33,10 @@ pub(super) enum MailboxError {
     #[error("the mail server refuses the user name or the password ({0})")]
     Refused(String),
     /// It lets nobody in for now, whatever the password.
-    #[error("the mail server lets Hob in later: {0}")]
+    #[error("the mail server does not let Hob in for now: {0}")]
     Busy(String),
     /// The server understood, and said no.
-    #[error("the mail server says no: {0}")]
+    #[error("the mail server refused: {0}")]
     No(String),
     /// What the server said makes no sense.
     #[error("the mail server's answer cannot be read: {0}")]

@@ -64,13 +64,13 @@ pub enum FolderError {
     #[error("the folder is a link: name the folder that it leads to under [skills] dirs, or put the skill itself here")]
     Linked,
     /// Neither a file nor a folder.
-    #[error("{0} is neither a file nor a folder; take it away")]
+    #[error("{0} is neither a file nor a folder; remove it")]
     Special(String),
     /// Too much.
-    #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: take away what it does not need", TOTAL_BYTES_MAX >> 20)]
+    #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: remove what it does not need", TOTAL_BYTES_MAX >> 20)]
     TooLarge,
     /// A name that is no text.
-    #[error("a file in it has a name that is no UTF-8; rename it")]
+    #[error("a file in it has a name that is not UTF-8; rename it")]
     Name,
     /// It cannot be read.
     #[error("{path} cannot be read: {why}")]

@@ -74,7 +74,7 @@ impl ActivityIndicators {
         if self.no_status.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // Noted also before: what is not answered may have been done.
+        // Noted before the call, too: a call without an answer may have taken effect.
         self.note_thread(&thread);
         let shown = set_status(web, &thread, STATUS).await;
         // A message that went out meanwhile may have been there first.

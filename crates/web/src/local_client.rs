@@ -48,7 +48,7 @@ pub enum AskError {
         source: io::Error,
     },
     /// The answer is no HTTP.
-    #[error("what answers at Hob's socket is no Hob")]
+    #[error("the program answering on Hob's socket is not Hob")]
     Foreign,
 }
 

@@ -79,7 +79,7 @@ async fn d6_credentials_go_to_their_own_places_alone() {
     Error("api is only for api.example.com. Nothing was sent.")
     Error("Credentials are only sent over https. Nothing was sent.")
     Error("api is only for api.example.com. Nothing was sent.")
-    Error("api.example.com was not asked: it leads to this machine, which is not opened to Hob.")
+    Error("api.example.com was not asked: it leads to this machine, which Hob is not allowed to reach.")
     Error("There are no credentials with this name. There are: api, home.")
     Error("authorization is set by home; leave it out of the headers.")
     "#);
