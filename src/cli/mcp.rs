@@ -90,7 +90,7 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
         McpCommand::Logout { name } => login::log_out(server_by_name(&servers, name)?, &base),
         McpCommand::Call { name, tool, arguments } => {
             let server = server_by_name(&servers, name)?;
-            let arguments = serde_json::from_str(arguments).context("the arguments are no JSON object")?;
+            let arguments = serde_json::from_str(arguments).context("the arguments are not a JSON object")?;
             let called = async |place: &ServerContext| probe::call_tool(server, place, tool, arguments).await;
             let (text, failed) = runtime()?.block_on(with_server(server, &base, called))?;
             show(&format!("{}\n", base.redactor.redact(&text)))?;

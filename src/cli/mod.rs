@@ -258,7 +258,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// Writes to standard output; whoever reads no further (`| head`) is no error.
+/// Writes to standard output; whoever reads no further (`| head`) is not an error.
 fn show(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -54,9 +54,9 @@ impl From<ImapError> for MailboxError {
         match error {
             ImapError::No(why) | ImapError::Bad(why) => Self::No(why),
             // What these say quotes what was read: it may be a letter.
-            ImapError::Parse(_) => Self::Unreadable("it is no IMAP".to_owned()),
+            ImapError::Parse(_) => Self::Unreadable("it is not IMAP".to_owned()),
             ImapError::Io(why) if why.kind() == std::io::ErrorKind::Other => {
-                Self::Unreadable("it is no IMAP".to_owned())
+                Self::Unreadable("it is not IMAP".to_owned())
             }
             other => Self::Lost(other.to_string()),
         }

@@ -1,4 +1,4 @@
-//! A skill's folder: its `SKILL.md`, and what lies beside it. Looked at within bounds; a link in it is no skill.
+//! A skill's folder: its `SKILL.md`, and what lies beside it. Looked at within bounds; a link in it is not a skill.
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path};
@@ -48,7 +48,7 @@ pub struct SkillFolder {
     pub digest: String,
 }
 
-/// Why a folder is no skill.
+/// Why a folder is not a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
     /// Its `SKILL.md` is none.
@@ -69,7 +69,7 @@ pub enum FolderError {
     /// Too much.
     #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: remove what it does not need", TOTAL_BYTES_MAX >> 20)]
     TooLarge,
-    /// A name that is no text.
+    /// A name that is not text.
     #[error("a file in it has a name that is not UTF-8; rename it")]
     Name,
     /// It cannot be read.

@@ -47,7 +47,7 @@ pub enum AskError {
         /// Why.
         source: io::Error,
     },
-    /// The answer is no HTTP.
+    /// The answer is not HTTP.
     #[error("the program answering on Hob's socket is not Hob")]
     Foreign,
 }

@@ -40,7 +40,7 @@ pub(super) enum ToolRejection {
     /// There is nothing to call it by.
     #[error("it has no name of 1 to {NAME_CHARS_MAX} characters")]
     Nameless,
-    /// Its arguments' schema is no object.
+    /// Its arguments' schema is not an object.
     #[error("the schema of its arguments is not a JSON schema")]
     Schemaless,
     /// Its arguments' schema is too large.

@@ -307,7 +307,7 @@ async fn n6_each_redirect_is_checked_again() {
     This address cannot be asked: only https:// and http:// are fetched.
     This address cannot be asked: it has a user name or a password in it.
     The page redirects more than 5 times.
-    This address cannot be asked: a redirect leads to what is no address.
+    This address cannot be asked: a redirect leads to what is not an address.
     "#);
     assert_eq!(inner.heard().len(), 0);
     let answer = get(&guard, &server.url("/1")).await.unwrap();

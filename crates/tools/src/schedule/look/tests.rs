@@ -88,7 +88,7 @@ async fn f1_a_page_wakes_when_its_text_is_another() {
     let first = looker.look(&page, None).await;
     assert_eq!(first.verdict, LookVerdict::Idle, "the first look only keeps what it is like");
     let seen = first.seen.unwrap();
-    // What nobody reads is no change.
+    // What nobody reads is not a change.
     *body.lock().unwrap() = (200, "<title>News</title><!-- 12:01 --><p class='x'>Nothing yet.</p>");
     let same = looker.look(&page, Some(&seen)).await;
     assert_eq!((same.verdict, same.seen.as_ref()), (LookVerdict::Idle, Some(&seen)));
