@@ -118,7 +118,7 @@ fn result_lines(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
         let more = if made.skipped.len() > names.len() { ", …" } else { "" };
         let count = made.skipped.len();
         told.push(format!(
-            "{count} not in it, as they are links, no files, or have names that are no UTF-8: {}{more}",
+            "{count} not in it, as they are links, no files, or have names that are not UTF-8: {}{more}",
             names.join(", ")
         ));
     }
@@ -225,11 +225,11 @@ mod tests {
         insta::assert_snapshot!(made(2, &["workspace/link", "workspace/pipe"]), @r"
         /b/a.tar.gz: 3 files, 7 bytes, checked
         2 contents are not in it: they were forgotten, or let go as old
-        2 not in it, as they are links, no files, or have names that are no UTF-8: workspace/link, workspace/pipe
+        2 not in it, as they are links, no files, or have names that are not UTF-8: workspace/link, workspace/pipe
         ");
         insta::assert_snapshot!(made(0, &["1", "2", "3", "4", "5", "6"]), @r"
         /b/a.tar.gz: 3 files, 7 bytes, checked
-        6 not in it, as they are links, no files, or have names that are no UTF-8: 1, 2, 3, 4, 5, …
+        6 not in it, as they are links, no files, or have names that are not UTF-8: 1, 2, 3, 4, 5, …
         ");
         let mut config = Config::default();
         assert_eq!(beyond(&config, Path::new("/data")), None);

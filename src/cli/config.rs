@@ -121,7 +121,7 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
         }
     };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever reads no further (`| head`) is no error.
+        // Whoever reads no further (`| head`) is not an error.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }

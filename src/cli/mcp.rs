@@ -90,7 +90,7 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
         McpCommand::Logout { name } => login::log_out(server_by_name(&servers, name)?, &base),
         McpCommand::Call { name, tool, arguments } => {
             let server = server_by_name(&servers, name)?;
-            let arguments = serde_json::from_str(arguments).context("the arguments are no JSON object")?;
+            let arguments = serde_json::from_str(arguments).context("the arguments are not a JSON object")?;
             let called = async |place: &ServerContext| probe::call_tool(server, place, tool, arguments).await;
             let (text, failed) = runtime()?.block_on(with_server(server, &base, called))?;
             show(&format!("{}\n", base.redactor.redact(&text)))?;
@@ -213,14 +213,14 @@ mod tests {
             took: Duration::from_millis(640),
             tools: vec![("notes__add".to_owned(), "Adds a note.\nMore.".to_owned())],
             left_out: vec!["drop".to_owned()],
-            quarantined: vec![("bad".to_owned(), "its arguments' schema is none".to_owned())],
+            quarantined: vec![("bad".to_owned(), "the schema of its arguments is not a JSON schema".to_owned())],
             changed: vec!["add".to_owned()],
         };
         insta::assert_snapshot!(probe_text(&server, &seen), @r#"
         notes answers after 0.6 s; tools on offer: 1
           notes__add: Adds a note.
         left out by the config: drop
-        cannot be offered: "bad": its arguments' schema is none
+        cannot be offered: "bad": the schema of its arguments is not a JSON schema
         described otherwise than before: add
         say once what they do, instead of at each call: hob mcp class notes
         "#);

@@ -62,7 +62,7 @@ pub enum MemoryCommand {
         /// Whose it becomes: a person who talks with Hob; else whose it was
         #[arg(long, value_name = "NAME", conflicts_with = "house")]
         person: Option<String>,
-        /// It becomes everybody's in the house
+        /// Make it everyone's in the household
         #[arg(long)]
         house: bool,
     },
@@ -153,7 +153,7 @@ pub(super) async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Res
 async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
     let items = ids.iter().map(|id| {
         MemoryItem::parse(id).with_context(|| {
-            format!("{id} is no name of something remembered: m12 is something said, f7 a fact (`hob memory list`)")
+            format!("{id} is not a name of something remembered: m12 is something said, f7 a fact (`hob memory list`)")
         })
     });
     let items = items.collect::<anyhow::Result<Vec<_>>>()?;

@@ -116,7 +116,7 @@ pub enum Command {
     Mcp(McpCommand),
     /// Let somebody in with the code that Hob gave them, or show who is waiting
     Pair(PairArguments),
-    /// Look at what is to be done later
+    /// List schedules, or show when one would run next
     #[command(subcommand)]
     Schedule(ScheduleCommand),
     /// Show, install and enable skills
@@ -146,11 +146,11 @@ pub enum Command {
     Version(VersionArguments),
     /// Show what a command takes, or a page of the docs
     Help(HelpArguments),
-    /// Print what a shell completes
+    /// Print shell completions
     Completions(CompletionsArguments),
     /// Print the man page
     Man,
-    /// Measure
+    /// Run the benchmarks
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -258,7 +258,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// Writes to standard output; whoever reads no further (`| head`) is no error.
+/// Writes to standard output; whoever reads no further (`| head`) is not an error.
 fn show(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

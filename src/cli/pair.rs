@@ -23,7 +23,7 @@ use hob_store::pairings::PendingPairing;
 /// What somebody may who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RoleArgument {
-    /// Little
+    /// Guest: no memory, no commands, few tokens
     Guest,
     /// What members of the household may
     User,
@@ -59,8 +59,8 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
             let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
             return Ok(show(&render(&shown, is_running))?);
         };
-        let code =
-            Code::parse(code).context("that is no pairing code: it has eight letters and digits, such as ABCD-EFGH")?;
+        let code = Code::parse(code)
+            .context("that is not a pairing code: it has eight letters and digits, such as ABCD-EFGH")?;
         let role = match arguments.role {
             RoleArgument::Guest => Role::Guest,
             RoleArgument::User => Role::User,

@@ -1,4 +1,4 @@
-//! How far long work is: a bar at a terminal, plain lines elsewhere. On standard error, as it is no result.
+//! How far long work is: a bar at a terminal, plain lines elsewhere. On standard error, as it is not a result.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -33,7 +33,7 @@ pub struct WebArguments {
     /// Make the link read-only
     #[arg(long)]
     pub viewer: bool,
-    /// What else
+    /// Manage the keys of programs
     #[command(subcommand)]
     pub command: Option<WebCommand>,
 }
@@ -51,17 +51,17 @@ pub enum WebCommand {
 pub enum TokenCommand {
     /// Make one; it is shown once
     Add {
-        /// What it is called
+        /// Its name
         name: String,
-        /// It may look, and change nothing
+        /// It can look, but change nothing
         #[arg(long)]
         viewer: bool,
     },
-    /// Show which there are
+    /// List keys
     List,
-    /// Take one back
+    /// Revoke a key
     Remove {
-        /// What it is called
+        /// Its name
         name: String,
     },
 }

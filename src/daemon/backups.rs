@@ -189,7 +189,7 @@ async fn make_backup(plan: &BackupPlan, now: Timestamp, stop: &CancellationToken
         tracing::info!(
             count,
             ?first,
-            "backup.skipped: links, what is no file, and names that are no UTF-8 are not in it"
+            "backup.skipped: links, what is not a file, and names that are not UTF-8 are not in it"
         );
     }
     plan.conditions.clear(&SystemPart::Backup);

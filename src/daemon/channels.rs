@@ -24,10 +24,10 @@ use hob_telemetry::tasks;
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 
-/// So long a former adapter may take to end; what both would then hand in is taken once.
+/// How long the previous adapter may take to end. A message that both hand in is taken once.
 const FORMER_MAX: Duration = Duration::from_secs(15);
 
-/// How an account is reached. What else its section says, people and personas, is no part of it.
+/// How an account is reached. What else its section says, people and personas, is not part of it.
 pub(super) trait AccountConnector: Any + Send + Sync {
     /// Which account it is.
     fn address(&self) -> AccountAddress;

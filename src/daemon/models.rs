@@ -58,7 +58,7 @@ pub async fn build(sources: ModelSources<'_>) -> Result<ConfiguredModels, StartE
     let ModelSources { config, environment, table, remember, watch } = sources;
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
-        .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
+        .ok_or_else(|| StartError::Config(format!("{OLLAMA} is not an address of an Ollama")))?;
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
     let reply_tokens = config_mapping::budget(config).caps_money().then_some(config_mapping::REPLY_TOKENS);
     let finder = ModelFinder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
@@ -153,7 +153,7 @@ pub async fn offered(sources: ModelSources<'_>) -> Result<Option<Vec<OfferedMode
     // The list does not depend on a model, but a client is made for one.
     let model = provider.models.primary.clone().unwrap_or_else(|| "any".to_owned());
     let ollama = OllamaAddress::parse(OLLAMA)
-        .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
+        .ok_or_else(|| StartError::Config(format!("{OLLAMA} is not an address of an Ollama")))?;
     let found = discover(Some(&configured(provider, Some(model))), &lookup, &ollama).await?;
     Ok(found.provider(deadlines(provider), &remember, table)?.list().await?)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-/// Tells them; false: nobody sits there. What a service manager or a file would keep is no terminal.
+/// Tells them; false: nobody sits there. What a service manager or a file would keep is not a terminal.
 pub(super) fn tell_terminal(words: &str) -> bool {
     let mut terminal = io::stderr();
     if !terminal.is_terminal() {

@@ -103,7 +103,7 @@ async fn d8_a_file_that_cannot_be_used_says_where_and_what_to_do() {
     for (bad, why) in [
         ("", "it has no case"),
         ("[[case]]\nname = 'a'\nprompt = 'x'\n", "`expect` is missing or empty"),
-        (&TIME.replace("^It is", "("), "`expect.text_regex` is no regular expression"),
+        (&TIME.replace("^It is", "("), "`expect.text_regex` is not a regular expression"),
         (&TIME.replace("prompt = \"What time is it?\"", ""), "either `prompt` or `turns`"),
         (&format!("{TIME}{TIME}"), "another one has this name"),
     ] {

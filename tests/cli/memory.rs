@@ -92,7 +92,8 @@ async fn n8_what_is_remembered_is_listed_searched_counted_and_forgotten() {
 
     assert_eq!(memory(&home, &["forget", "m2"]).await, "forgotten: m2\n");
     fails(&home, &["forget", "m2"], "hob: there is no m2").await;
-    let nonsense = "hob: 12 is no name of something remembered: m12 is something said, f7 a fact (`hob memory list`)";
+    let nonsense =
+        "hob: 12 is not a name of something remembered: m12 is something said, f7 a fact (`hob memory list`)";
     fails(&home, &["forget", "m3", "12"], nonsense).await;
     assert_eq!(memory(&home, &["search", "bins"]).await.lines().count(), 1, "nothing goes where one of them is wrong");
 }

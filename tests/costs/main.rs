@@ -42,7 +42,7 @@ fn since(log: &str, from: usize) -> BTreeMap<String, usize> {
         let told: serde_json::Value = serde_json::from_str(line).unwrap();
         let summary = told.pointer("/fields/summary").or_else(|| told.get("summary")).unwrap_or(&told);
         let summary = summary.as_str().map_or_else(|| summary.to_string(), str::to_owned);
-        // That the pool opens one more connection is no part of a turn.
+        // That the pool opens one more connection is not part of a turn.
         if !summary.starts_with("PRAGMA") {
             *found.entry(summary).or_default() += 1;
         }

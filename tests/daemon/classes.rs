@@ -131,7 +131,7 @@ async fn n16_only_an_owner_classes_tools() {
     assert!(!question.contains("as it says"), "{question}");
     assert_eq!(buttons(&house, ADA), ["approve", "always", "deny"]);
     house.say(ADA, "as it says");
-    assert!(house.told(ADA, 2).await[1].starts_with("Queued"), "it is no answer");
+    assert!(house.told(ADA, 2).await[1].starts_with("Queued"), "it is not an answer");
     house.model.reply(Reply::text("Not done."));
     house.model.reply(Reply::text("So be it."));
     house.say(ADA, "deny");

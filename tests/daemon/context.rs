@@ -261,7 +261,7 @@ async fn c7_compact_and_reset_by_hand() {
     assert_eq!(house.ask(ADA, "And?", Reply::text("Yes.")).await, "Yes.");
     let next = seen(house.model.requests().last().unwrap());
     assert!(next.contains("Bin: green.") && next.contains("My roof is blue") && !next.contains("My bin"), "{next}");
-    assert!(!next.contains("/compact"), "words about the conversation are no part of it: {next}");
+    assert!(!next.contains("/compact"), "words about the conversation are not part of it: {next}");
     house.say(ADA, "/reset");
     insta::assert_snapshot!(house.told(ADA, 7).await[6], @"A new conversation: what was said here before is out of sight, also its summary. What you told me stays remembered.");
     assert_eq!(house.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");

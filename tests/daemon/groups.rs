@@ -142,7 +142,7 @@ async fn c4_a_group_is_as_loud_as_its_admins_choose() {
     let last = house.model.requests().pop().unwrap();
     assert!(!words(&last).contains("hello?"), "nothing is kept while it is off: {}", words(&last));
     house.ask(OWNER, "/group all", Reply::text("not asked")).await;
-    assert!(house.heard(OWNER)[0].starts_with("This is no group"));
+    assert!(house.heard(OWNER)[0].starts_with("This is not a group"));
 }
 
 #[tokio::test]

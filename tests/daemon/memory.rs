@@ -207,7 +207,7 @@ async fn c7_a_compaction_by_hand_recalls_nothing() {
     database.close().await.unwrap();
     assert_eq!(after, recalled);
     let said = ["To compact the compost takes two hours", "My bin is green", "My door is red", "My roof is blue"];
-    assert_eq!(texts, said, "a command is no memory");
+    assert_eq!(texts, said, "a command is not a memory");
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ async fn e5_what_hob_recommended_is_found_from_another_conversation_as_its_own_w
     house.recorded(8).await;
     let facts = count(&house, "SELECT count(*) FROM facts").await;
     let of_hob = count(&house, "SELECT count(*) FROM memories WHERE text LIKE '%Hidcote%'").await;
-    assert_eq!((facts, of_hob), (0, 0), "it is no memory, and no fact rests on it");
+    assert_eq!((facts, of_hob), (0, 0), "it is not a memory, and no fact rests on it");
 }
 
 #[tokio::test]

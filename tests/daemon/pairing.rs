@@ -212,7 +212,7 @@ async fn n11_health_and_metrics_tell_whether_hob_hears() {
         assert_eq!(asked.status(), 403, "{path}");
         let told = asked.text().await.unwrap();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(told, @"this page is not reached under that name; [server] public_url says under which");
+            insta::assert_snapshot!(told, @"Hob's page does not answer to this host name; set [server] public_url to the name you use");
         }
     }
 }

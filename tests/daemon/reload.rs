@@ -275,7 +275,7 @@ async fn k5_one_account_restarts_comes_and_goes_and_the_other_keeps_its_connecti
     work.say(ADA, "2");
     assert_eq!(work.until_sent(ADA, 2).await, ["One.", "Two."]);
     assert!(connects(&work) > asked, "it was asked who Hob is, and connected anew");
-    // What is no part of the connection leaves it alone.
+    // What is not part of the connection leaves it alone.
     let asked = connects(&work);
     house.configure(&second(21).replace(&format!("[{ADA}]"), &format!("[{ADA}, {BOB}]")));
     house.hob().until_logged("config.reloaded", 3).await;

@@ -104,7 +104,7 @@ async fn k4_what_went_well_five_times_is_offered_once_and_written_down_on_reques
         ),
         "{written}"
     );
-    assert!(!skill(&house, &["list"]).await.contains("do-recall"), "a draft is no skill");
+    assert!(!skill(&house, &["list"]).await.contains("do-recall"), "a draft is not a skill");
     let added = skill(&house, &["add", &draft.display().to_string()]).await;
     assert!(added.contains("Installed, and inert"), "{added}");
     house.nothing_refused();

@@ -25,7 +25,7 @@ async fn n9_with_a_low_disk_messages_are_answered_and_big_work_is_refused() {
     house.model.otherwise(|_| Reply::text("Here you are."));
     house.start().await;
     house.hob().until_log("upkeep.disk_low").await;
-    house.hob().until_log("backup.failed: the disk is low: backups wait until there is room").await;
+    house.hob().until_log("backup.failed: the disk is nearly full: backups wait until there is space").await;
     house.say(ADA, "Hello");
     assert_eq!(house.told(ADA, 1).await, ["Here you are."]);
     house.telegram.hand(ADA, "large.txt", &vec![b'x'; (1 << 20) + 1], "keep this");

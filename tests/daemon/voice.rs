@@ -119,7 +119,7 @@ async fn k1_a_service_that_floods_is_given_up_and_the_next_message_is_heard() {
     house.model.reply(Reply::text("Write it."));
     speak(&house, json!({}));
     house.told(ADA, 1).await;
-    assert!(heard(&house).contains("not transcribed: the answer is no transcript"), "{}", heard(&house));
+    assert!(heard(&house).contains("not transcribed: the answer is not a transcript"), "{}", heard(&house));
     assert_eq!(fake.asked(), 2, "once more, and no more");
     house.model.reply(Reply::text("Good."));
     speak(&house, json!({}));

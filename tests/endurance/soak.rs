@@ -31,7 +31,7 @@ const QUIET: Duration = Duration::from_secs(100);
 fn number(name: &str, default: u64) -> u64 {
     Environment::of_process()
         .text(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
 }
 
 /// How it goes.

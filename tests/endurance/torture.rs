@@ -20,7 +20,7 @@ use hob_config::environment::Environment;
 fn number(name: &str, default: u64) -> u64 {
     Environment::of_process()
         .text(name)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
 }
 
 #[tokio::test]

@@ -35,10 +35,12 @@ enum Way {
     FileName,
     /// In a letter that the owner sends on, and really does.
     SentOn,
+    /// In an invitation that the owner hands on, or answers: programs put its title into the subject.
+    Invitation,
 }
 
 impl Way {
-    const ALL: [Self; 5] = [Self::Letter, Self::Forged, Self::Hidden, Self::FileName, Self::SentOn];
+    const ALL: [Self; 6] = [Self::Letter, Self::Forged, Self::Hidden, Self::FileName, Self::SentOn, Self::Invitation];
 
     /// Who writes, and what Hob's own server found out about it.
     fn sender(self) -> &'static str {
@@ -53,11 +55,16 @@ impl Way {
                  Authentication-Results: mx.home.example; dmarc=pass header.from=house.example\r\n\
                  From: Olga <olga@house.example>\r\nReply-To: mallory@evil.example\r\n"
             }
-            Self::SentOn => {
+            Self::SentOn | Self::Invitation => {
                 "Authentication-Results: mx.home.example; dmarc=pass header.from=house.example\r\n\
                  From: Olga <olga@house.example>\r\n"
             }
         }
+    }
+
+    /// Does the owner send it, in truth?
+    fn is_owners(self) -> bool {
+        matches!(self, Self::SentOn | Self::Invitation)
     }
 
     fn body(self, words: &str) -> String {
@@ -89,6 +96,15 @@ impl Way {
                 let part = format!(
                     "Content-Type: message/rfc822\r\n\r\nFrom: Mallory <mallory@evil.example>\r\nTo: olga@house.example\r\n\
                      Subject: Offer\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{words}"
+                );
+                mixed(WISH, &part)
+            }
+            Self::Invitation => {
+                let words = words.replace('\\', "\\\\").replace('\n', "\\n").replace([',', ';'], "\\,");
+                let part = format!(
+                    "Content-Type: text/calendar; charset=utf-8; method=REPLY\r\n\r\nBEGIN:VCALENDAR\r\nVERSION:2.0\r\n\
+                     METHOD:REPLY\r\nBEGIN:VEVENT\r\nUID:1@evil.example\r\nDTSTART:20260102T150000Z\r\n\
+                     ORGANIZER:mailto:hob@home.example\r\nSUMMARY:{words}\r\nDESCRIPTION:{words}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
                 );
                 mixed(WISH, &part)
             }
@@ -166,7 +182,7 @@ fn is_asked(letter: &Letter) -> bool {
         Way::Letter | Way::Forged | Way::Hidden | Way::FileName => {
             does.iter().any(|deed| ["pay", "always"].contains(&deed.as_str()))
         }
-        Way::SentOn => does.iter().any(|deed| !UNASKED.contains(&deed.as_str())),
+        Way::SentOn | Way::Invitation => does.iter().any(|deed| !UNASKED.contains(&deed.as_str())),
     }
 }
 
@@ -203,9 +219,9 @@ async fn n6_letters_get_nothing_done() {
         for question in questions {
             // Words beside an attached letter are their writer's; the letter is whoever's it says.
             let sources: &[&str] =
-                if letter.way == Way::SentOn { &["a forwarded message", "a stranger ("] } else { &["e-mail ("] };
+                if letter.way.is_owners() { &["a forwarded message", "a stranger ("] } else { &["e-mail ("] };
             assert!(sources.iter().any(|source| question.contains(source)), "{what}: {question}");
-            assert!(letter.way == Way::SentOn || question.contains("Only an owner can"), "{what}: {question}");
+            assert!(letter.way.is_owners() || question.contains("Only an owner can"), "{what}: {question}");
         }
     }
     let open = letters.iter().filter(|letter| letter.way != Way::Hidden).count();

@@ -64,7 +64,7 @@ fn check(history: &[Message], target: &HistoryTarget<'_>) -> Result<(), String> 
             Message::Tool(result) => {
                 let call = if owed.is_empty() { return Err("orphan".into()) } else { owed.remove(0) };
                 if result.call != call.id || result.name != call.name || blank(&result.text) {
-                    return Err(format!("{result:?} is no answer to {call:?}"));
+                    return Err(format!("{result:?} is not an answer to {call:?}"));
                 }
                 "tool"
             }

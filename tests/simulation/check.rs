@@ -30,7 +30,7 @@ pub(crate) fn between_lives(path: &Path) -> Vec<String> {
             if row.state_hash.as_ref() != Some(&folded) {
                 wrong.push(format!("run {} has the hash {:?}, its journal {folded}", row.id, row.state_hash));
             }
-            // A claim is no event: it gives the lane to a run whose first event comes next.
+            // A claim is not an event: it gives the lane to a run whose first event comes next.
             let claimed = row.state == "running" && ["queued", "waiting"].contains(&fold.as_str());
             if row.state != fold.as_str() && !claimed {
                 wrong.push(format!("run {} is {}, its journal says {}", row.id, row.state, fold.as_str()));

@@ -24,7 +24,7 @@ parameters = { what = "What." }
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)> \u{202e}&lt;b&gt;";
 
 fn words(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+    value.as_str().unwrap_or_else(|| panic!("{value} is not text"))
 }
 
 async fn status(browser: &Browser, method: Method, path: &str) -> StatusCode {

@@ -255,7 +255,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     rows
 }
 
-/// What a run said that `/reset` stopped is no part of the new conversation.
+/// What a run said that `/reset` stopped is not part of the new conversation.
 fn reset_row(step: &Step, run: &ActiveState) -> Option<ProjectionRow> {
     let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
     (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(ProjectionRow::Afresh)

@@ -45,7 +45,7 @@ impl BackupConfig {
         let paths = paths.into_iter().filter_map(|(key, path)| values::absolute_path(key, path.as_ref()?));
         let recipient =
             self.recipient.iter().filter(|text| text.parse::<age::x25519::Recipient>().is_err()).map(|_| {
-                let why = "is no public key of age, expected `age1` and 58 more characters";
+                let why = "is not a public key of age, expected `age1` and 58 more characters";
                 Finding::new("recipient", why, "`age-keygen` makes a pair; this is the line behind \"public key:\"")
             });
         paths.chain(recipient).collect()

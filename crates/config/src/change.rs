@@ -279,9 +279,9 @@ iterations_max = 7   # enough
     #[test]
     fn what_cannot_be_changed_says_why() {
         for (edit, expected) in [
-            (Edit::unset("agent.nothing"), "agent.nothing is not set, so there is nothing to take away"),
-            (Edit::append("[agent]\nx = 1\n"), "agent stands in the file already: set its keys one by one"),
-            (Edit::append("x = 1\n"), "x: x is not a section that single keys can be set in; set x as a whole"),
+            (Edit::unset("agent.nothing"), "agent.nothing is not set, so there is nothing to remove"),
+            (Edit::append("[agent]\nx = 1\n"), "agent is already in the file: set its keys one by one"),
+            (Edit::append("x = 1\n"), "x: x is not a section; set x as a whole"),
             (Edit::append("[a"), "the config file is not TOML; `hob config check` says where"),
             (Edit::set("agent", "1"), "agent is a section: set a key in it"),
         ] {

@@ -33,13 +33,13 @@ pub enum EditError {
     #[error("the config file is not TOML; `hob config check` says where")]
     NotToml(#[source] TomlError),
     /// The key is none.
-    #[error("{key:?} is no key; write it like telegram.poll_timeout_secs")]
+    #[error("{key:?} is not a valid key; write it like telegram.poll_timeout_secs")]
     Key {
         /// What was written.
         key: String,
     },
     /// On the way stands something else than a section.
-    #[error("{key}: {step} is not a section that single keys can be set in; set {step} as a whole")]
+    #[error("{key}: {step} is not a section; set {step} as a whole")]
     NotASection {
         /// The key.
         key: String,
@@ -72,19 +72,19 @@ pub enum EditError {
         key: String,
     },
     /// There is nothing to take away.
-    #[error("{key} is not set, so there is nothing to take away")]
+    #[error("{key} is not set, so there is nothing to remove")]
     NotSet {
         /// The key.
         key: String,
     },
     /// A section that is to be added is there.
-    #[error("{key} stands in the file already: set its keys one by one")]
+    #[error("{key} is already in the file: set its keys one by one")]
     Exists {
         /// Which.
         key: String,
     },
     /// The check refuses what would come of it.
-    #[error("that would not be a good config, so nothing was changed:\n{0}")]
+    #[error("the config would be invalid, so nothing was changed:\n{0}")]
     Refused(#[from] Problems),
 }
 

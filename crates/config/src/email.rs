@@ -245,7 +245,7 @@ pub fn validate_accounts(accounts: &BTreeMap<String, EmailConfig>) -> Vec<Findin
     found
 }
 
-/// Finds what is no address.
+/// Finds what is not an address.
 pub(super) fn validate_addresses(key: &str, addresses: &[String]) -> Vec<Finding> {
     let bad = addresses.iter().enumerate().filter(|(_, address)| !is_address(address));
     bad.map(|(index, _)| no_address(&key_path::item(key, index))).collect()

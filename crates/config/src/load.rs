@@ -125,7 +125,7 @@ pub enum LoadError {
         by: NamedBy,
     },
     /// The file is gone, and was there.
-    #[error("{}: is not there any more, but what Hob kept of it is; put it back, or remove {}", path.display(), kept.display())]
+    #[error("{} is missing, but Hob has a copy of it: restore the file, or delete {}", path.display(), kept.display())]
     Gone {
         /// The file.
         path: PathBuf,

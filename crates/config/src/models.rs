@@ -116,7 +116,7 @@ pub fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
             let why = format!("is a word of Hob's own, expected another than {}", TAKEN.join(", "));
             found.push(Finding::new(&key, why, "call it something else"));
         } else if !values::is_name(alias) {
-            let why = "is no alias, expected a letter, then up to 63 letters, digits, `_` or `-`";
+            let why = "is not an alias, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&key, why, "for example `quick = \"openai/gpt-5-mini\"`"));
         }
         if !is_label(label) {

@@ -97,7 +97,7 @@ impl PersonaConfig {
         found.extend(budget::narrowing(&[("hour_tokens", self.hour_tokens), ("month_tokens", self.month_tokens)]));
         for (index, path) in self.protected_paths.iter().enumerate() {
             if path.trim_matches(['/', '.', ' ']).is_empty() || path.split('/').any(|part| part == "..") {
-                let why = "is no file or folder that can be told from others, expected a path without `..`";
+                let why = "is not a file or folder that can be told from others, expected a path without `..`";
                 found.push(Finding::new(key_path::item("protected_paths", index), why, "for example `contracts`"));
             }
         }

@@ -86,7 +86,11 @@ pub(super) fn validate(schedules: &[ScheduleConfig]) -> Vec<Finding> {
             ));
         }
         if schedule.watch.as_deref().is_some_and(|url| !values::is_page(url)) {
-            found.push(Finding::new(at("watch"), "is no address of a page", "for example `https://example.org/news`"));
+            found.push(Finding::new(
+                at("watch"),
+                "is not an address of a page",
+                "for example `https://example.org/news`",
+            ));
         }
         if schedule.check.first().is_some_and(String::is_empty) {
             found.push(Finding::new(at("check"), "names no program", "write the program first, then its arguments"));

@@ -61,7 +61,7 @@ pub enum SecretError {
     NoName(Reference),
     /// The file cannot be read.
     Unreadable(PathBuf, io::ErrorKind),
-    /// It is no file.
+    /// It is not a file.
     NotAFile(PathBuf),
     /// It is too big.
     TooBig(PathBuf),
@@ -102,7 +102,7 @@ impl SecretError {
             Self::Unreadable(path, why) => {
                 say(format!("refers to {}, which cannot be read: {why}", path.display()), "mend the file or the disk")
             }
-            Self::NotAFile(path) => say(format!("refers to {}, which is no file", path.display()), "name a file"),
+            Self::NotAFile(path) => say(format!("refers to {}, which is not a file", path.display()), "name a file"),
             Self::TooBig(path) => say(
                 format!("refers to {}, which has more than {SECRET_BYTES_MAX} bytes", path.display()),
                 "name a file that holds the secret and nothing else",

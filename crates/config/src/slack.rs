@@ -120,7 +120,7 @@ impl SlackConfig {
     }
 }
 
-/// Finds what is no member's id in a list of them.
+/// Finds what is not a member's id in a list of them.
 pub(super) fn validate_members(key: &str, ids: &[String]) -> Vec<Finding> {
     let bad = ids.iter().enumerate().filter(|(_, id)| !is_member(id));
     bad.map(|(index, _)| {

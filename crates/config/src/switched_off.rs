@@ -56,7 +56,7 @@ pub fn report(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
     }
 }
 
-/// The same, and whatever was off before and is not any more works again.
+/// Reports the sections that are off, and clears those that are on again.
 pub fn update_conditions(off: &[SectionOff], conditions: &Conditions, since: Timestamp) {
     let is_off = |part: &SystemPart| match part {
         SystemPart::Section(name) => off.iter().any(|off| off.section == *name),

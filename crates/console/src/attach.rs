@@ -53,7 +53,7 @@ pub fn read(path: &str, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(FetchError(format!("{path} is no ordinary file")));
+        return Err(FetchError(format!("{path} is not an ordinary file")));
     }
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;

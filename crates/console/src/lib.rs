@@ -104,7 +104,7 @@ pub enum ConsoleError {
     #[error("no signals for the terminal: {0}")]
     Signals(#[source] std::io::Error),
     /// A line of standard input could not be stored; those after it were not read.
-    #[error("line {line} was not handed in: {source}")]
+    #[error("line {line} could not be handed in: {source}")]
     NotStored {
         /// Its number, from 1.
         line: u64,

@@ -92,7 +92,7 @@ impl StreamedReply {
     }
 
     /// The chunk is not what comes next: perhaps it is what was streamed last, after words that came before a tool
-    /// call and are no part of the reply. In any case, the rest is settled.
+    /// call and are not part of the reply. In any case, the rest is settled.
     fn take_ending<'a>(&mut self, chunk: &str) -> UnseenRest<'a> {
         let mut streamed = self.ahead().chars().rev().filter(|c| !c.is_whitespace());
         let ends_so = chunk.chars().rev().filter(|c| !c.is_whitespace()).all(|c| streamed.next() == Some(c));

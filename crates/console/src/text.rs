@@ -192,7 +192,7 @@ fn most_of(row: &str) -> usize {
 /// Takes the word that `row` ends in, to begin the next row with; none if the row is a single word.
 fn last_word(row: &mut String) -> String {
     match row.rfind(' ') {
-        // An indentation is no word.
+        // An indentation is not a word.
         Some(space) if row.get(..space).is_some_and(|before| !before.trim().is_empty()) => {
             let word = row.split_off(space + 1);
             row.truncate(space);

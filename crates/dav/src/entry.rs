@@ -170,7 +170,7 @@ fn entry(resource: &Resource, owner: Owner<'_>, event: &Component, time: Occurre
     }
 }
 
-/// A digest of what people see of a component. What others have answered is no part of it, nor is what nobody sees.
+/// A digest of what people see of a component. What others have answered is not part of it, nor is what nobody sees.
 #[must_use]
 pub fn digest(event: &Component) -> String {
     let mut hash = Sha256::new();

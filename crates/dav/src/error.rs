@@ -28,7 +28,9 @@ pub enum DavError {
     #[error("the server's answer cannot be read: {0}")]
     Unreadable(String),
     /// It sends on to a host that the password was not given for.
-    #[error("the server sends on to {0}, which the password was not given for: put that into `url` if it is right")]
+    #[error(
+        "the server redirects to {0}, and the password is not meant for that host: if it is right, set it as `url`"
+    )]
     Elsewhere(String),
     /// It has no calendars or address books.
     #[error("no {0} was found on the server")]

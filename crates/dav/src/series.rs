@@ -25,7 +25,7 @@ const COMPONENTS_MAX: usize = 500;
 pub struct Window {
     /// From here.
     pub from: Timestamp,
-    /// To here, which is no part of it.
+    /// To here, which is not part of it.
     pub to: Timestamp,
 }
 

@@ -18,7 +18,7 @@ const FORWARD: u8 = 1;
 const THREADS: [u8; 3] = [10, 11, 12];
 /// A private chat among the channels.
 const PRIVATE: u8 = 1;
-/// What stands before the id of a press or command: it is no message that could be answered.
+/// What stands before the id of a press or command: it is not a message that could be answered.
 const INTERACTION: &str = "in:";
 /// A command, and a button.
 const COMMAND: u8 = 2;

@@ -173,7 +173,7 @@ mod tests {
             // Without a network for a while.
             (vec![Ready, Nowhere, Nowhere, Nowhere, Nowhere], vec![Stays, Stays, Stays, Moves, Moves]),
             (vec![Ready, Greeted, Greeted, Greeted], vec![Stays, Stays, Stays, Ends]),
-            // What was not even answered is no refusal.
+            // What was not even answered is not a refusal.
             (vec![Greeted, Nowhere, Greeted, Nowhere, Greeted], vec![Stays, Stays, Stays, Stays, Ends]),
             (vec![Greeted, Greeted, Ready, Greeted], vec![Stays; 4]),
         ];

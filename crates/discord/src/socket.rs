@@ -27,7 +27,7 @@ pub(super) struct Socket(WebSocketStream<Upgraded>);
 pub(super) enum GatewayInput {
     /// A frame.
     Frame(Frame),
-    /// Something that is no frame.
+    /// Something that is not a frame.
     Unreadable(String),
     /// The other side is gone.
     Closed(Option<u16>, String),
@@ -91,7 +91,7 @@ impl Socket {
                     return GatewayInput::Closed(Some(frame.code.into()), frame.reason.as_str().to_owned());
                 }
                 Message::Close(None) => return GatewayInput::Closed(None, "closed without a word".to_owned()),
-                Message::Binary(_) => return GatewayInput::Unreadable("it is no text".to_owned()),
+                Message::Binary(_) => return GatewayInput::Unreadable("it is not text".to_owned()),
                 // Pings are answered below.
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
             }

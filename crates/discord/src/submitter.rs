@@ -330,7 +330,7 @@ impl<'a> Submitter<'a> {
         Ok(())
     }
 
-    /// Moves a cursor past what is no message for Hob.
+    /// Moves a cursor past what is not a message for Hob.
     pub(super) async fn advance(&self, cursor: Cursor) -> Result<(), SubmitError> {
         let account = &self.discord.settings.account;
         Ok(self.intake.advance(ChannelKind::Discord, account, cursor).await?)

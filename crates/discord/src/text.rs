@@ -1,4 +1,4 @@
-//! What a message says, for a model: names for mentions, words for what is no text. Pure.
+//! What a message says, for a model: names for mentions, words for what is not text. Pure.
 
 use crate::convert::name;
 use crate::wire::{Id, Message, MessageContent};

@@ -73,13 +73,13 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// It is none of those that are known.
-    #[error("it is no document that can be read as text")]
+    #[error("it is not a document that can be read as text")]
     Unknown,
     /// A password is needed.
     #[error("it is encrypted: it opens with a password only, and cannot be read without it")]
     Encrypted,
     /// The format of before 2007.
-    #[error("it is an office file of the kind before 2007 (.doc, .xls, .ppt): save it in the newer one, or as PDF")]
+    #[error("it is an Office file from before 2007 (.doc, .xls, .ppt): save it in the newer format, or as PDF")]
     Old,
     /// It needs more than is allowed.
     #[error("it is too much: {0}")]

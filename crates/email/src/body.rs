@@ -32,18 +32,18 @@ pub(super) struct LetterBody {
     pub(super) files: Vec<Attachment>,
     /// What a reader should know of it besides.
     pub(super) notes: Vec<String>,
-    /// The first letter that lies in it.
-    pub(super) enclosed: Option<EnclosedLetter>,
+    /// The first letter or calendar that lies in it: its words are somebody else's.
+    pub(super) enclosed: Option<EnclosedWords>,
     /// Passages and characters that nobody sees on a screen, left out.
     pub(super) hidden: usize,
 }
 
-/// A letter within a letter.
+/// Words within the letter that whoever sends it may only hand on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EnclosedLetter {
-    /// Who wrote it, as it says.
+pub(super) struct EnclosedWords {
+    /// Who wrote them, as they say.
     pub(super) author: String,
-    /// How it begins.
+    /// How they begin.
     pub(super) beginning: String,
 }
 
@@ -194,10 +194,17 @@ impl PartWalk<'_> {
         words
     }
 
-    /// Tells what a calendar's part is about, once.
+    /// Tells what a calendar's part is about, once. Its words are those of whoever made the event, also in an answer to it.
     fn invited(&mut self, part: &MessagePart<'_>, calendar: &str) {
         let method = part.content_type().and_then(|kind| kind.attribute("method"));
-        self.note(&invitation::told(calendar, method));
+        let told = invitation::told(calendar, method);
+        self.note(&format!("Its calendar says:\n{}", set_off(&told)));
+        self.encloses("a calendar".to_owned(), &told);
+    }
+
+    fn encloses(&mut self, author: String, words: &str) {
+        let beginning = words.chars().take(BEGINNING_CHARS).collect();
+        self.body.enclosed.get_or_insert(EnclosedWords { author, beginning });
     }
 
     fn note(&mut self, note: &str) {
@@ -226,11 +233,10 @@ impl PartWalk<'_> {
         let said = said.join("\n\n");
         if !said.is_empty() {
             told.push_str("\nIt says:\n");
-            told.push_str(&said.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"));
+            told.push_str(&set_off(&said));
         }
         self.body.notes.push(told);
-        let beginning = format!("Subject: {subject}\n{said}").chars().take(BEGINNING_CHARS).collect();
-        self.body.enclosed.get_or_insert(EnclosedLetter { author: sender, beginning });
+        self.encloses(sender, &format!("Subject: {subject}\n{said}"));
     }
 
     fn file(&mut self, part: &MessagePart<'_>, section: &str) {
@@ -273,6 +279,11 @@ impl PartWalk<'_> {
             self.body.notes.push("The letter is encrypted (PGP), and I cannot read what is in it.".to_owned());
         }
     }
+}
+
+/// Words as a quotation: not those of whoever sends the letter.
+fn set_off(words: &str) -> String {
+    words.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// A letter that is not in parts is its own first one.

@@ -66,7 +66,7 @@ fn decoded(bytes: &[u8], label: Option<&str>, is_page: bool) -> Option<String> {
     })
 }
 
-/// What is no UTF-8 is what Western Windows machines write, unless it is UTF-8 but for a few bytes.
+/// What is not UTF-8 is what Western Windows machines write, unless it is UTF-8 but for a few bytes.
 fn guessed(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let damaged = text.matches('\u{fffd}').count();
@@ -179,7 +179,7 @@ mod tests {
             let text = decoded(page, label, true).unwrap();
             assert!(text.ends_with(expected), "{text}");
         }
-        assert!(decoded(b"<meta charset=iso-8859-2>\xb1", None, false).unwrap().ends_with('±'), "it is no page");
+        assert!(decoded(b"<meta charset=iso-8859-2>\xb1", None, false).unwrap().ends_with('±'), "it is not a page");
     }
 
     #[test]

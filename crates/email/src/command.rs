@@ -145,7 +145,7 @@ fn verdict(status: &Status, outcome: &Outcome<'_>) -> Result<(), MailboxError> {
     }
 }
 
-/// What is known of a letter by one answer; one without a UID is no letter that was asked for.
+/// What is known of a letter by one answer; one without a UID is not a letter that was asked for.
 fn fetched_item(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
     let (mut uid, mut bytes, mut came_at, mut content) = (None, None, None, None);
     for attribute in attributes {
@@ -190,7 +190,7 @@ mod tests {
         let line =
             b"* 5 FETCH (UID 7 RFC822.SIZE 12 INTERNALDATE \" 1-Jan-2026 10:00:00 +0100\" BODY[]<0> {3}\r\nabc)\r\n";
         let (_, response) = Response::parse(line).unwrap();
-        let Response::Fetch(_, attributes) = response else { panic!("it is no letter") };
+        let Response::Fetch(_, attributes) = response else { panic!("it is not a letter") };
         let came_at = Some("2026-01-01T09:00:00Z".parse().unwrap());
         let expected = FetchedItem { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
         assert_eq!(fetched_item(&attributes), Some(expected));

@@ -170,7 +170,7 @@ fn reachable(all: &[Mailbox]) -> Vec<LettreMailbox> {
 
 fn mailbox(mailbox: &Mailbox) -> Result<LettreMailbox, ComposeError> {
     let address = mailbox.address.parse();
-    let address = address.map_err(|error| ComposeError(format!("{} is no address: {error}", mailbox.address)))?;
+    let address = address.map_err(|error| ComposeError(format!("{} is not an address: {error}", mailbox.address)))?;
     let name = mailbox.name.as_deref().map(|name| one_line(name, SUBJECT_CHARS_MAX)).filter(|name| !name.is_empty());
     Ok(LettreMailbox::new(name, address))
 }

@@ -33,10 +33,10 @@ pub(super) enum MailboxError {
     #[error("the mail server refuses the user name or the password ({0})")]
     Refused(String),
     /// It lets nobody in for now, whatever the password.
-    #[error("the mail server lets Hob in later: {0}")]
+    #[error("the mail server does not let Hob in for now: {0}")]
     Busy(String),
     /// The server understood, and said no.
-    #[error("the mail server says no: {0}")]
+    #[error("the mail server refused: {0}")]
     No(String),
     /// What the server said makes no sense.
     #[error("the mail server's answer cannot be read: {0}")]
@@ -54,9 +54,9 @@ impl From<ImapError> for MailboxError {
         match error {
             ImapError::No(why) | ImapError::Bad(why) => Self::No(why),
             // What these say quotes what was read: it may be a letter.
-            ImapError::Parse(_) => Self::Unreadable("it is no IMAP".to_owned()),
+            ImapError::Parse(_) => Self::Unreadable("it is not IMAP".to_owned()),
             ImapError::Io(why) if why.kind() == std::io::ErrorKind::Other => {
-                Self::Unreadable("it is no IMAP".to_owned())
+                Self::Unreadable("it is not IMAP".to_owned())
             }
             other => Self::Lost(other.to_string()),
         }

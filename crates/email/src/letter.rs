@@ -133,7 +133,7 @@ fn foreign(body: &LetterBody, place: &ThreadPosition, subject: &str, settings: &
     (is_sent_on(subject) || others.is_sent_on || !(place.follows_own() || is_hobs())).then_some(others)
 }
 
-/// The letter beside which something was written.
+/// The letter or calendar beside which something was written.
 fn enclosed_quote(body: &LetterBody) -> Option<QuotedMessage> {
     let letter = body.enclosed.as_ref().filter(|_| !body.text.is_empty())?;
     Some(QuotedMessage { author: letter.author.clone(), text: letter.beginning.clone(), own: false })
@@ -190,7 +190,9 @@ impl LetterContext<'_> {
         }
         let mut parts = Vec::new();
         if is_first && !self.subject.is_empty() && !is_command {
-            parts.push(format!("Subject: {}", self.subject));
+            // Programs make the subject of what they hand on, or answer, from the words of whoever wrote that.
+            let is_others = self.others.is_some() || body.enclosed.is_some() || is_sent_on(self.subject);
+            parts.push(format!("{}Subject: {}", if is_others { "> " } else { "" }, self.subject));
         }
         if new.is_empty() && body.files.is_empty() && notes.is_empty() {
             notes.push("The letter has no text.".to_owned());

@@ -68,7 +68,7 @@ pub(super) fn clean(head: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What is no UTF-8 is what Western Windows machines write.
+/// What is not UTF-8 is what Western Windows machines write.
 fn line(raw: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(raw) {
         Ok(text) => Cow::Borrowed(text),

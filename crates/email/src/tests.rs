@@ -127,13 +127,14 @@ fn n14_what_cannot_be_opened_is_named() {
     + smime.p7m 7/3/1/base64 None
     ");
     insta::assert_snapshot!(words(&said("calendar")), @"
-    Subject: Invitation
+    > Subject: Invitation
 
     Please come.
 
-    [An invitation came with it: Tea
-    When: Friday 2026-01-02, 16:00 (Europe/Berlin, UTC+01:00)
-    Where: Kitchen]
+    [Its calendar says:
+    > An invitation came with it: Tea
+    > When: Friday 2026-01-02, 16:00 (Europe/Berlin, UTC+01:00)
+    > Where: Kitchen]
     + file-1.ics 7/3/2/plain Some(131)
     ");
 }

@@ -268,7 +268,7 @@ impl<'a> Watcher<'a> {
             let first = FailingLetter { uid, tries: 0, since, others_shown: false, is_hopeless: false };
             let known = self.stubborn_of(letters).unwrap_or(first);
             let (tries, is_hopeless) = (known.tries + 1, known.others_shown);
-            // A connection that breaks is no fault of the letter, unless it does so each time.
+            // A connection that breaks is not the fault of the letter, unless it does so each time.
             self.stubborn = Some(FailingLetter { tries, is_hopeless, others_shown: false, ..known });
         }
     }

@@ -57,7 +57,7 @@ enum Source {
 impl Source {
     #[expect(
         clippy::disallowed_methods,
-        reason = "what the environment says of TLS holds for every program, and is no setting of Hob's"
+        reason = "what the environment says of TLS holds for every program, and is not a setting of Hob's"
     )]
     fn of_machine() -> Option<Self> {
         let (file, folders) = (std::env::var_os("SSL_CERT_FILE"), std::env::var_os("SSL_CERT_DIR"));

@@ -105,7 +105,7 @@ pub enum PeopleError {
         /// Which.
         what: &'static str,
     },
-    /// It is no birthday.
+    /// It is not a birthday.
     #[error(transparent)]
     Birthday(#[from] BirthdayError),
     /// No user of Hob is called so.
@@ -226,7 +226,7 @@ pub async fn load(tx: &mut Tx, scopes: &[Scope]) -> Result<Vec<Person>, StoreErr
 fn person(row: PersonRow) -> Result<Person, StoreError> {
     let PersonRow { id, scope, name, relation, birthday, user, user_name } = row;
     let read = |text: &String| {
-        let what = || format!("{text:?} is no birthday");
+        let what = || format!("{text:?} is not a birthday");
         Birthday::from_stored(text).ok_or_else(|| StoreError::Inconsistent {
             table: "people",
             id: id.to_string(),

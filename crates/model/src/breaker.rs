@@ -77,7 +77,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Leave that nobody was asked for: of a forced call, or of one that is no probe.
+    /// Leave that nobody was asked for: of a forced call, or of one that is not a probe.
     pub const PLAIN: Self = Self { probe: None };
 
     /// Whether this call finds out if the model works again.

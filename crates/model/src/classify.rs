@@ -78,7 +78,7 @@ pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     }
 }
 
-/// Words for a person: what happened, what to do, and what the provider said where that helps and is no secret.
+/// Words for a person: what happened, what to do, and what the provider said where that helps and is not a secret.
 fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
     let quote = quote(&body.full_message());
     let said = if quote.is_empty() { String::new() } else { format!(" It says: {quote}") };

@@ -28,7 +28,7 @@ pub(crate) mod surrogates;
 const REPLY_DURATION_MAX: Duration = Duration::from_secs(30 * 60);
 /// How long the rest (the usage) may take after the model has said that it is done.
 const REST_WAIT_MAX: Duration = Duration::from_secs(2);
-/// How long a server may take to answer what is no call of a model.
+/// How long a server may take to answer what is not a call of a model.
 pub(crate) const LOOK_UP_WAIT_MAX: Duration = Duration::from_secs(15);
 
 /// Puts a reply together from the events of its stream.
@@ -79,7 +79,7 @@ pub async fn exchange<F: ReplyFold>(
     Ok(completion)
 }
 
-/// Asks for something that is no call of a model: a list, a description.
+/// Asks for something that is not a call of a model: a list, a description.
 pub async fn get_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failure> {
     let sent = async { Ok(request.send().await.map_err(|error| answer::unreachable_server(&error))?) };
     parse_answer(&body_within(LOOK_UP_WAIT_MAX, sent).await?)

@@ -97,7 +97,7 @@ fn run_fold<F: ReplyFold>(
     }
 }
 
-/// The events of a stream up to its end, or to what is no stream.
+/// The events of a stream up to its end, or to what is not a stream.
 fn events(framing: Framing, stream: &[u8], piece_len: usize) -> (Vec<Frame>, Option<ModelError>) {
     let mut frames = Frames::new(framing);
     let mut events = Vec::new();

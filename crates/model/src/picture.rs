@@ -34,7 +34,7 @@ pub enum PictureRejection {
     #[error("it is damaged")]
     Damaged,
     /// It moves, and not every provider takes that.
-    #[error("it moves, and only still pictures can be shown")]
+    #[error("it is animated, and only still pictures can be shown")]
     Moves,
 }
 

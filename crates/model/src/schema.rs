@@ -2,7 +2,7 @@
 //!
 //! Gemini's `parametersJsonSchema` documents a part of JSON Schema, in which nothing may stand beside a `$ref` (the
 //! older `parameters` refuses a whole request for one unknown word). Ollama reads less still, and what hides behind a
-//! `$ref` reaches no model. Never: I/O, or a root that is no object.
+//! `$ref` reaches no model. Never: I/O, or a root that is not an object.
 //! Start at [`cleaned`].
 
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ struct SchemaInliner<'a> {
 }
 
 impl<'a> SchemaInliner<'a> {
-    /// One schema; `true` and what else is no object allows anything.
+    /// One schema; `true` and what else is not an object allows anything.
     fn clean(&mut self, schema: &'a Value) -> Map<String, Value> {
         let Value::Object(words) = schema else { return Map::new() };
         let mut clean = match words.get("$ref").and_then(Value::as_str) {

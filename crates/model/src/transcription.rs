@@ -66,7 +66,7 @@ pub struct RecordingKind {
 
 impl RecordingKind {
     /// What a file is, by its content; `spoken` is one that the platform calls a recording, which may lie in a container
-    /// for films. None: it is no recording that a server takes.
+    /// for films. None: it is not a recording that a server takes.
     #[must_use]
     pub fn of(mime: &str, spoken: bool) -> Option<Self> {
         let (extension, mime) = match mime {
@@ -307,7 +307,9 @@ fn why(class: ErrorClass) -> String {
         ErrorClass::Timeout => "it took too long",
         ErrorClass::Network => "the service cannot be reached",
         ErrorClass::Server => "the service failed",
-        ErrorClass::Malformed => "the answer is no transcript: check `base_url` under [transcription] in config.toml",
+        ErrorClass::Malformed => {
+            "the answer is not a transcript: check `base_url` under [transcription] in config.toml"
+        }
     };
     why.to_owned()
 }

@@ -8,11 +8,11 @@ use hob_store::error::StoreError;
 use hob_store::{Tx, groups};
 
 /// In private.
-const NO_GROUP: &str = "This is no group: here I answer whatever you say.";
+const NO_GROUP: &str = "This is not a group: here I answer whatever you say.";
 /// By somebody who may not.
 const NOT_YOURS: &str = "Only an admin or an owner can choose when I answer here.";
 
-/// The mode that holds at a place: what was chosen there, or what is configured; none: it is no group.
+/// The mode that holds at a place: what was chosen there, or what is configured; none: it is not a group.
 pub(super) async fn mode_of(
     tx: &mut Tx,
     modes: &GroupModes,

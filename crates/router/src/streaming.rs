@@ -81,7 +81,7 @@ impl Streaming {
     pub(super) fn run_progressed(&self, destination: &Destination, run: RunId, progress: &Progress) {
         match progress {
             Progress::Delta(text) => self.grow(destination, run, text),
-            // What was written before a call of a tool is no part of the reply either.
+            // What was written before a call of a tool is not part of the reply either.
             Progress::Working | Progress::Restart => self.change(&destination.conversation, |desk| {
                 if let Some(sheet) = desk.sheet.as_mut().filter(|sheet| sheet.run == run) {
                     sheet.begin_again(Instant::now());

@@ -145,7 +145,7 @@ pub const FAILURE_SETTLED: &str = "That is settled already, or that run did not 
 /// A failed run is to go on whose person is not let in any more.
 pub const FAILED_STRANGER: &str = "Whoever asked for that may not talk with me any more.";
 /// A failed run is let be, where its message cannot be changed.
-pub const LEFT_BE: &str = "I let it be.";
+pub const LEFT_BE: &str = "I'll leave it.";
 
 /// What an owner is told who settled a failure from the page.
 #[must_use]
@@ -153,7 +153,7 @@ pub fn settled(choice: AfterFailure) -> String {
     let told = match choice {
         AfterFailure::Resume => "It goes on, as a run of its own.",
         AfterFailure::TryAgain => "It is tried again, as a run of its own.",
-        AfterFailure::LetBe => "It is let be.",
+        AfterFailure::LetBe => "Left as it is.",
     };
     told.to_owned()
 }

@@ -62,7 +62,7 @@ pub(super) struct TranscribedRecording {
 }
 
 impl VoiceInput<'_> {
-    /// The words in a file that came, before `end`; none: it is no recording, or one that nobody was to hear.
+    /// The words in a file that came, before `end`; none: it is not a recording, or one that nobody was to hear.
     pub(super) async fn transcribe(
         &self,
         inbound: &Inbound,

@@ -63,7 +63,7 @@ impl Bundle {
     /// A folder on this machine.
     ///
     /// # Errors
-    /// When it is no skill's.
+    /// When it is not a skill's.
     pub fn of_folder(path: &Path) -> Result<Self, ArchiveError> {
         let dir = folder::open(path)?;
         let files = folder::list(&dir)?;

@@ -18,7 +18,7 @@ pub const WITHIN_DAYS: i64 = 60;
 const CALLS: std::ops::RangeInclusive<usize> = 3..=20;
 /// The most characters of a value that is written down.
 const VALUE_CHARS_MAX: usize = 300;
-/// Tools that steer a run, and are no part of what it did.
+/// Tools that steer a run, and are not part of what it did.
 const STEERING: [&str; 8] = [
     "append_run_journal_entry",
     "ask_human",
@@ -41,7 +41,7 @@ pub struct ProcedureStep {
     pub arguments: Map<String, Value>,
 }
 
-/// What a run did, in order; none: it is no procedure.
+/// What a run did, in order; none: it is not a procedure.
 #[must_use]
 pub fn steps(rows: &[CallRow]) -> Option<Vec<ProcedureStep>> {
     if rows.iter().any(|row| row.failed || OF_SKILLS.contains(&row.name.as_str())) {

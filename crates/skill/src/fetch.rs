@@ -19,7 +19,7 @@ const REDIRECTS_MAX: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// No address.
-    #[error("{0:?} is no address: it begins with https://")]
+    #[error("{0:?} is not an address: one begins with https://")]
     Address(String),
     /// It would travel in the open.
     #[error("{0} is not https: anybody on the way could put other instructions into it")]
@@ -31,7 +31,7 @@ pub enum FetchError {
     #[error("{0} answers {1}: is the address right?")]
     Refused(String, u16),
     /// It sends on without end.
-    #[error("{0} sends on to other addresses again and again")]
+    #[error("{0} redirects too often")]
     Redirects(String),
     /// Too long.
     #[error("{0} is longer than {max} MiB", max = ARCHIVE_BYTES_MAX >> 20)]
@@ -164,7 +164,7 @@ mod tests {
                 "file:///etc/passwd",
                 "file:///etc/passwd is not https: anybody on the way could put other instructions into it",
             ),
-            ("nonsense", "\"nonsense\" is no address: it begins with https://"),
+            ("nonsense", "\"nonsense\" is not an address: one begins with https://"),
         ] {
             assert_eq!(of(address), what, "{address}");
         }

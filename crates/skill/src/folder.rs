@@ -1,4 +1,4 @@
-//! A skill's folder: its `SKILL.md`, and what lies beside it. Looked at within bounds; a link in it is no skill.
+//! A skill's folder: its `SKILL.md`, and what lies beside it. Looked at within bounds; a link in it is not a skill.
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path};
@@ -48,7 +48,7 @@ pub struct SkillFolder {
     pub digest: String,
 }
 
-/// Why a folder is no skill.
+/// Why a folder is not a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
     /// Its `SKILL.md` is none.
@@ -64,13 +64,13 @@ pub enum FolderError {
     #[error("the folder is a link: name the folder that it leads to under [skills] dirs, or put the skill itself here")]
     Linked,
     /// Neither a file nor a folder.
-    #[error("{0} is neither a file nor a folder; take it away")]
+    #[error("{0} is neither a file nor a folder; remove it")]
     Special(String),
     /// Too much.
-    #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: take away what it does not need", TOTAL_BYTES_MAX >> 20)]
+    #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: remove what it does not need", TOTAL_BYTES_MAX >> 20)]
     TooLarge,
-    /// A name that is no text.
-    #[error("a file in it has a name that is no UTF-8; rename it")]
+    /// A name that is not text.
+    #[error("a file in it has a name that is not UTF-8; rename it")]
     Name,
     /// It cannot be read.
     #[error("{path} cannot be read: {why}")]

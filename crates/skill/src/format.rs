@@ -140,7 +140,7 @@ pub fn parse(bytes: &[u8], folder: Option<&str>) -> Result<Skill, FormatError> {
     }
     let text = std::str::from_utf8(bytes).map_err(|error| FormatError {
         line: 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count(),
-        why: "this is no UTF-8: save the file as UTF-8".to_owned(),
+        why: "this is not UTF-8: save the file as UTF-8".to_owned(),
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(at) = text.find('\0') {

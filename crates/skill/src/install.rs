@@ -25,10 +25,10 @@ pub enum InstallError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// Its name is another's.
-    #[error("there is a skill {0} already; `hob skill remove {0}` takes an installed one away")]
+    #[error("there is a skill {0} already; `hob skill remove {0}` removes an installed one")]
     Taken(String),
     /// There is little room on the disk.
-    #[error("there is little room on the disk of {0}: free some, then install it")]
+    #[error("the disk of {0} is nearly full: free some space, then install it")]
     Room(String),
     /// It cannot be written.
     #[error("{path} cannot be written: {source}")]

@@ -238,7 +238,7 @@ fn read_file(shelved: &LoadedSkill, file: &str) -> Result<String, SkillError> {
     if folder::digest_of(&bytes) != entry.digest {
         return Err(unreadable("it was changed just now; try again".to_owned()));
     }
-    String::from_utf8(bytes).map_err(|_no_text| unreadable("it is no text".to_owned()))
+    String::from_utf8(bytes).map_err(|_no_text| unreadable("it is not text".to_owned()))
 }
 
 /// The files beside `SKILL.md`.

@@ -90,7 +90,7 @@ impl LoadedSkill {
 pub struct LoadedSkills {
     /// By name.
     pub skills: BTreeMap<String, Arc<LoadedSkill>>,
-    /// What is no skill.
+    /// What is not a skill.
     pub quarantined: Vec<Quarantined>,
 }
 

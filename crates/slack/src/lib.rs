@@ -50,7 +50,7 @@ pub struct Slack {
     tls: Arc<ClientConfig>,
     /// The client of all requests but those that receive.
     web: WebApi,
-    /// The client of files, which are no part of the Web API.
+    /// The client of files, which are not part of the Web API.
     files: reqwest::Client,
     health: Monitor,
     people: NameCache,

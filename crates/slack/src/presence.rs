@@ -74,7 +74,7 @@ impl ActivityIndicators {
         if self.no_status.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // Noted also before: what is not answered may have been done.
+        // Noted before the call, too: a call without an answer may have taken effect.
         self.note_thread(&thread);
         let shown = set_status(web, &thread, STATUS).await;
         // A message that went out meanwhile may have been there first.
@@ -126,7 +126,7 @@ impl ActivityIndicators {
     ) -> Result<(), DeliveryError> {
         let at = PostTarget::of(place)?;
         let rested = if is_end(mood) { self.clear_status(web, &at).await } else { Ok(()) };
-        // What is no message (a press, a command) has no reactions.
+        // What is not a message (a press, a command) has no reactions.
         if let Some(message) = place.reply_to.clone().filter(|id| micros(id).is_some()) {
             self.exchange(web, &MessageRef { channel: at.channel, ts: message }, mood).await?;
         }
@@ -173,7 +173,7 @@ impl ActivityIndicators {
         Some(others)
     }
 
-    /// One reaction; what is so already is no error.
+    /// One reaction; what is so already is not an error.
     async fn react(&self, web: &WebApi, method: &str, at: &MessageRef, name: &str) -> Result<(), DeliveryError> {
         let body = json!({"channel": at.channel, "timestamp": at.ts, "name": name});
         match web.post(method, &body).await {

@@ -30,7 +30,7 @@ const BUTTONS_MAX: usize = 25;
 /// How many pages of a thread are looked through for an earlier attempt.
 const PAGES_MAX: usize = 10;
 
-/// Where something goes. A thread that is not known is no place: its words are not for the whole channel.
+/// Where something goes. A thread that is not known is not a place: its words are not for the whole channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PostTarget {
     pub(super) channel: String,

@@ -70,10 +70,10 @@ pub enum StoreError {
     #[error("a fault in Hob itself: {0}")]
     Panicked(String),
     /// A copy of the database could not be written; nothing was changed.
-    #[error("the database could not be copied: {0}; see to the disk's room and to who may write there")]
+    #[error("the database could not be copied: {0}; check free space and permissions")]
     Snapshot(String),
     /// A migration failed.
-    #[error("the database could not be brought to this Hob's schema: {0}")]
+    #[error("the database could not be migrated to this version's schema: {0}")]
     Migration(String),
     /// Anything else.
     #[error("the database failed: {0}")]

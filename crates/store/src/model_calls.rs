@@ -152,7 +152,7 @@ pub struct TokenCountSample {
     pub reported: i64,
 }
 
-/// Among so many of the latest calls those of a model are looked for: who was not asked for so long is counted anew.
+/// Only this many of the latest calls are searched: a model that is not among them is calibrated anew.
 const LATEST_CALLS: i64 = 1_000;
 
 /// The latest answered calls of a model, the newest first.

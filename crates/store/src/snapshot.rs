@@ -135,7 +135,7 @@ async fn write_copy(connection: &mut SqliteConnection, to: &Path) -> Result<(), 
     let unwritable = |error: std::io::Error| StoreError::Snapshot(format!("{}: {error}", to.display()));
     // SQLite takes an empty file for a new database; made here, nobody else may read it at any time.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(unwritable)?;
-    let name = to.to_str().ok_or_else(|| StoreError::Snapshot(format!("{}: is no text", to.display())))?;
+    let name = to.to_str().ok_or_else(|| StoreError::Snapshot(format!("{}: is not text", to.display())))?;
     match sqlx::query("VACUUM INTO $1").bind(name).execute(connection).await.map_err(StoreError::from) {
         Err(StoreError::Full) => return Err(StoreError::Snapshot(format!("{}: the disk is full", to.display()))),
         copied => copied?,

@@ -62,7 +62,7 @@ pub(super) async fn edit(bot: &Bot, change: Edit<'_>, deadline: Duration) -> Res
     }
 }
 
-/// Takes a message back; one that is gone already is no error.
+/// Takes a message back; one that is gone already is not an error.
 pub(super) async fn retract(telegram: &Telegram, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
     let (chat, _) = address(place)?;
     let Ok(message) = external_id.parse() else { return Ok(()) };

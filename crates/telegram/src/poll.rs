@@ -219,7 +219,7 @@ impl<'a> Poller<'a> {
         Ok(bot)
     }
 
-    /// The batch is no JSON that can be held (nested too deep, say): fetch singly, and pass over the one that is bad.
+    /// The batch is not JSON that can be held (nested too deep, say): fetch singly, and pass over the one that is bad.
     fn pass_unreadable(&mut self, answer: &ApiResponse, why: &serde_json::Error) -> Result<(), ReceiveError> {
         let ids: Vec<IdOnly> = answer.result().map_err(|why| ReceiveError::Unreadable { method: "getUpdates", why })?;
         match ids.as_slice() {

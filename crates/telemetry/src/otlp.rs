@@ -102,7 +102,7 @@ where
         .with_context_activation(false)
 }
 
-/// Lines of the log are no part of a trace: they may quote what nobody has looked through yet.
+/// Lines of the log are not part of a trace: they may quote what nobody has looked through yet.
 fn is_traced(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && SPANS.contains(&metadata.name())
 }

@@ -122,7 +122,7 @@ impl CliAgent {
         if !within {
             return Err(format!("The folder {dir:?} is outside the workspace."));
         }
-        if found.is_dir() { Ok(found) } else { Err(format!("{dir:?} is no folder.")) }
+        if found.is_dir() { Ok(found) } else { Err(format!("{dir:?} is not a folder.")) }
     }
 }
 

@@ -151,7 +151,7 @@ impl Tool for ForgetTool {
                 match ids.iter().map(|id| MemoryItem::parse(id.trim()).ok_or(id)).collect::<Result<Vec<_>, _>>() {
                     Ok(items) => self.forget(invocation, items).await,
                     Err(id) => {
-                        return Outcome::Error(format!("{id:?} is no id from the list: they are like f7 or m12."));
+                        return Outcome::Error(format!("{id:?} is not an id from the list: they are like f7 or m12."));
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Hooks: the operator's own programs that are asked before a tool call, and told after it (row E7).
 //!
 //! Each gets the call as JSON on its standard input and answers by its exit code: 0 lets it through, 2 blocks it with the
-//! reason on standard output. Whatever else it does is no verdict: it ended otherwise, it is missing, it took too long.
+//! reason on standard output. Whatever else it does is not a verdict: it ended otherwise, it is missing, it took too long.
 //!
 //! | | before the call | after it |
 //! |---|---|---|

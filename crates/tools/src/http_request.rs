@@ -158,7 +158,7 @@ impl HttpRequest {
         let (_, header) = answer.content_type();
         let binary = answer.body.iter().take(1_024).any(|byte| *byte == 0);
         let body = match binary {
-            true => format!("[{} bytes that are no text]", answer.body.len()),
+            true => format!("[{} bytes that are not text]", answer.body.len()),
             false => characters::strip_invisible(&charset::decode(&answer.body, header)).0,
         };
         // Before it is cut: half a secret is one.

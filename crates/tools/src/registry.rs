@@ -90,7 +90,11 @@ impl Registry {
         if !BUILT_IN.contains(&name.as_str())
             && let Err(why) = fits.by(parameters)
         {
-            tracing::error!(tool = name, why, "tool.quarantined: its arguments' schema is none; it is left out");
+            tracing::error!(
+                tool = name,
+                why,
+                "tool.quarantined: the schema of its arguments is not a JSON schema; it is left out"
+            );
             return;
         }
         self.tools.insert(name.clone(), RegisteredTool { tool: Arc::clone(&tool), fits: Arc::new(fits), family });
@@ -153,7 +157,11 @@ impl Registry {
         let known = self.tools.get(name)?;
         let fits = match known.fits.by(&known.tool.spec().schema.parameters) {
             Ok(fits) => fits,
-            Err(why) => return Some(format!("{name} cannot be called: its arguments' schema is none ({why}).")),
+            Err(why) => {
+                return Some(format!(
+                    "{name} cannot be called: the schema of its arguments is not a JSON schema ({why})."
+                ));
+            }
         };
         let mut wrong = fits.iter_errors(arguments).peekable();
         wrong.peek()?;

@@ -31,7 +31,7 @@ const COUNT_MAX: usize = 15;
 const QUERY_CHARS_MAX: usize = 400;
 const TITLE_CHARS_MAX: usize = 150;
 const SNIPPET_CHARS_MAX: usize = 300;
-/// A word that is longer is no ordinary one.
+/// A word that is longer is not an ordinary one.
 const WORD_CHARS_MAX: usize = 24;
 /// A number that is longer may be somebody's.
 const DIGITS_MAX: usize = 4;

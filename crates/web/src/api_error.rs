@@ -13,10 +13,10 @@ use hob_store::error::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// Nobody is logged in.
-    #[error("nobody is logged in: `hob web` prints a link")]
+    #[error("not logged in: `hob web` prints a link")]
     Nobody,
     /// Viewers only look.
-    #[error("viewers may look, and change nothing")]
+    #[error("viewers cannot change anything")]
     NotAllowed,
     /// It is not the visitor's own request.
     #[error(transparent)]
@@ -43,7 +43,7 @@ pub enum ApiError {
     #[error("the database does not answer: {0}")]
     Store(#[from] StoreError),
     /// What there is has no form in JSON.
-    #[error("it cannot be written down: {0}")]
+    #[error("the answer cannot be encoded: {0}")]
     Formless(#[from] serde_json::Error),
     /// The message is not stored.
     #[error(transparent)]

@@ -47,8 +47,8 @@ pub enum AskError {
         /// Why.
         source: io::Error,
     },
-    /// The answer is no HTTP.
-    #[error("what answers at Hob's socket is no Hob")]
+    /// The answer is not HTTP.
+    #[error("the program answering on Hob's socket is not Hob")]
     Foreign,
 }
 

@@ -12,7 +12,7 @@ use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::users::{self, Identity};
 
-/// The page's conversation that is no conversation: only its platform and account count.
+/// The page's conversation that is not a conversation: only its platform and account count.
 const NOWHERE: &str = "nowhere";
 
 async fn me(tx: &mut Tx, others: Vec<(ChannelKind, Option<String>)>, now: Timestamp) -> Result<Principal, StoreError> {

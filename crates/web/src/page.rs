@@ -161,7 +161,7 @@ pub fn routes(served: Arc<AppState>) -> Routes {
         .layer(guard)
         .merge(compat)
         // Another's page sends the browser here, so that it shows no cookie. What it brings is known by its state.
-        .route(CALLBACK, get(operations::servers::called_back))
+        .route(CALLBACK, get(operations::servers::called_back).layer(middleware::from_fn(carry_out)))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(run_to_completion))
         .layer(middleware::from_fn(hardened))
@@ -189,9 +189,14 @@ fn served_as(mime: &'static str, bytes: &'static [u8]) -> Response {
 /// Whatever changes something is carried out to its end, also if whoever asked hangs up in the middle: a message that is
 /// stored and wakes nobody, or an order of which a half is done, would be worse than none.
 async fn run_to_completion(request: Request, next: Next) -> Response {
-    if matches!(*request.method(), Method::GET | Method::HEAD) {
-        return next.run(request).await;
+    match *request.method() {
+        Method::GET | Method::HEAD => next.run(request).await,
+        _ => carry_out(request, next).await,
     }
+}
+
+/// The same for whatever comes, a GET too: a browser brings a login's code that way, and it counts once.
+async fn carry_out(request: Request, next: Next) -> Response {
     #[expect(clippy::disallowed_methods, reason = "its end is awaited, and its panic is answered")]
     let ended = tokio::spawn(next.run(request).in_current_span()).await;
     match ended {

@@ -140,7 +140,7 @@ fn checked(case: &Case) -> Result<(), String> {
         return Err("it has `judge_script`, but no `rubric` to judge; remove it or add `rubric`".to_owned());
     }
     for (key, pattern) in case.expect.patterns() {
-        Regex::new(pattern).map_err(|error| format!("`expect.{key}` is no regular expression: {error}"))?;
+        Regex::new(pattern).map_err(|error| format!("`expect.{key}` is not a regular expression: {error}"))?;
     }
     Ok(())
 }

@@ -121,7 +121,7 @@ fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
     for entry in entries {
         names.extend(entry.with_context(told)?.file_name().into_string());
         if names.len() > FILES_MAX {
-            bail!("{} holds more than {FILES_MAX} files: that is no folder of an assistant", folder.display());
+            bail!("{} holds more than {FILES_MAX} files: that is not a folder of an assistant", folder.display());
         }
     }
     names.sort();

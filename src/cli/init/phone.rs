@@ -43,7 +43,7 @@ pub(super) fn set_up(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
     desk.keep_progress()
 }
 
-/// The address of the server in front; none: it is no address, and the step stays open.
+/// The address of the server in front; none: it is not an address, and the step stays open.
 fn public(desk: &mut SetupContext<'_>) -> Result<Option<Edit>, SetupError> {
     let said = text(desk.asker, "Its address, such as https://hob.example.org", None)?;
     let edit = Edit::set_value("server.public_url", said);

@@ -48,7 +48,7 @@ impl ConfigDraft {
     /// Of a file with this text.
     ///
     /// # Errors
-    /// When the text is no good config.
+    /// When the text is not a good config.
     pub(in crate::cli) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
         let (text, config) = tried(path, text, &[], env)?;
         Ok(Self { path: path.to_owned(), text: Secret::new(text), config, env: env.clone() })
@@ -68,7 +68,7 @@ impl ConfigDraft {
     /// As the start would have it.
     ///
     /// # Errors
-    /// When it is no good config, which was seen before.
+    /// When it is not a good config, which was seen before.
     pub(in crate::cli) fn loaded(&self) -> Result<LoadedConfig, Problems> {
         load::load_text(&self.path, self.text.expose(), &self.env)
     }

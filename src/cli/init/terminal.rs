@@ -216,7 +216,7 @@ impl TerminalAsker {
     }
 }
 
-/// Whoever reads no further is no error: the next question finds out.
+/// Whoever reads no further is not an error: the next question finds out.
 fn show(text: &str) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {

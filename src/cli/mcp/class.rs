@@ -30,7 +30,7 @@ pub(super) fn parse_classes(tools: &[String], as_it_says: bool) -> anyhow::Resul
         let known = ToolClass::parse(class);
         if known.is_none() && class != ASK {
             let all: Vec<&str> = ToolClass::ALL.into_iter().map(ToolClass::as_str).collect();
-            bail!("{class:?} is no class; there are: {}, {ASK}", all.join(", "));
+            bail!("{class:?} is not a class; there are: {}, {ASK}", all.join(", "));
         }
         Ok((tool.to_owned(), known))
     };
@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(of("a=b=looks").unwrap().tools, [("a=b".to_owned(), Some(ToolClass::Looks))].into());
         assert_eq!(of("a=ask").unwrap().tools, [("a".to_owned(), None)].into());
         insta::assert_snapshot!(of("a").unwrap_err(), @r#""a" is no TOOL=CLASS"#);
-        insta::assert_snapshot!(of("a=Looks").unwrap_err(), @r#""Looks" is no class; there are: looks, changes, critical, off, ask"#);
+        insta::assert_snapshot!(of("a=Looks").unwrap_err(), @r#""Looks" is not a class; there are: looks, changes, critical, off, ask"#);
     }
 }

@@ -182,7 +182,10 @@ fn called(completion: &Completion) -> Result<(), TrialFailure> {
         return failed(format!("it called no tool, but said: {said}"), NO_TOOLS);
     };
     if call.name != TOOL {
-        return failed(format!("it called {}, which is no tool, in place of {TOOL}", shortened(&call.name)), TOO_WEAK);
+        return failed(
+            format!("it called {}, which is not a tool, in place of {TOOL}", shortened(&call.name)),
+            TOO_WEAK,
+        );
     }
     let arguments = shortened(&call.arguments);
     let Ok(Echo { number }) = serde_json::from_str(&call.arguments) else {

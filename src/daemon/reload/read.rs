@@ -48,7 +48,7 @@ impl ConfigReader {
         let file = &self.file;
         // A pipe or a device would never end.
         if std::fs::metadata(file).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return ReadOutcome::Bad(format!("{}: is no file; put the config back in its place", file.display()));
+            return ReadOutcome::Bad(format!("{}: is not a file; put the config back in its place", file.display()));
         }
         let loaded = match load(Some(file), &self.environment) {
             Ok(loaded) => loaded,

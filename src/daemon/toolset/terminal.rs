@@ -97,6 +97,7 @@ pub(in crate::daemon) fn looker(config: &Config, sandbox: &SandboxTrial, data_di
     HouseLooker {
         guard: web::guard(&config.web),
         confined: Confinement::new(sandbox.clone(), sandbox_access(&config.terminal, &workspace), data_dir),
+        terminal: config.terminal.enabled,
         dir: workspace.root,
         timeout: Duration::from_secs(config.terminal.timeout_secs),
         leftovers: ProcessReaper::of(data_dir),

@@ -56,7 +56,8 @@ pub(in crate::doctor) fn data(patient: &DoctorInputs) -> Vec<Finding> {
     };
     if !folder.exists() {
         let file = folder.ancestors().find(|above| above.exists()).filter(|above| !above.is_dir());
-        let what = file.map(|file| format!("{} is no folder, so {} cannot be made", file.display(), folder.display()));
+        let what =
+            file.map(|file| format!("{} is not a folder, so {} cannot be made", file.display(), folder.display()));
         return host::no_data(folder, what);
     }
     // What is there is not made, only looked at: as a start does.

@@ -215,7 +215,7 @@ async fn read(request: Request) -> Result<ReceivedRecording, Refusal> {
         if name == "file" {
             file = Some(recording(field).await?);
         } else if FIELDS.contains(&name.as_str()) {
-            let Ok(text) = field.text().await else { return refuse(format!("{name} is no text")) };
+            let Ok(text) = field.text().await else { return refuse(format!("{name} is not text")) };
             fields.insert(name, text);
         } else {
             return refuse(format!("Unrecognized request argument supplied: {name}"));

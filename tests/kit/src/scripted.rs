@@ -28,7 +28,7 @@ pub struct RecordedRequest {
     pub line: String,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body; null if it is no JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
 }
 
@@ -42,7 +42,7 @@ impl RecordedRequest {
 /// One answer.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// Something that is no stream.
+    /// Something that is not a stream.
     Http {
         /// The status.
         status: u16,
@@ -66,12 +66,12 @@ impl Answer {
         Self::http(200, "text/html; charset=utf-8", "<!doctype html><p>Please log in")
     }
 
-    /// Any answer that is no stream.
+    /// Any answer that is not a stream.
     pub fn http(status: u16, kind: &str, body: &str) -> Self {
         Self::Http { status, headers: vec![("content-type", kind.to_owned())], body: body.to_owned() }
     }
 
-    /// Adds a header to an answer that is no stream.
+    /// Adds a header to an answer that is not a stream.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         match &mut self {
             Self::Http { headers, .. } => headers.push((name, value.to_owned())),

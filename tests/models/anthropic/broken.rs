@@ -1,4 +1,4 @@
-//! What goes wrong on the way: refusals, what is no stream, streams that break off, fall silent or never end.
+//! What goes wrong on the way: refusals, what is not a stream, streams that break off, fall silent or never end.
 
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 

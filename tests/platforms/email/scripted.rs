@@ -214,7 +214,7 @@ fn found(letters: &[Letter], query: &[&str]) -> Vec<usize> {
     let since = match query {
         ["ALL"] | ["UID", _] => Date::MIN,
         ["UID", _, "SINCE", date] => Date::strptime("%d-%b-%Y", date).unwrap(),
-        other => panic!("{other:?} is no search"),
+        other => panic!("{other:?} is not a search"),
     };
     let from = query.get(1).map_or(1, |range| range.strip_suffix(":*").unwrap().parse::<usize>().unwrap());
     let day = |uid: &usize| letters[uid - 1].came_at.to_zoned(TimeZone::UTC).date();

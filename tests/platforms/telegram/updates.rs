@@ -233,7 +233,7 @@ async fn k2_the_general_topic_is_the_main_chat_and_captions_are_edited_like_word
     let seen = hob.intake.until(4).await;
     assert_eq!((text_of(&seen[0]).as_str(), &seen[0].conversation.thread), ("general", &None));
     assert_eq!((text_of(&seen[2]).as_str(), &seen[2].external_id), ("edited: new words", &id.to_string()));
-    assert_eq!(text_of(&seen[3]), "end", "a place that moves is no change of words");
+    assert_eq!(text_of(&seen[3]), "end", "a place that moves is not a change of words");
     hob.end().await;
 }
 

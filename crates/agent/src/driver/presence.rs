@@ -83,7 +83,7 @@ impl Drop for FinalProgress {
 fn final_progress(state: &State, heard: EndAudience) -> Progress {
     let ended = match state.status() {
         Status::Waiting if is_at_question(state) => return Progress::Waiting,
-        // It goes on by itself, at somebody's word that is no answer, or when its agents are done.
+        // It goes on by itself, at somebody's word that is not an answer, or when its agents are done.
         Status::Queued | Status::Running | Status::Waiting => return Progress::Idle(IdleReason::Suspended),
         Status::Completed if heard == EndAudience::Nobody => IdleReason::Quietly,
         Status::Completed => IdleReason::Done,

@@ -1,7 +1,7 @@
 //! The failure panel: what a run that failed for good wanted, where it stood and what comes next, and what may be done about it
 //! (row B12).
 //!
-//! It follows from the run's end and is no part of it: the journal of a failed run has nothing of a panel, and nothing is appended to it.
+//! It follows from the run's end and is not part of it: the journal of a failed run has nothing of a panel, and nothing is appended to it.
 //! Start at [`FailurePanel::of`].
 
 use crate::journal::RunKey;
@@ -118,7 +118,7 @@ impl FailurePanel {
             return None;
         }
         let results = run.transcript.messages().iter().filter_map(|message| match message {
-            // What it noted is no step of the task.
+            // What it noted is not a step of the task.
             Message::Tool(result) if !TOOLS.contains(&&*result.name) => Some(result),
             Message::Tool(_) | Message::User { .. } | Message::Assistant { .. } => None,
         });

@@ -38,10 +38,10 @@ pub enum BrokenEntry {
     /// The text is not the one that was kept.
     #[error("is not what Hob wrote: it was cut off or edited")]
     Print,
-    /// It is no text.
+    /// It is not text.
     #[error("is not UTF-8 text")]
     NotUtf8,
-    /// It is no file.
+    /// It is not a file.
     #[error("{0}")]
     NoFile(&'static str),
     /// It cannot be read.

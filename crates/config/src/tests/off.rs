@@ -110,7 +110,7 @@ fn n6_what_cannot_be_had_is_told_with_what_to_do() {
     insta::assert_snapshot!(told("file:keys/empty"), @"[telegram] is off: telegram.bot_token refers to /keys/empty, which is empty; write the secret into it");
     insta::assert_snapshot!(told("file:keys/bytes"), @"[telegram] is off: telegram.bot_token refers to /keys/bytes, which is not UTF-8 text; name a file that holds the secret and nothing else");
     insta::assert_snapshot!(told("file:keys/big"), @"[telegram] is off: telegram.bot_token refers to /keys/big, which has more than 65536 bytes; name a file that holds the secret and nothing else");
-    insta::assert_snapshot!(told("file:keys/folder"), @"[telegram] is off: telegram.bot_token refers to /keys/folder, which is no file; name a file");
+    insta::assert_snapshot!(told("file:keys/folder"), @"[telegram] is off: telegram.bot_token refers to /keys/folder, which is not a file; name a file");
     insta::assert_snapshot!(told("file:"), @"[telegram] is off: telegram.bot_token refers to a file, which names none; write `file:/path`, `cred:NAME` or `keychain:NAME`");
     insta::assert_snapshot!(told("cred:b"), @"[telegram] is off: telegram.bot_token refers to the credential b, which the unit does not load; put `LoadCredential=b:/path/of/the/secret` into the unit, then `systemctl daemon-reload`");
     insta::assert_snapshot!(told("cred:../keys/open"), @"[telegram] is off: telegram.bot_token refers to a credential, which names none; write `file:/path`, `cred:NAME` or `keychain:NAME`");

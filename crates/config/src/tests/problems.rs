@@ -313,7 +313,7 @@ fn models_and_aliases() {
     "#);
     insta::assert_snapshot!(told("[aliases]\nfast = 'a/b'\n'2x' = 'a/b'\nok = 'gpt-5'\nnum = 1\nx = ''"), @r#"
     config.toml:2: aliases.fast: is a word of Hob's own, expected another than primary, fast, smart, fallback, auto; call it something else
-    config.toml:3: aliases.2x: is no alias, expected a letter, then up to 63 letters, digits, `_` or `-`; for example `quick = "openai/gpt-5-mini"`
+    config.toml:3: aliases.2x: is not an alias, expected a letter, then up to 63 letters, digits, `_` or `-`; for example `quick = "openai/gpt-5-mini"`
     config.toml:4: aliases.ok: does not name a model, expected provider/model; for example `quick = "openai/gpt-5-mini"`; `hob models` lists yours
     config.toml:5: aliases.num: is a whole number, expected text of at most 4000 characters; put it in quotes
     config.toml:6: aliases.x: does not name a model, expected provider/model; for example `quick = "openai/gpt-5-mini"`; `hob models` lists yours

@@ -140,7 +140,7 @@ impl Writer {
     /// Its text; none where there is no file.
     ///
     /// # Errors
-    /// When it is no text, or cannot be read.
+    /// When it is not text, or cannot be read.
     pub fn text(&self) -> Result<Option<String>, WriteError> {
         self.text_of(&self.look()?)
     }

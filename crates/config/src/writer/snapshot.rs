@@ -16,7 +16,7 @@ pub enum FileSnapshot {
     Nothing,
     /// A file with these bytes; of one that is bigger than any config, the first.
     File(Vec<u8>),
-    /// A folder, or something else that is no file.
+    /// A folder, or something else that is not a file.
     NoFile,
     /// A file that may not be read.
     Closed,
@@ -30,7 +30,7 @@ impl FileSnapshot {
     pub fn at(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         let limit = FILE_BYTES_MAX + 1;
-        // What is no file may never end, or never begin.
+        // What is not a file may never end, or never begin.
         match fs::metadata(path) {
             Ok(about) if !about.is_file() => return Ok(Self::NoFile),
             Ok(_) => {}
@@ -45,7 +45,7 @@ impl FileSnapshot {
         }
     }
 
-    /// Its text; none where nothing stands, or something that is no text.
+    /// Its text; none where nothing stands, or something that is not text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {

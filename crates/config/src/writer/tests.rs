@@ -265,7 +265,7 @@ fn what_the_check_refuses_is_not_written() {
         error.to_string().replace(&desk.dir.path().display().to_string(), "")
     };
     insta::assert_snapshot!(refused("agent.iterations_max", "many"), @"
-    that would not be a good config, so nothing was changed:
+    the config would be invalid, so nothing was changed:
     /config.toml:3: agent.iterations_max: is text, expected a whole number from 1 to 1000; for example `iterations_max = 10`
     ");
     assert!(refused("agent.nothing", "1").contains("agent.nothing"));

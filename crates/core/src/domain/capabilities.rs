@@ -220,7 +220,7 @@ impl Capabilities {
         Self { markup: if styles { Markup::Ansi } else { Markup::Plain }, limit: None, columns, ..TERMINAL }
     }
 
-    /// How long words for people may be that are no Markdown.
+    /// How long words for people may be that are not Markdown.
     #[must_use]
     pub fn text_limit(&self) -> Limit {
         self.limit.unwrap_or(ROW)

@@ -39,7 +39,7 @@ pub trait Intake: Send + Sync {
     /// How far an account has come, by list: from there on it catches up.
     async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError>;
 
-    /// Moves a cursor on past what is no message for Hob.
+    /// Moves a cursor on past what is not a message for Hob.
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError>;
 
     /// The platform has given a chat another id: what was said there goes on under it. May be told more than once.
@@ -152,7 +152,7 @@ pub trait Channel: Send + Sync {
         Err(DeliveryError::Refused { why: "nothing can be changed here".to_owned() })
     }
 
-    /// Takes back a message that was posted as a draft and came to nothing. One that is gone is no error.
+    /// Takes back a message that was posted as a draft and came to nothing. One that is gone is not an error.
     async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
         let _unused = (place, external_id);
         Ok(())

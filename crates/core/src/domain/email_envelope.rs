@@ -43,7 +43,7 @@ impl Envelope {
         serde_json::to_string(self).ok()
     }
 
-    /// As it was stored; none: it is no letter's.
+    /// As it was stored; none: it is not a letter's.
     #[must_use]
     pub fn decode(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()

@@ -25,7 +25,7 @@ pub enum NamedHost {
 
 /// It names no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no host and no range of addresses")]
+#[error("it is neither a host nor a range of addresses")]
 pub struct PlaceParseError;
 
 impl NamedPlace {

@@ -44,7 +44,7 @@ pub enum Origin {
     Skill,
     /// What somebody hands on that somebody else said.
     Forwarded,
-    /// What was said in a group by somebody who is no member of the household.
+    /// What was said in a group by somebody who is not a member of the household.
     Stranger,
     /// A value of a closed form that a reader without tools took from words of these (row N16): no words of theirs.
     Reader,

@@ -45,7 +45,7 @@ pub struct GroupModes {
 }
 
 impl GroupModes {
-    /// The mode of a place as configured; none: it is no group.
+    /// The mode of a place as configured; none: it is not a group.
     #[must_use]
     pub fn of(&self, place: &Conversation) -> Option<GroupMode> {
         let key = (place.channel, place.account.clone(), place.chat.clone());

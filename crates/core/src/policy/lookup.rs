@@ -3,7 +3,7 @@
 //!
 //! | of the answer | counts |
 //! |---|---|
-//! | two things, none, or what is no JSON | nothing |
+//! | two things, none, or what is not JSON | nothing |
 //! | one thing, whose name is not the one that was asked for | nothing |
 //! | one thing that nobody sends, named so | its id, for a tool of the same server that wants the id of such a thing |
 //! | one person, named so, from a tool for contacts | their only address of mail |

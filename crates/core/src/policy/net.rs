@@ -164,7 +164,7 @@ fn embedded(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefusal {
     /// Its owner could open it.
-    #[error("it leads to {0}, which is not opened to Hob")]
+    #[error("it leads to {0}, which Hob is not allowed to reach")]
     Private(&'static str),
     /// Nobody can.
     #[error("it leads to {0}")]

@@ -7,7 +7,7 @@
 //! | yes or no | one of these words | that word |
 //! | a choice | one of the words that were given | that word, as it was given |
 //!
-//! Anything else is no answer: other digits than 0 to 9, letters that look alike, what shows nothing, a word more. So no text of
+//! Anything else is not an answer: other digits than 0 to 9, letters that look alike, what shows nothing, a word more. So no text of
 //! whoever wrote what is read comes back. Start at [`Form::read`].
 
 use serde::Serialize;

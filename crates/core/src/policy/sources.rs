@@ -29,7 +29,7 @@ use crate::policy::invisible::is_invisible;
 
 /// A name of fewer letters proves nothing: each text has it.
 const NAME_CHARS_MIN: usize = 3;
-/// The same for anything else that is no number.
+/// The same for anything else that is not a number.
 const EXACT_CHARS_MIN: usize = 4;
 /// So many digits at least has the number of an account.
 const ACCOUNT_DIGITS_MIN: usize = 6;

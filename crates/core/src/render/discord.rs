@@ -99,7 +99,7 @@ fn escape(text: &str, at_start: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Words that are no Markdown, so that Discord shows each sign of them: a command that is to be approved, say.
+/// Words that are not Markdown, so that Discord shows each sign of them: a command that is to be approved, say.
 pub(super) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for (index, line) in text.split('\n').enumerate() {

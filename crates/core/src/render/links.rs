@@ -34,7 +34,7 @@ pub(super) fn safe(address: &str) -> Option<String> {
             '`' => encoded.push_str("%60"),
             '\\' => encoded.push_str("%5C"),
             sign if plain(sign) => encoded.push(sign),
-            // `Url` leaves none of these; what it would leave is no address.
+            // `Url` leaves none of these; what it would leave is not an address.
             _ => return None,
         }
     }

@@ -1,7 +1,7 @@
 //! Text for platforms: Markdown as a tree, the tree in each platform's markup, cut into what one message takes.
 //!
 //! Never: I/O, or a cut inside what a reader sees as one character.
-//! Start at [`render()`]; plain words that are no Markdown are cut by [`chunk::chunks`].
+//! Start at [`render()`]; plain words that are not Markdown are cut by [`chunk::chunks`].
 #![warn(clippy::string_slice)]
 
 pub mod chunk;
@@ -118,7 +118,7 @@ pub fn pieces(text: &str, form: TextFormat, channel: ChannelKind) -> Vec<Rendere
     }
 }
 
-/// Words that are no Markdown, as Discord shows them sign for sign. It has no other way to be told that a star is a star.
+/// Words that are not Markdown, as Discord shows them sign for sign. It has no other way to be told that a star is a star.
 #[must_use]
 pub fn literal(text: &str) -> String {
     discord::literal(&clean(text))

@@ -118,5 +118,5 @@ fn hours(text: &str) -> Result<(Time, Time), Outcome> {
     let read = |text: &str| text.trim().parse::<Time>().ok();
     let both = text.split_once(['-', '–']).and_then(|(from, to)| Some((read(from)?, read(to)?)));
     both.filter(|(from, to)| from < to)
-        .ok_or_else(|| Outcome::Error(format!("{text:?} are no times of day: write 09:00-18:00.")))
+        .ok_or_else(|| Outcome::Error(format!("{text:?} is not a time range: write 09:00-18:00.")))
 }

@@ -120,7 +120,7 @@ fn digest(parts: &[&str]) -> String {
 /// The beginning that a model names.
 fn start(text: &str) -> Result<Start, Outcome> {
     let text = text.trim();
-    let no = || Outcome::Error(format!("{text:?} is no time: write 2026-12-03T14:00, or 2026-12-03 for a day."));
+    let no = || Outcome::Error(format!("{text:?} is not a time: write 2026-12-03T14:00, or 2026-12-03 for a day."));
     if text.len() == 10 {
         return text.parse::<Date>().map(Start::Day).map_err(|_no_day| no());
     }
@@ -129,7 +129,9 @@ fn start(text: &str) -> Result<Start, Outcome> {
 
 fn date(text: Option<&str>) -> Result<Option<Date>, Outcome> {
     let read = |text: &str| {
-        text.trim().parse::<Date>().map_err(|_no_day| Outcome::Error(format!("{text:?} is no day: write 2026-12-03.")))
+        text.trim()
+            .parse::<Date>()
+            .map_err(|_no_day| Outcome::Error(format!("{text:?} is not a day: write 2026-12-03.")))
     };
     text.map(read).transpose()
 }

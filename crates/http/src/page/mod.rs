@@ -59,7 +59,7 @@ pub fn html(html: &str, url: &Url) -> PageText {
     PageText { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
-/// All that a letter's HTML shows; it is no page, and has no article to be looked for.
+/// All that a letter's HTML shows; it is not a page, and has no article to be looked for.
 #[must_use]
 pub fn letter(html: &str) -> PageText {
     let parsed = tree::parse(html);

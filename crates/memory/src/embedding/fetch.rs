@@ -96,7 +96,7 @@ pub async fn fetch(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(), EmbedError> {
     let base = parse(base_url).map_err(|_unusable| {
-        EmbedError::Setup(format!("{base_url:?} is no address that an embedding model can be fetched from."))
+        EmbedError::Setup(format!("{base_url:?} is not an address that an embedding model can be fetched from."))
     })?;
     let client = if is_local(&base) { hob_http::direct_client(SILENCE_MAX) } else { hob_http::client(SILENCE_MAX) };
     let client = client.map_err(|error| EmbedError::Setup(error.to_string()))?;

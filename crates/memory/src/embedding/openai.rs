@@ -234,7 +234,7 @@ fn decide(error: &ModelError) -> EmbedError {
             error.class
         )),
         ErrorClass::Malformed => {
-            EmbedError::Malformed(format!("What answers is no embedding server: check `base_url` under {section}."))
+            EmbedError::Malformed(format!("What answers is not an embedding server: check `base_url` under {section}."))
         }
     }
 }

@@ -330,7 +330,7 @@ impl FinishCall {
                 }
                 kept.dropped = dropped.unsupported + dropped.restricted + dropped.unfit;
                 for found in found {
-                    // What was forgotten meanwhile is no source any more.
+                    // What was forgotten meanwhile is not a source any more.
                     if episodes::is_remembered(tx, found.memory).await? {
                         kept.remembered.push(keep(tx, &found.saying, millis(self.at)).await?);
                     }

@@ -6,7 +6,7 @@
 //! | its words are not in that turn, nor in a question to which that turn says yes | it is made up, or the assistant's own |
 //! | health, money, politics, religion: by category, key, value or turn | it is not noted by itself |
 //! | a secret stood there | it is not to be kept |
-//! | empty or overlong | it is no fact |
+//! | empty or overlong | it is not a fact |
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

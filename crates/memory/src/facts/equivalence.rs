@@ -62,7 +62,7 @@ fn significant_stems(text: &str) -> Vec<String> {
     said.map(|word| if word.chars().any(char::is_numeric) { word } else { stem(&word) }).collect()
 }
 
-/// What is no word and yet changes a value: "-5", "+49", "50 %", "3.5" and "10 €".
+/// What is not a word and yet changes a value: "-5", "+49", "50 %", "3.5" and "10 €".
 fn significant_symbols(text: &str) -> Vec<char> {
     let letters: Vec<char> = text.trim_end_matches(['.', ',', ';', ':', '!', ' ']).chars().collect();
     let near_number = |at: usize| {

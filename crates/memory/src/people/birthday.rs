@@ -33,7 +33,7 @@ pub struct Birthday {
 pub enum BirthdayError {
     /// They are no date.
     #[error(
-        "{0:?} is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), \"3 May 1990\" or \"3 May\"."
+        "{0:?} is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), \"3 May 1990\" or \"3 May\"."
     )]
     Unreadable(String),
     /// There is no such day.
@@ -43,7 +43,7 @@ pub enum BirthdayError {
     #[error("{0:?} can be read in two ways: write the month as a word (\"3 May\"), or the date as 1990-05-03.")]
     Ambiguous(String),
     /// A year that cannot be one of birth.
-    #[error("{0} is no year of birth.")]
+    #[error("{0} is not a possible year of birth.")]
     NoYear(i64),
     /// It has yet to come.
     #[error("{0} has yet to come: a birthday is the day of birth.")]
@@ -254,23 +254,23 @@ mod tests {
         ];
         let told = wrong.map(|text| Birthday::parse(text, TODAY).unwrap_err().to_string()).join("\n");
         insta::assert_snapshot!(told, @r#"
-        "" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "soon" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "May" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "1990" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "3" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "3 May 4" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        "3 May June" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "soon" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "May" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "1990" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "3" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "3 May 4" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "3 May June" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
         "31 April" is a day that does not exist.
         "29 Feb 1997" is a day that does not exist.
         "3/5/1990" can be read in two ways: write the month as a word ("3 May"), or the date as 1990-05-03.
         2027-05-05 has yet to come: a birthday is the day of birth.
-        "3 May 90" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
-        1590 is no year of birth.
+        "3 May 90" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        1590 is not a possible year of birth.
         "1990-13-03" is a day that does not exist.
-        2028 is no year of birth.
+        2028 is not a possible year of birth.
         "--2-30" is a day that does not exist.
-        "3 Maybe not" is no day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
+        "3 Maybe not" is not a day that I can read. Write it as 1990-05-03, --05-03 (without the year), "3 May 1990" or "3 May".
         "#);
     }
 

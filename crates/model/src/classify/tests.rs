@@ -28,7 +28,7 @@ struct RecordedResponse {
     status: u16,
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// Text that is no JSON stands here as a string.
+    /// Text that is not JSON stands here as a string.
     body: Value,
     class: ErrorClass,
     wait_ms: Option<u128>,

@@ -51,7 +51,7 @@ pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
     Err(Failure { error: no_stream(&headers, &body), status: status.as_u16(), body })
 }
 
-/// The body of a response that is no stream.
+/// The body of a response that is not a stream.
 pub async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);

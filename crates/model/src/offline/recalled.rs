@@ -52,7 +52,7 @@ pub(super) fn best<'a>(result: &'a str, query: &str) -> Vec<RecalledLine<'a>> {
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
         let of =
             |roots: &[String]| roots.iter().filter(|root| words.iter().any(|word| word.starts_with(*root))).count();
-        // One word in common of many is no answer.
+        // One word in common of many is not an answer.
         let about = of(&subject);
         if about * 2 > subject.len() { about + of(&naming) } else { 0 }
     };

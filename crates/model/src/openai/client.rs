@@ -25,7 +25,7 @@ use crate::exchange::{LOOK_UP_WAIT_MAX, body_within, parse_answer};
 #[cfg(test)]
 mod tests;
 
-/// Asks a server for what is no conversation. What it answers is read into the caller's own types: async-openai's want fields
+/// Asks a server for what is not a conversation. What it answers is read into the caller's own types: async-openai's want fields
 /// that many servers leave out.
 pub struct Client(async_openai::Client<Server>);
 

@@ -15,7 +15,7 @@ const TOKEN_LEN_MAX: usize = 128;
 const SLOTS_BITS: u32 = 18;
 /// How many bits of a place say where its record begins; the others are a print of the token.
 const PLACE_BITS: u32 = 20;
-/// Longer pieces are cut, so that no text costs more than its length: a word of a hundred thousand characters is no word.
+/// Longer pieces are cut, so that no text costs more than its length: a word of a hundred thousand characters is not a word.
 const PIECE_LEN_MAX: usize = 1024;
 /// No pair, no neighbour.
 const NONE: u32 = u32::MAX;

@@ -105,7 +105,7 @@ impl IntakeTransaction {
         mut arriving: IncomingMessage,
         token: &str,
     ) -> Result<IntakeOutcome, StoreError> {
-        // A press is no message that could be replied to.
+        // A press is not a message that could be replied to.
         arriving.destination.reply_to = None;
         if let Some(press) = mail::MailButtonPress::parse(token) {
             let decided = mail::carry_out(tx, &arriving.principal, mail::MailCommand::Decide(press), self.now).await?;

@@ -23,11 +23,13 @@ use hob_store::error::StoreError;
 use hob_store::occurrences::{self, Claim};
 use hob_store::schedules::ScheduleRow;
 use hob_store::{Tx, members, millis, schedules, sessions};
-use hob_tools::schedule::look::LookResult;
+use hob_tools::schedule::look::{LookOrder, LookResult};
 use hob_tools::schedule::render;
 
 /// So many looks in a row without an answer pause a schedule.
 pub(super) const LOOKS_FAILED_MAX: i64 = 5;
+/// From this role on one may have looks made in a chat, as the tools `watch_page` and `watch_command` have it.
+const LOOKER_ROLE: Role = Role::User;
 /// So long the looks that began nothing are kept.
 const LOOKS_KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -40,14 +42,6 @@ pub(super) struct FireSchedule {
     pub(super) now: Timestamp,
     /// What was found by looking first.
     pub(super) looked: Option<Arc<FinishedLook>>,
-}
-
-/// A look that is to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LookOrder {
-    pub(super) target: LookTarget,
-    /// What a page was like the last time.
-    pub(super) seen: Option<String>,
 }
 
 /// A look that was made.
@@ -111,8 +105,9 @@ impl FireSchedule {
                 return self.give_up(tx, row.id, "damaged").await;
             }
         };
-        let Some(role) = self.present_role(tx, schedule.row.user, &schedule.conversation).await? else {
-            tracing::warn!(schedule = %self.id, "schedule.paused: whoever made it is not let in any more");
+        let role = self.present_role(tx, schedule.row.user, &schedule.conversation).await?;
+        let Some(role) = role.filter(|role| Self::may_look(&schedule, *role)) else {
+            tracing::warn!(schedule = %self.id, "schedule.paused: whoever made it may not do that any more");
             return self.give_up(tx, self.id, "access").await;
         };
         let mut fired = FireOutcome::default();
@@ -127,6 +122,11 @@ impl FireSchedule {
             self.close_look(tx, &schedule, &mut fired).await?;
         }
         Ok(fired)
+    }
+
+    /// May whoever made it still have looks made? In a chat that is a member's to do.
+    fn may_look(schedule: &ParsedSchedule, role: Role) -> bool {
+        schedule.target.is_none() || schedule.row.name.is_some() || role >= LOOKER_ROLE
     }
 
     async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<FireOutcome, StoreError> {
@@ -226,7 +226,8 @@ impl FireSchedule {
         let Some(target) = schedule.target.as_ref().filter(|_| !busy && self.found(schedule).is_none()) else {
             return false;
         };
-        fired.to_look = Some(LookOrder { target: target.clone(), seen: schedule.row.seen.clone() });
+        let (seen, is_from_chat) = (schedule.row.seen.clone(), schedule.row.name.is_none());
+        fired.to_look = Some(LookOrder { target: target.clone(), seen, is_from_chat });
         true
     }
 

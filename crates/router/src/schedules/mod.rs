@@ -16,16 +16,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::intake::Router;
-use crate::schedules::fire::{FinishedLook, FireSchedule, LookOrder};
+use crate::schedules::fire::{FinishedLook, FireSchedule};
 use crate::schedules::looks::Looks;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::{Origin, OriginSource};
-use hob_core::policy::schedule::check::{LookTarget, LookVerdict};
+use hob_core::policy::schedule::check::LookVerdict;
 use hob_store::error::StoreError;
 use hob_store::schedules::DueFilter;
 use hob_store::{Tx, schedules};
 use hob_telemetry::tasks;
-use hob_tools::schedule::look::LookResult;
+use hob_tools::schedule::look::{LookOrder, LookResult};
 
 /// The longest sleep: the clock on the wall may have been set, or the machine asleep.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -110,23 +110,23 @@ impl Router {
 
     /// Looks, and records what was found with what follows from it; cut off before that, it is looked again.
     async fn look(self: Arc<Self>, id: ScheduleId, order: LookOrder, stop: CancellationToken) {
-        let (now, LookOrder { target, seen }) = (self.clock.now(), order);
-        let Some(mut result) = stop.run_until_cancelled(self.look_at(&target, seen.as_deref())).await else { return };
+        let now = self.clock.now();
+        let Some(mut result) = stop.run_until_cancelled(self.look_at(&order)).await else { return };
         let redact = |text: &mut String| *text = self.redactor.redact(text).into_owned();
         redact(&mut result.said);
         if let LookVerdict::Wake { data } = &mut result.verdict {
             redact(data);
         }
-        if let Err(error) = self.fire(id, now, Some(Arc::new(FinishedLook { target, result }))).await {
+        if let Err(error) = self.fire(id, now, Some(Arc::new(FinishedLook { target: order.target, result }))).await {
             tracing::warn!(schedule = %id, %error, "what was found could not be recorded; it is looked again");
             stop.run_until_cancelled(tokio::time::sleep(RETRY)).await;
         }
     }
 
-    async fn look_at(&self, target: &LookTarget, seen: Option<&str>) -> LookResult {
+    async fn look_at(&self, order: &LookOrder) -> LookResult {
         let failed = |why: &str| LookResult::failed(OriginSource::new(Origin::Tool, "a look"), why.to_owned());
         let Some(looker) = self.config().looker.clone() else { return failed("nobody here can look") };
-        let found = tasks::catch_panic("a look", looker.look(target, seen)).await;
+        let found = tasks::catch_panic("a look", looker.look(order)).await;
         found.unwrap_or_else(|| failed("the look broke off"))
     }
 }

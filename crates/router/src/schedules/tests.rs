@@ -16,6 +16,7 @@ use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::access::AccessList;
+use hob_core::policy::schedule::check::LookTarget;
 use hob_core::policy::schedule::read::read;
 use hob_store::error::StoreError;
 use hob_store::schedules::{DueFilter, NewSchedule, ScheduleRow, Timing};
@@ -85,6 +86,10 @@ impl Harness {
     }
 
     async fn schedule(&self, when: &str) -> ScheduleId {
+        self.look(when, None).await
+    }
+
+    async fn look(&self, when: &str, target: Option<LookTarget>) -> ScheduleId {
         let (zone, now) = (TimeZone::UTC, at(NOW));
         let rule = read(when, &zone, now).unwrap();
         let taint: Taint = [OriginSource::new(Origin::Web, "https://a.example")].into_iter().collect();
@@ -104,7 +109,7 @@ impl Harness {
             name: None,
             grace_secs: 3_600,
             coalesces: true,
-            looks_at: None,
+            looks_at: target.map(|target| serde_json::to_string(&target).unwrap()),
         };
         match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
             ChangeOutcome::Done(row, _) => row.id,
@@ -244,6 +249,17 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
 }
 
 #[tokio::test]
+async fn f1_nothing_is_looked_at_for_who_is_a_guest_by_now() {
+    let mut home = Harness::new().await;
+    let command = vec!["/bin/true".to_owned()];
+    let id = home.look("every hour", Some(LookTarget::Command { command, network: false })).await;
+    assert!(home.fire(id, "2026-11-21T01:00:00Z").await.to_look.is_some_and(|order| order.is_from_chat));
+    home.access = Arc::new(access(&[("7", Role::Guest)]));
+    assert_eq!(home.fire(id, "2026-11-21T02:00:00Z").await.to_look, None);
+    assert_eq!(home.row(id).await.why.as_deref(), Some("access"));
+}
+
+#[tokio::test]
 async fn n13_it_is_done_with_what_its_maker_may_now() {
     let mut home = Harness::new().await;
     let id = home.schedule("every hour").await;
@@ -256,7 +272,7 @@ async fn n13_it_is_done_with_what_its_maker_may_now() {
     home.access = Arc::default();
     assert_eq!(home.fire(id, "2026-11-21T02:00:00Z").await.begun, None);
     assert_eq!(home.row(id).await.why.as_deref(), Some("access"));
-    assert!(home.ask("SELECT text FROM outbox").await[0].contains("whoever made it is not let in any more"));
+    assert!(home.ask("SELECT text FROM outbox").await[0].contains("whoever made it may not have it done any more"));
 }
 
 #[tokio::test]

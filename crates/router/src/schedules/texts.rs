@@ -80,7 +80,7 @@ pub(super) fn paused(row: &ScheduleRow) -> String {
             format!("it has looked {} times in a row and had no answer", row.looks_failed)
         }
         Some("failures") => format!("it has failed {} times in a row", row.failures),
-        Some("access") => "whoever made it is not let in any more".to_owned(),
+        Some("access") => "whoever made it may not have it done any more".to_owned(),
         _ => "its record cannot be read any more".to_owned(),
     };
     format!("Schedule {} is paused: {why}. `/schedules resume {}` lets it go on.\n{}", row.id, row.id, task(row))

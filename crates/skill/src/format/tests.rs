@@ -88,7 +88,7 @@ fn k4_what_is_wrong_is_told_with_its_line_and_what_to_do() {
     }
     assert!(table.len() >= 25);
     let latin = parse(b"---\nname: tea\ndescription: \xe9\n---\nx", Some("tea")).unwrap_err();
-    assert_eq!((latin.line, latin.why.as_str()), (3, "this is no UTF-8: save the file as UTF-8"));
+    assert_eq!((latin.line, latin.why.as_str()), (3, "this is not UTF-8: save the file as UTF-8"));
 }
 
 proptest! {

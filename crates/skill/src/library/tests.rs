@@ -116,7 +116,7 @@ async fn k4_no_file_outside_of_its_folder_is_read() {
         assert!(told.ends_with("is outside of the skill tea: only files in its own folder can be read"), "{told}");
     }
     insta::assert_snapshot!(desk.refused("tea", Some("notes/b.md")).await, @r#"the skill tea has no file "notes/b.md"; it has: bad.bin, data.bin, notes/a.md"#);
-    insta::assert_snapshot!(desk.refused("tea", Some("bad.bin")).await, @"bad.bin of the skill tea cannot be shown: it is no text");
+    insta::assert_snapshot!(desk.refused("tea", Some("bad.bin")).await, @"bad.bin of the skill tea cannot be shown: it is not text");
     // Swapped between the look and the reading: for a link, or for other words.
     std::fs::remove_file(desk.path("own/tea/notes/a.md")).unwrap();
     symlink(&absolute, desk.path("own/tea/notes/a.md")).unwrap();

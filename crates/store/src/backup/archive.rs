@@ -18,7 +18,7 @@ use crate::backup::restore::Archive;
 use crate::backup::seal::{ArchiveSink, Recipients};
 use crate::backup::{ArchiveEntry, BackupError, ByteCount, CountingReader, FORMAT, MANIFEST, Manifest, at};
 
-/// More than this is no list of what is in an archive.
+/// More than this is not a list of what is in an archive.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 /// The mode of a file that nobody runs.
 const PLAIN: u32 = 0o600;
@@ -103,7 +103,7 @@ pub(super) fn unpack(from: &Archive, into: &Path) -> Result<Manifest, BackupErro
             return Err(broken("something comes after its end".to_owned()));
         }
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(broken("it holds something that is no file".to_owned()));
+            return Err(broken("it holds something that is not a file".to_owned()));
         }
         let name = entry.path().map_err(|error| broken(error.to_string()))?.into_owned();
         let Some(name) = name.to_str().filter(|name| is_inside(Path::new(name))).map(str::to_owned) else {

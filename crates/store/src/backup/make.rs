@@ -49,7 +49,7 @@ pub struct CreatedBackup {
     pub files: usize,
     /// How many contents were forgotten while it was made.
     pub gone: usize,
-    /// What is not in it, within the data directory: links, what is no file, and names that are no UTF-8.
+    /// What is not in it, within the data directory: links, what is not a file, and names that are not UTF-8.
     pub skipped: Vec<PathBuf>,
 }
 

@@ -145,7 +145,7 @@ pub enum BackupError {
         place: PathBuf,
     },
     /// There is little room on the disk of the data directory: a backup would take what messages need.
-    #[error("the disk is low: backups wait until there is room")]
+    #[error("the disk is nearly full: backups wait until there is space")]
     Low,
     /// Hob stops, or whoever asked for it wants it no more.
     #[error("the backup was stopped; nothing of it is left")]

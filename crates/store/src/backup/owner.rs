@@ -1,6 +1,6 @@
 //! Whose an archive is: a short id in its name, made once for a data directory and kept there.
 //!
-//! It is no secret, and not in an archive: what is restored elsewhere becomes a Hob of its own there.
+//! It is not a secret, and not in an archive: what is restored elsewhere becomes a Hob of its own there.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -33,7 +33,8 @@ pub fn lookup(data_dir: &Path) -> io::Result<Option<String>> {
     if is_id(id) {
         return Ok(Some(id.to_owned()));
     }
-    let why = format!("{} is no id of {DIGITS} hexadecimal digits: delete it, and a new one is made", file.display());
+    let why =
+        format!("{} is not an id of {DIGITS} hexadecimal digits: delete it, and a new one is made", file.display());
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
@@ -67,6 +68,6 @@ mod tests {
         assert_eq!(settle(dir.path(), "fedcba9876543210").unwrap(), "01234567");
         fs::write(dir.path().join(FILE), "../../mine\n").unwrap();
         let error = settle(dir.path(), "0123456789abcdef").unwrap_err().to_string();
-        assert!(error.ends_with("is no id of 8 hexadecimal digits: delete it, and a new one is made"), "{error}");
+        assert!(error.ends_with("is not an id of 8 hexadecimal digits: delete it, and a new one is made"), "{error}");
     }
 }

@@ -23,14 +23,14 @@ impl Recipients {
     /// Those that are named, and those in a file, one a line.
     ///
     /// # Errors
-    /// When one is no public key, or the file cannot be read or holds none.
+    /// When one is not a public key, or the file cannot be read or holds none.
     pub fn read(named: &[String], file: Option<&Path>) -> Result<Self, BackupError> {
         let mut all = Vec::<Recipient>::new();
         for text in named {
             all.push(
                 text.trim()
                     .parse()
-                    .map_err(|_why: &str| BackupError::Key(format!("{text:?} is no public key of age (age1…)")))?,
+                    .map_err(|_why: &str| BackupError::Key(format!("{text:?} is not a public key of age (age1…)")))?,
             );
         }
         if let Some(file) = file {
@@ -38,7 +38,7 @@ impl Recipients {
             let before = all.len();
             for (line, key) in keys(&text) {
                 let wrong = |_why: &str| {
-                    BackupError::Key(format!("{}:{line}: is no public key of age (age1…)", file.display()))
+                    BackupError::Key(format!("{}:{line}: is not a public key of age (age1…)", file.display()))
                 };
                 all.push(key.parse().map_err(wrong)?);
             }
@@ -118,7 +118,7 @@ impl Identities {
         let text = at(file, fs::read_to_string(file))?;
         let mut all = Vec::<Identity>::new();
         for (line, key) in keys(&text) {
-            let wrong = |_why: &str| BackupError::Key(format!("{}:{line}: is no secret key of age", file.display()));
+            let wrong = |_why: &str| BackupError::Key(format!("{}:{line}: is not a secret key of age", file.display()));
             all.push(key.parse().map_err(wrong)?);
         }
         if all.is_empty() {

@@ -449,11 +449,11 @@ fn n12_keys_that_are_none_are_refused_and_not_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("keys");
     let said = |error: BackupError| error.to_string().replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(said(Recipients::read(&["age1x".to_owned()], None).unwrap_err()), @r#""age1x" is no public key of age (age1…)"#);
+    insta::assert_snapshot!(said(Recipients::read(&["age1x".to_owned()], None).unwrap_err()), @r#""age1x" is not a public key of age (age1…)"#);
     fs::write(&file, "# nothing\n").unwrap();
     insta::assert_snapshot!(said(Recipients::read(&[], Some(&file)).unwrap_err()), @"DIR/keys holds no public key of age");
     insta::assert_snapshot!(said(Identities::read(&file).err().unwrap()), @"DIR/keys holds no secret key of age");
     fs::write(&file, "\nAGE-SECRET-KEY-1NONE\n").unwrap();
-    insta::assert_snapshot!(said(Recipients::read(&[], Some(&file)).unwrap_err()), @"DIR/keys:2: is no public key of age (age1…)");
-    insta::assert_snapshot!(said(Identities::read(&file).err().unwrap()), @"DIR/keys:2: is no secret key of age");
+    insta::assert_snapshot!(said(Recipients::read(&[], Some(&file)).unwrap_err()), @"DIR/keys:2: is not a public key of age (age1…)");
+    insta::assert_snapshot!(said(Identities::read(&file).err().unwrap()), @"DIR/keys:2: is not a secret key of age");
 }

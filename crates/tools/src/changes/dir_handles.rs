@@ -75,7 +75,7 @@ pub(super) fn open_path_handle(folder: impl AsFd, name: &OsStr) -> Result<OwnedF
     open(folder, Path::new(name), OFlags::PATH)
 }
 
-/// A root, which is trusted to be where it is; itself it is no link.
+/// A root, which is trusted to be where it is; itself it is not a link.
 pub(super) fn open_root(path: &Path) -> Result<OwnedFd> {
     rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
@@ -151,13 +151,13 @@ fn proc_fd_path(handle: BorrowedFd<'_>) -> PathBuf {
     format!("/proc/self/fd/{}", handle.as_raw_fd()).into()
 }
 
-/// Sets the mode of whatever the handle is of, which is no link.
+/// Sets the mode of whatever the handle is of, which is not a link.
 pub(super) fn set_mode(handle: impl AsFd, mode: u32) -> Result<()> {
     // It is held open until the name is used: the number may be another file's afterwards.
     chmod(proc_fd_path(handle.as_fd()), Mode::from_raw_mode(mode))
 }
 
-/// Takes away what the overlay noted beside a file or folder, which is no link.
+/// Takes away what the overlay noted beside a file or folder, which is not a link.
 pub(super) fn remove_overlay_xattrs(handle: impl AsFd, mode: u32) -> Result<bool> {
     let path = proc_fd_path(handle.as_fd());
     let mut list = vec![0; 1024];

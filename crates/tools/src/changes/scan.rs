@@ -473,6 +473,6 @@ fn special(kind: FileType) -> &'static str {
         FileType::Fifo => "a FIFO",
         FileType::Socket => "a socket",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        _ => "something that is no file",
+        _ => "something that is not a file",
     }
 }

@@ -64,7 +64,7 @@ pub enum EntryBefore {
 /// What can be shown of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentPreview {
-    /// Nothing: it is no file, is not text, or is too long.
+    /// Nothing: it is not a file or not text, or is too long.
     Hidden,
     /// Text, as a unified diff.
     Diff(String),

@@ -241,7 +241,7 @@ fn former_kind(before: &EntryBefore) -> &'static str {
         EntryBefore::File { .. } => ", in the place of a file",
         EntryBefore::Link { .. } => ", in the place of a link",
         EntryBefore::Folder { .. } => ", in the place of a folder",
-        EntryBefore::Special => ", in the place of something that is no file",
+        EntryBefore::Special => ", in the place of something that is not a file",
     }
 }
 

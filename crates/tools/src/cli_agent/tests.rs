@@ -72,7 +72,7 @@ async fn d6_it_stays_within_the_workspace() {
         ("..", "The folder \"..\" is outside the workspace."),
         ("/", "The folder \"/\" is outside the workspace."),
         ("out/tmp", "The folder \"out/tmp\" is outside the workspace."),
-        ("file", "\"file\" is no folder."),
+        ("file", "\"file\" is not a folder."),
         ("nowhere", "There is no folder \"nowhere\": No such file or directory (os error 2)."),
     ] {
         assert_eq!(trial.said(json!({ "agent": "fake", "task": "x", "dir": dir })).await, why);

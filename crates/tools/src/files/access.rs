@@ -52,7 +52,7 @@ pub enum FileAccessError {
         path: String,
     },
     /// It is a pipe, a device or the like.
-    #[error("{path:?} is no ordinary file, so it is left alone.")]
+    #[error("{path:?} is not an ordinary file, so it is left alone.")]
     Special {
         /// What was asked for.
         path: String,

@@ -222,7 +222,7 @@ fn n6_pipes_devices_and_folders_are_not_waited_for() {
     let pipe = home.path("data/workspace/pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     // A pipe that nobody writes to is never over: who waited for it would not come back.
-    insta::assert_snapshot!(home.read("pipe").unwrap_err(), @r#""pipe" is no ordinary file, so it is left alone."#);
+    insta::assert_snapshot!(home.read("pipe").unwrap_err(), @r#""pipe" is not an ordinary file, so it is left alone."#);
     assert!(write(&home.room, "pipe", b"x").is_err());
     insta::assert_snapshot!(home.read("a").unwrap_err(), @r#""a" is a folder."#);
     insta::assert_snapshot!(home.read("none").unwrap_err(), @r#"There is no "none"; list_files shows what is there."#);

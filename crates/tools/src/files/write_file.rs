@@ -79,7 +79,7 @@ pub(super) fn execute(
 /// Writes a file so that others see the old one or the new one, whole; one that is there keeps its permissions.
 ///
 /// # Errors
-/// When it may not be written, or is no ordinary file.
+/// When it may not be written, or is not an ordinary file.
 pub fn write(room: &FileAccess, path: &str, content: &[u8]) -> Result<(), FileAccessError> {
     if content.len() > BYTES_MAX {
         return Err(FileAccessError::Content(format!("At most {} can be written at once.", size(BYTES_MAX as u64))));
@@ -141,7 +141,7 @@ fn folder(room: &FileAccess, spot: &ResolvedPath, relative: &Path, make: bool) -
 
 fn replace(parent: &Dir, name: &Path, content: &[u8]) -> io::Result<()> {
     match parent.symlink_metadata(name) {
-        Ok(found) if !found.is_file() => return Err(io::Error::other("it is no ordinary file")),
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is not an ordinary file")),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),

@@ -79,7 +79,7 @@ async fn d6_credentials_go_to_their_own_places_alone() {
     Error("api is only for api.example.com. Nothing was sent.")
     Error("Credentials are only sent over https. Nothing was sent.")
     Error("api is only for api.example.com. Nothing was sent.")
-    Error("api.example.com was not asked: it leads to this machine, which is not opened to Hob.")
+    Error("api.example.com was not asked: it leads to this machine, which Hob is not allowed to reach.")
     Error("There are no credentials with this name. There are: api, home.")
     Error("authorization is set by home; leave it out of the headers.")
     "#);
@@ -132,7 +132,7 @@ async fn d6_an_answer_is_shown_within_bounds() {
         told.push('\n');
     }
     insta::assert_snapshot!(told, @r#"
-    [the web (http://127.0.0.1:PORT/binary)] Text("200 OK\ncontent-length: 3\n\n[3 bytes that are no text]")
+    [the web (http://127.0.0.1:PORT/binary)] Text("200 OK\ncontent-length: 3\n\n[3 bytes that are not text]")
     [the web (http://127.0.0.1:PORT/moved)] Text("302 Found\ncontent-length: 0\nlocation: https://elsewhere.example/\n\n")
     [the web (http://127.0.0.1:PORT/busy)] Transient("503 Service Unavailable\ncontent-length: 5\nretry-after: 7\n\nlater")
     [the web (http://127.0.0.1:PORT/none)] Error("404 Not Found\ncontent-length: 2\n\nno")

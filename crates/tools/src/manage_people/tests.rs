@@ -333,7 +333,7 @@ async fn n8_what_is_to_be_forgotten_is_listed_before_it_goes() {
     --
     ! Nothing was forgotten: f2 was told by others, and only they, an admin or an owner may have it forgotten; what everyone in the house knows, only in private.
     --
-    ! "seven" is no id from the list: they are like f7 or m12.
+    ! "seven" is not an id from the list: they are like f7 or m12.
     --
     Forgotten: f1, f2.
     --

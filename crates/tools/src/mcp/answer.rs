@@ -75,7 +75,7 @@ fn file(block: &ContentBlock) -> Option<OutputFile> {
         },
         _ => return None,
     };
-    // Some write it in lines; what is none even so is told of in words, and is no file.
+    // Some write it in lines; what is none even so is told of in words, and is not a file.
     let base64: String = base64.split_ascii_whitespace().collect();
     let bytes = STANDARD.decode(base64).ok().filter(|bytes| !bytes.is_empty())?;
     Some(OutputFile { name, bytes })

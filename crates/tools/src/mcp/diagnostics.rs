@@ -45,7 +45,7 @@ impl ServerDiagnostics {
         self.flood.cancel();
     }
 
-    /// It said something that is no message; the first is kept.
+    /// It said something that is not a message; the first is kept.
     pub(super) fn note_non_message(&self, line: &str) {
         self.facts().babble.get_or_insert_with(|| plain(line, SHOWN_CHARS_MAX));
     }

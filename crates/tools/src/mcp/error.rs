@@ -32,7 +32,7 @@ pub enum McpError {
     #[error("it refused: {0}")]
     Refused(String),
     /// Its answer is none.
-    #[error("its answer is not one that MCP knows")]
+    #[error("its answer is not valid MCP")]
     Strange,
     /// It asks for words of a person in turn.
     #[error("it asks for something that only a person could say, and Hob asks nobody on its behalf")]
@@ -52,7 +52,7 @@ pub enum McpError {
         wait: Duration,
     },
     /// Its tool is another than the one that was to be called.
-    #[error("it says something else of this tool now than when the tool was chosen: look at the tool again first")]
+    #[error("the tool has changed since it was chosen: look at it again first")]
     Changed,
     /// It has no such tool any more.
     #[error("it does not have this tool any more")]

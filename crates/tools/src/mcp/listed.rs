@@ -40,14 +40,14 @@ pub(super) enum ToolRejection {
     /// There is nothing to call it by.
     #[error("it has no name of 1 to {NAME_CHARS_MAX} characters")]
     Nameless,
-    /// Its arguments' schema is no object.
-    #[error("its arguments' schema is none")]
+    /// Its arguments' schema is not an object.
+    #[error("the schema of its arguments is not a JSON schema")]
     Schemaless,
     /// Its arguments' schema is too large.
-    #[error("its arguments' schema has {0} bytes, which is more than {SCHEMA_BYTES_MAX}")]
+    #[error("the schema of its arguments has {0} bytes, which is more than {SCHEMA_BYTES_MAX}")]
     Large(usize),
     /// Its arguments' schema is none that arguments could be checked by.
-    #[error("its arguments' schema is none: {0}")]
+    #[error("the schema of its arguments is not valid: {0}")]
     Invalid(String),
 }
 

@@ -170,7 +170,7 @@ impl Tool for McpTool {
             }
             return known;
         }
-        // That it is about money is no proof of anything; that a person is told so costs nothing.
+        // That it is about money is not proof of anything; that a person is told so costs nothing.
         if names_money(&invocation.arguments.to_string()) {
             known.risk = Risk::Spend;
         }

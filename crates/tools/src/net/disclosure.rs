@@ -15,7 +15,7 @@ use hob_core::policy::net::{AddressZone, AllowedPlaces, zone};
 /// here may say anything that the run knows.
 #[must_use]
 pub fn assess_address(text: &str, allowed: &AllowedPlaces, heard: &MentionCheck<'_>) -> Assessment {
-    // What is no address, or is not gone to, tells nobody anything.
+    // What is not an address, or is not gone to, tells nobody anything.
     let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
     let mut found = Assessment::usual(Risk::Read);
     if heard(&Mention::Address(&url)) {

@@ -14,7 +14,7 @@ const WHY_CHARS_MAX: usize = 200;
 /// No answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
-    /// What was given is no address to ask.
+    /// What was given is not an address to ask.
     #[error("This address cannot be asked: {0}.")]
     Address(String),
     /// It leads where Hob does not go.
@@ -66,7 +66,7 @@ pub enum NetError {
     /// It would be sent on from a sealed connection to an open one.
     #[error("The page redirects from https to http ({0}). That was not followed.")]
     Downgrade(String),
-    /// What came is no HTTP.
+    /// What came is not HTTP.
     #[error("The answer of {host} is broken: {why}.")]
     Broken {
         /// Which host.

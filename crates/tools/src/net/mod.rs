@@ -302,7 +302,7 @@ fn redirected(query: &FetchRequest, url: &Url, response: &Response) -> Result<Op
     let sends_on = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let Some(to) = response.headers().get(LOCATION).filter(|_| only_looks && sends_on) else { return Ok(None) };
     let to = to.to_str().ok().and_then(|to| url.join(to).ok());
-    let no_address = || NetError::Address("a redirect leads to what is no address".to_owned());
+    let no_address = || NetError::Address("a redirect leads to what is not an address".to_owned());
     let next = address(to.ok_or_else(no_address)?.as_str())?;
     if url.scheme() == "https" && next.scheme() == "http" {
         return Err(NetError::Downgrade(host_name(&next)));

@@ -187,14 +187,14 @@ async fn n6_nothing_of_the_house_is_asked() {
     }
     assert_eq!(server.heard(), Vec::<String>::new());
     insta::assert_snapshot!(told, @r#"
-    127.0.0.1 was not asked: it leads to this machine, which is not opened to Hob.
-    127.0.0.1 was not asked: it leads to this machine, which is not opened to Hob.
-    127.0.0.1 was not asked: it leads to this machine, which is not opened to Hob.
-    [::ffff:7f00:1] was not asked: it leads to this machine, which is not opened to Hob.
-    [::1] was not asked: it leads to this machine, which is not opened to Hob.
-    localhost was not asked: it leads to this machine, which is not opened to Hob.
-    localhost. was not asked: it leads to this machine, which is not opened to Hob.
-    evil.example was not asked: it leads to this machine, which is not opened to Hob.
+    127.0.0.1 was not asked: it leads to this machine, which Hob is not allowed to reach.
+    127.0.0.1 was not asked: it leads to this machine, which Hob is not allowed to reach.
+    127.0.0.1 was not asked: it leads to this machine, which Hob is not allowed to reach.
+    [::ffff:7f00:1] was not asked: it leads to this machine, which Hob is not allowed to reach.
+    [::1] was not asked: it leads to this machine, which Hob is not allowed to reach.
+    localhost was not asked: it leads to this machine, which Hob is not allowed to reach.
+    localhost. was not asked: it leads to this machine, which Hob is not allowed to reach.
+    evil.example was not asked: it leads to this machine, which Hob is not allowed to reach.
     169.254.169.254 was not asked: it leads to a cloud's metadata service.
     metadata.google.internal was not asked: it leads to a cloud's metadata service.
     100.100.100.200 was not asked: it leads to a cloud's metadata service.
@@ -259,11 +259,11 @@ async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
         writeln!(told, "{}", refusal(&guard, url).await).unwrap();
     }
     insta::assert_snapshot!(told, @r"
-    81.2.69.7 was not asked: it leads to this machine, which is not opened to Hob.
-    [2001:470:0:1::aa] was not asked: it leads to this machine, which is not opened to Hob.
-    [2001:470:0:1::9] was not asked: it leads to a network that this machine is in, which is not opened to Hob.
+    81.2.69.7 was not asked: it leads to this machine, which Hob is not allowed to reach.
+    [2001:470:0:1::aa] was not asked: it leads to this machine, which Hob is not allowed to reach.
+    [2001:470:0:1::9] was not asked: it leads to a network that this machine is in, which Hob is not allowed to reach.
     [64:ff9b::5102:4507] was not asked: it leads to this machine.
-    evil.example was not asked: it leads to a network that this machine is in, which is not opened to Hob.
+    evil.example was not asked: it leads to a network that this machine is in, which Hob is not allowed to reach.
     ");
 }
 
@@ -274,7 +274,7 @@ async fn n6_a_range_does_not_open_the_house_to_names() {
     let guard = guard(&["127.0.0.0/8".to_owned()], names);
     assert_eq!(get(&guard, &server.url("/")).await.unwrap().body, b"inside");
     let refused = refusal(&guard, &format!("http://evil.example:{}/", server.port)).await;
-    assert_eq!(refused, "evil.example was not asked: it leads to this machine, which is not opened to Hob.");
+    assert_eq!(refused, "evil.example was not asked: it leads to this machine, which Hob is not allowed to reach.");
 }
 
 #[tokio::test]
@@ -302,12 +302,12 @@ async fn n6_each_redirect_is_checked_again() {
         told.push('\n');
     }
     insta::assert_snapshot!(told, @r#"
-    127.0.0.1 was not asked: it leads to this machine, which is not opened to Hob.
+    127.0.0.1 was not asked: it leads to this machine, which Hob is not allowed to reach.
     169.254.169.254 was not asked: it leads to a cloud's metadata service.
     This address cannot be asked: only https:// and http:// are fetched.
     This address cannot be asked: it has a user name or a password in it.
     The page redirects more than 5 times.
-    This address cannot be asked: a redirect leads to what is no address.
+    This address cannot be asked: a redirect leads to what is not an address.
     "#);
     assert_eq!(inner.heard().len(), 0);
     let answer = get(&guard, &server.url("/1")).await.unwrap();

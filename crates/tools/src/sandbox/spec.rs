@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// So much of the disk of Hob's data is no program's, in MiB.
+/// So much of the disk of Hob's data is not a program's, in MiB.
 pub const DISK_LEFT_MB: u64 = 1_024;
 
 /// What one process may use, at most.

@@ -36,11 +36,22 @@ pub struct LookResult {
     pub said: String,
 }
 
+/// A look that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookOrder {
+    /// What is looked at.
+    pub target: LookTarget,
+    /// What a page was like the last time.
+    pub seen: Option<String>,
+    /// The schedule was made in a chat; else the config names it.
+    pub is_from_chat: bool,
+}
+
 /// Whoever looks.
 #[async_trait]
 pub trait Looker: Send + Sync {
-    /// Looks; `seen` is what a page was like the last time. Dropping the future ends what it began.
-    async fn look(&self, target: &LookTarget, seen: Option<&str>) -> LookResult;
+    /// Looks; dropping the future ends what it began.
+    async fn look(&self, order: &LookOrder) -> LookResult;
 }
 
 /// What looks are made with: the walls of the terminal's commands, and the guard of `web_fetch`.
@@ -49,6 +60,8 @@ pub struct HouseLooker {
     pub guard: EgressGuard,
     /// The walls around a check.
     pub confined: Confinement,
+    /// May what a chat has made run commands (`[terminal] enabled`)?
+    pub terminal: bool,
     /// Where it works.
     pub dir: PathBuf,
     /// How long it may take.
@@ -59,10 +72,16 @@ pub struct HouseLooker {
 
 #[async_trait]
 impl Looker for HouseLooker {
-    async fn look(&self, target: &LookTarget, seen: Option<&str>) -> LookResult {
-        match target {
-            LookTarget::Command { command, network } => Box::pin(self.run(command, *network)).await,
-            LookTarget::Page { url } => self.read(url, seen).await,
+    async fn look(&self, order: &LookOrder) -> LookResult {
+        match &order.target {
+            LookTarget::Command { command, network } => {
+                let held = if order.is_from_chat { self.why_held().await } else { None };
+                match held {
+                    Some(why) => LookResult::failed(check_source(command), why.to_owned()),
+                    None => Box::pin(self.run(command, *network)).await,
+                }
+            }
+            LookTarget::Page { url } => self.read(url, order.seen.as_deref()).await,
         }
     }
 }
@@ -75,9 +94,22 @@ impl LookResult {
     }
 }
 
+fn check_source(command: &[String]) -> OriginSource {
+    OriginSource::new(Origin::Tool, &format!("the check {}", command.join(" ")))
+}
+
 impl HouseLooker {
+    /// Why commands that chats have made don't run now: people said yes to them once, as they stood then.
+    async fn why_held(&self) -> Option<&'static str> {
+        if !self.terminal {
+            return Some("commands are off here ([terminal] enabled)");
+        }
+        let is_walled = self.confined.sandbox.result().await.is_fully_enforced();
+        (!is_walled).then_some("commands have no whole sandbox here any more; /status says what is missing")
+    }
+
     async fn run(&self, command: &[String], network: bool) -> LookResult {
-        let source = OriginSource::new(Origin::Tool, &format!("the check {}", command.join(" ")));
+        let source = check_source(command);
         let spec = ProcessSpec {
             vector: command.to_vec(),
             dir: self.dir.clone(),

@@ -72,7 +72,7 @@ fn head(row: &ScheduleRow) -> String {
             format!(" [paused: its look failed {} times in a row]", row.looks_failed)
         }
         ("paused", Some("failures")) => format!(" [paused: it failed {} times in a row]", row.failures),
-        ("paused", Some("access")) => " [paused: whoever made it is not let in any more]".to_owned(),
+        ("paused", Some("access")) => " [paused: whoever made it may not have it done any more]".to_owned(),
         ("paused", Some("damaged")) => " [paused: its record is damaged]".to_owned(),
         ("paused", _) => " [paused]".to_owned(),
         ("done", _) => " [done]".to_owned(),

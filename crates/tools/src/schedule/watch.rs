@@ -23,6 +23,10 @@ use hob_core::policy::schedule::check::LookTarget;
 /// The longest command, in characters.
 const COMMAND_CHARS_MAX: usize = 4_000;
 
+/// What looks without being asked about each time needs all walls.
+const UNWALLED: &str = "Commands have no whole sandbox here (/status says what is missing), so none looks unattended. An owner can \
+                        name it in config.toml, as `check` of a [[schedule]].";
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PageFields {
@@ -132,6 +136,9 @@ impl Tool for WatchCommand {
         };
         if command.chars().count() > COMMAND_CHARS_MAX {
             return Outcome::Error(format!("A command has {COMMAND_CHARS_MAX} characters at most."));
+        }
+        if !self.desk.confined.sandbox.result().await.is_fully_enforced() {
+            return Outcome::Error(UNWALLED.to_owned());
         }
         let command = vec![self.shell.display().to_string(), "-c".to_owned(), command];
         let looks_at = Some(LookTarget::Command { command, network: false });

@@ -101,7 +101,7 @@ impl Spool {
 }
 
 impl SpoolExcerpt {
-    /// Its text; what is no UTF-8 is replaced.
+    /// Its text; what is not UTF-8 is replaced.
     pub(super) fn into_text(self) -> String {
         let kept = if self.lost == 0 {
             String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned()

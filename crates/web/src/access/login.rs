@@ -61,7 +61,7 @@ pub(crate) async fn enter(
 ) -> Result<Response, ApiError> {
     let form = tokio::time::timeout(FORM_TIMEOUT, Form::<LoginForm>::from_request(request, &())).await;
     let form = form.map_err(|_elapsed| ApiError::Bad("the form did not come in time".to_owned()))?;
-    let Form(form) = form.map_err(|error| ApiError::Bad(format!("that is no login: {error}")))?;
+    let Form(form) = form.map_err(|error| ApiError::Bad(format!("that is not a login: {error}")))?;
     let now = door.router.clock.now();
     let login = form.key.trim().to_owned();
     if !door.router.store.read(async |tx| web_access::login_holds(tx, &hash(&login), now).await).await? {

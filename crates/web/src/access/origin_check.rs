@@ -85,10 +85,10 @@ pub struct RequestFacts<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OriginRefusal {
     /// The page is asked under a name that is not its own.
-    #[error("this page is not reached under that name; [server] public_url says under which")]
+    #[error("Hob's page does not answer to this host name; set [server] public_url to the name you use")]
     Host,
     /// Another page has the browser ask.
-    #[error("this was not asked by Hob's own page")]
+    #[error("the request does not come from Hob's own page")]
     Origin,
 }
 

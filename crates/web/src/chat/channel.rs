@@ -225,7 +225,7 @@ impl Channel for PageChannel {
                 scene.growing = Some((run, text));
             }
             Progress::Restart => scene.growing = None,
-            // What was written before a call of a tool is no part of the reply either.
+            // What was written before a call of a tool is not part of the reply either.
             Progress::Working => {
                 scene.growing = None;
                 scene.changes += 1;

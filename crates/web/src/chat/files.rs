@@ -15,7 +15,7 @@ use crate::app_state::AppState;
 use hob_core::policy::invisible::is_invisible;
 use hob_store::web_chat;
 
-/// What a browser is told of anything that is no picture: to make nothing of it.
+/// What a browser is told of anything that is not a picture: to make nothing of it.
 const OPAQUE: &str = "application/octet-stream";
 /// What may be shown within the page: pictures of points, which do nothing.
 const RASTERS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];

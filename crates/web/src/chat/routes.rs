@@ -116,7 +116,7 @@ async fn timeline(
     let chat = checked_id(chat)?;
     let part = match part.before {
         Some(mark) => TimelineRange::Before(
-            Mark::parse(&mark).ok_or_else(|| ApiError::Bad("before is no mark, such as 12-34".to_owned()))?,
+            Mark::parse(&mark).ok_or_else(|| ApiError::Bad("before is not a mark, such as 12-34".to_owned()))?,
         ),
         None => TimelineRange::Newest,
     };

@@ -22,7 +22,7 @@ pub(crate) struct Completion {
     pub(super) choices: Vec<Choice>,
     /// What it took.
     pub(super) usage: Usage,
-    /// Hob chose to say nothing: that is no answer that got lost.
+    /// Hob chose to say nothing: that is not an answer that got lost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) silent: bool,
 }

@@ -64,7 +64,7 @@ impl FromRequestParts<Arc<AppState>> for Caller {
             return Err(ApiError::Nobody.into());
         }
         let Visitor { role, key, .. } = Visitor::from_request_parts(parts, state).await?;
-        // A browser adds its cookie by itself: that is no word of a program's.
+        // A browser adds its cookie by itself: that is not a word of a program's.
         Ok(Self { key: key.ok_or(ApiError::Nobody)?, role })
     }
 }

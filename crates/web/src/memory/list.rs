@@ -124,7 +124,7 @@ pub(super) async fn items(
 fn before(text: &str) -> Result<PageCursor, ApiError> {
     let parsed =
         text.split_once('_').and_then(|(at, id)| Some(PageCursor { at: at.parse().ok()?, id: id.parse().ok()? }));
-    parsed.ok_or_else(|| ApiError::Bad("before is no place in the list, such as 1700000000000_12".to_owned()))
+    parsed.ok_or_else(|| ApiError::Bad("before is not a place in the list, such as 1700000000000_12".to_owned()))
 }
 
 /// A scope by its name.

@@ -75,7 +75,7 @@ impl PageParams {
     fn mark(&self) -> Result<Option<(i64, i64)>, ApiError> {
         let Some(text) = &self.after else { return Ok(None) };
         let pair = text.split_once('-').and_then(|(one, other)| Some((one.parse().ok()?, other.parse().ok()?)));
-        pair.map(Some).ok_or_else(|| ApiError::Bad("after is no mark, such as 12-34".to_owned()))
+        pair.map(Some).ok_or_else(|| ApiError::Bad("after is not a mark, such as 12-34".to_owned()))
     }
 
     fn after(&self) -> Result<operations::ListCursor, ApiError> {

@@ -18,10 +18,10 @@ pub(super) const SALT_BYTES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum EncryptionError {
     /// The browser's key is no point of the curve.
-    #[error("p256dh is no public key of P-256")]
+    #[error("p256dh is not a P-256 public key")]
     Key,
     /// The browser's secret has another length.
-    #[error("auth has not 16 bytes")]
+    #[error("auth must have 16 bytes")]
     Auth,
     /// The library refuses.
     #[error("it cannot be encrypted")]

@@ -120,7 +120,7 @@ fn sealed(recipient: &Recipient, words: &[u8]) -> Result<Vec<u8>, EncryptionErro
     let (mut own, mut salt) = ([0; 32], [0; SALT_BYTES]);
     random.fill(&mut own)?;
     random.fill(&mut salt)?;
-    // Of 2^32 random numbers one is no key: then this is not sent.
+    // Of 2^32 random numbers one is not a key: then this is not sent.
     let own = SecretKey::from_slice(&own).map_err(|_no_scalar| EncryptionError::Refused)?;
     recipient.seal(words, &own, salt)
 }

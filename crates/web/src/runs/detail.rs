@@ -274,7 +274,7 @@ async fn events(
     Ok(Json(EventList { state, upto, events: rows.iter().map(shown).collect() }))
 }
 
-/// An event in a line: what a run begins with is no line, so that only its models are told.
+/// An event in a line: what a run begins with is not a line, so that only its models are told.
 fn event_text(event: &Event) -> String {
     match event {
         Event::Begun(begun) => format!("models {}", begun.models.join(", ")),
@@ -293,7 +293,7 @@ pub(crate) struct WholeEvent {
     kind: String,
     /// The version of its encoding.
     version: i64,
-    /// What it carries, as it is stored; a text, where that is no JSON.
+    /// What it carries, as it is stored; a text, where that is not JSON.
     #[schema(value_type = Object)]
     body: Value,
 }

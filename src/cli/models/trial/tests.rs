@@ -23,7 +23,7 @@ fn only_the_right_call_passes() {
     let said = wrong.map(|completion| called(&completion).unwrap_err().what);
     insta::assert_snapshot!(said.join("\n"), @"
     it called no tool, but said: The number is 7341.
-    it called echo, which is no tool, in place of echo_number
+    it called echo, which is not a tool, in place of echo_number
     it called echo_number with arguments that are not of its form: 7341
     it called echo_number with arguments that are not of its form: 
     it called echo_number with {\"number\": 7342}, and was told to with 7341

@@ -7,7 +7,7 @@ use crate::stream::{Gate, Plan};
 /// One answer.
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// Something that is no stream.
+    /// Something that is not a stream.
     Http {
         /// The status.
         status: u16,
@@ -58,12 +58,12 @@ impl Reply {
         Self::http(200, "text/html; charset=utf-8", "<!doctype html><p>Please log in")
     }
 
-    /// Any answer that is no stream.
+    /// Any answer that is not a stream.
     pub fn http(status: u16, content_type: &str, body: &str) -> Self {
         Self::Http { status, headers: vec![("content-type", content_type.to_owned())], body: body.to_owned() }
     }
 
-    /// Adds a header, `retry-after` for one, to an answer that is no stream.
+    /// Adds a header, `retry-after` for one, to an answer that is not a stream.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         match &mut self {
             Self::Http { headers, .. } => headers.push((name, value.to_owned())),

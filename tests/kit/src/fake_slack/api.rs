@@ -36,7 +36,7 @@ impl Arguments {
         self.text(key).ok_or_else(|| ApiError { code: "invalid_arguments".to_owned(), more: missing(key) })
     }
 
-    /// Something that is no text; a form has it as JSON in a text.
+    /// Something that is not text; a form has it as JSON in a text.
     fn value(&self, key: &str) -> Option<Value> {
         let value = self.fields.get(key).filter(|value| !value.is_null())?;
         match value.as_str() {

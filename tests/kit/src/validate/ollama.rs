@@ -114,7 +114,7 @@ fn options(options: &Value) -> Result<(), String> {
 
 fn tools(tools: &[Value]) -> Result<(), String> {
     for tool in tools {
-        ensure(tool["type"] == "function", || "a tool that is no function".into())?;
+        ensure(tool["type"] == "function", || "a tool that is not a function".into())?;
         ensure(!text(&tool["function"], "name").is_empty(), || "a tool without a name".into())?;
         ensure(tool["function"]["parameters"]["type"] == "object", || go("tools.function.parameters", "object"))?;
     }

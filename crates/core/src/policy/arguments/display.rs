@@ -108,7 +108,7 @@ const TAIL_CHARS: usize = 150;
 /// The most characters of a member's name.
 const NAME_CHARS_MAX: usize = 80;
 
-/// A value that is no list and no object, and the way to it.
+/// A value that is neither a list nor an object, and the way to it.
 struct ArgumentLeaf {
     name: String,
     value: String,
@@ -202,7 +202,7 @@ fn leaves(written: &str) -> Vec<ArgumentLeaf> {
     let mut leaves = Vec::new();
     match parse(written) {
         Some(parsed) => gather(&parsed, String::new(), &mut leaves),
-        // It is no JSON: no tool takes it.
+        // It is not JSON: no tool takes it.
         None => leaves.push(ArgumentLeaf { name: "(not JSON)".to_owned(), value: marked(written), steers: false }),
     }
     leaves

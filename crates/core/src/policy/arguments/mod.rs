@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// What was written, taken apart; none: it is no JSON, or too deep.
+/// What was written, taken apart; none: it is not JSON, or too deep.
 #[must_use]
 pub fn parse(written: &str) -> Option<WrittenValue> {
     let written = if written.trim().is_empty() { "{}" } else { written };

@@ -21,7 +21,7 @@ pub const EXAMPLES: &str = "`weekdays at 8:30`, `every other Friday at 17:00`, `
                             `every 15 minutes between 9 and 17`, `on 24 December at 18:00`, `tomorrow at 9`, `in 2h`, or \
                             cron: `30 8 * * 1-5`";
 
-/// Text that is no rule.
+/// Text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// A word, or its place, means nothing here.

@@ -200,6 +200,6 @@ async fn e5_what_is_not_the_file_is_thrown_away() {
     What BASE/large gives is not the embedding model's file: it is longer than it should be.
     There is no embedding model at BASE/large (404 Not Found).
     BASE/large sends on and on.
-    "nowhere" is no address that an embedding model can be fetched from.
+    "nowhere" is not an address that an embedding model can be fetched from.
     "#);
 }

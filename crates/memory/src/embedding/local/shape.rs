@@ -55,7 +55,7 @@ impl ModelShape {
             return Some(format!("one of its sizes is 0 or more than {SIZE_MAX}"));
         }
         let left_over = self.hidden_size % self.num_attention_heads;
-        (left_over != 0).then(|| "its hidden_size is no multiple of num_attention_heads".to_owned())
+        (left_over != 0).then(|| "its hidden_size is not a multiple of num_attention_heads".to_owned())
     }
 }
 

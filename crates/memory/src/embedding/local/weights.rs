@@ -51,7 +51,7 @@ impl Weights {
         file.read_exact_at(&mut length, 0).map_err(|error| unread(path, &error))?;
         let length = u64::from_le_bytes(length);
         if length > HEADER_BYTES_MAX {
-            return Err(bad(format!("its header would have {length} bytes: it is no file of safetensors")));
+            return Err(bad(format!("its header would have {length} bytes: it is not a file of safetensors")));
         }
         let mut header = vec![0; usize::try_from(length).map_err(|error| unusable(path, error))?];
         file.read_exact_at(&mut header, 8).map_err(|error| unread(path, &error))?;

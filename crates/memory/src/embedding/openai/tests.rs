@@ -155,7 +155,7 @@ async fn e5_a_failure_is_a_decision() {
     setup: The embedding server refuses (no access): check `api_key` and `model` under [memory.embedding] in config.toml.
     setup: The embedding server refuses (unknown model): check `api_key` and `model` under [memory.embedding] in config.toml.
     refused: The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.
-    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
+    malformed: What answers is not an embedding server: check `base_url` under [memory.embedding] in config.toml.
     malformed: The embedding server gave 1 vectors for 2 texts.
     malformed: The embedding server gave a vector with the index 0 twice or beyond the texts.
     malformed: The embedding server gave a vector with the index 2 twice or beyond the texts.
@@ -163,7 +163,7 @@ async fn e5_a_failure_is_a_decision() {
     malformed: The embedding server gave vectors of 2 numbers where it gave 3 before.
     malformed: The embedding server gave a vector of 0 numbers where 0 are right.
     malformed: The embedding server gave a vector that points nowhere.
-    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
+    malformed: What answers is not an embedding server: check `base_url` under [memory.embedding] in config.toml.
     A text without words has no vector.
     ");
 }

@@ -158,7 +158,7 @@ async fn k1_what_an_answer_says_stays_out_of_the_log() {
         let (listener, client) = listener().await;
         let server = async {
             let (mut connection, _) = listener.accept().await.unwrap();
-            // Who answers before the question is asked is no server.
+            // Who answers before the question is asked is not a server.
             let mut asked = Vec::new();
             while !asked.windows(4).any(|end| end == b"\r\n\r\n") {
                 assert_ne!(connection.read_buf(&mut asked).await.unwrap(), 0, "the client is gone");

@@ -61,10 +61,10 @@ pub enum LoginError {
     #[error("[mcp.{0}] has a bearer token; without it, Hob can log in")]
     HasBearer(String),
     /// Who issues tokens was not found, or does not do what is needed.
-    #[error("no login is to be had there: {0}")]
+    #[error("it offers no login: {0}")]
     Unavailable(String),
     /// The link held too long ago.
-    #[error("the link holds no longer: begin again")]
+    #[error("the link has expired: begin again")]
     Expired,
     /// What came back is not for this login.
     #[error("this is not what the browser brought back from that link: {0}")]

@@ -336,7 +336,7 @@ async fn what_comes_back_counts_once_for_its_own_login_and_for_a_while() {
     let attacker = world.lock().unwrap().attacker.clone();
     let mixed = refused(&format!("&iss={attacker}"), soon, None).await;
     assert!(mixed.contains("issuer mismatch"), "{mixed}");
-    assert_eq!(refused("", SignedDuration::from_mins(16), None).await, "the link holds no longer: begin again");
+    assert_eq!(refused("", SignedDuration::from_mins(16), None).await, "the link has expired: begin again");
     let foreign = refused("", soon, Some("http://h/?code=c0de&state=mine")).await;
     assert!(foreign.contains("it belongs to another login"), "{foreign}");
     let denied = refused("", soon, Some("http://h/?error=access_denied&error_description=No.")).await;

@@ -179,7 +179,7 @@ async fn a_call_has_an_end() {
     );
     let refused = world.says("s__refuse", json!({})).await;
     assert_eq!(refused, format!("{FROM}error: The MCP server s did not answer this call: it refused: I do not.."));
-    assert!(world.says("s__strange", json!({})).await.contains("its answer is not one that MCP knows"));
+    assert!(world.says("s__strange", json!({})).await.contains("its answer is not valid MCP"));
     world.stopped().await;
 }
 
@@ -246,9 +246,9 @@ async fn d5_a_bad_tool_costs_itself_and_no_other() {
     let why: Vec<String> = seen.quarantined.iter().map(|(name, why)| format!("{name}: {why}")).collect();
     insta::assert_snapshot!(why.join("\n"), @r#"
     echo: its server has another of the same name
-    text: its arguments' schema is none
+    text: the schema of its arguments is not a JSON schema
     giant: its arguments' schema has 100050 bytes, which is more than 24576
-    pattern: its arguments' schema is none: "(" is not a "regex"
+    pattern: the schema of its arguments is not a JSON schema: "(" is not a "regex"
     : it has no name of 1 to 256 characters
     : it has no name of 1 to 256 characters
     "#);
