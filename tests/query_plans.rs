@@ -17,6 +17,7 @@ const GROWING: &[&str] = &[
     "outbox",
     "signals",
     "tool_calls",
+    "calendar_calls",
     "model_calls",
     "blobs",
     "facts",

@@ -240,7 +240,7 @@ impl ConfigServices {
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
-            agenda: toolset::dav::agenda(&self.config, &ports.memory),
+            agenda: toolset::dav::agenda(&self.config, &ports.memory, &ports.rng),
             started: roots.started,
         };
         IntakeConfig {

@@ -1,5 +1,7 @@
 //! Calendars through a running Hob: a real Radicale, and a model whose words are given.
 
+use std::net::{Ipv4Addr, TcpListener};
+
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{ToSpan as _, Zoned};
@@ -107,7 +109,9 @@ async fn f3_calendars_are_told_changed_and_compared_and_seen_by_nobody_else() {
     house.say(ADA, "Cancel the dentist");
     let asked = house.told(ADA, 5).await.pop().unwrap();
     assert!(
-        asked.starts_with("May I do this?\ncalendar_cancel") && asked.contains("the calendar or the contacts of ada"),
+        asked.starts_with("May I do this?\ncalendar_cancel – Thu ")
+            && asked.contains(", 10:00–11:00: Dentist, in ada/calendar\n")
+            && asked.contains("the calendar or the contacts of ada"),
         "{asked}"
     );
     assert!(server.get("ada", "dentist").await.is_some());
@@ -128,4 +132,26 @@ async fn f3_calendars_are_told_changed_and_compared_and_seen_by_nobody_else() {
         seen.starts_with("ok   calendars: ada answers; calendars: 1, address books: 1\nok   calendars: ben answers"),
         "{seen}"
     );
+}
+
+#[tokio::test]
+async fn f3_a_calendar_that_does_not_answer_keeps_nobody_waiting() {
+    // It takes connections, and says nothing.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://127.0.0.1:{}/", silent.local_addr().unwrap().port());
+    let account = format!("[dav.ada]\nurl = '{url}'\nuser = 'ada'\npassword = 'secret'\nfor = ['ada']\n");
+    let people = format!("[people.ada]\ntelegram_user_ids = [{ADA}]\n[memory]\nextract = false\n");
+    let mut house = House::with(&format!("{people}{account}")).await;
+    house.start().await;
+    house.say(ADA, "/today");
+    // It is taken in, whatever the calendar does: what comes after it does not wait.
+    let told = house.ask(ADA, "Hello", Reply::text("Good morning.")).await;
+    assert_eq!(told, "Good morning.");
+    // Nor is it given again to a Hob that it might have ended.
+    house.acknowledged().await;
+    house.recorded(1).await;
+    house.restart().await;
+    let told = house.ask(ADA, "Hello again", Reply::text("Good evening.")).await;
+    assert_eq!(told, "Good evening.");
+    assert_eq!(house.heard(ADA), ["Good morning.", "Good evening."]);
 }

@@ -124,7 +124,7 @@ fn c10_a_panic_ends_one_run_and_is_told() {
        That was 19.
     3: That was 9.
 
-    (By my record, not all of it was done. bomb: 0 of 1 done, 1 failed (The tool broke: simulated: before its effect).)
+    (By my record, not all of it was done. bomb: 0 of 1 done, 1 failed (The tool broke. What it had done by then is not known).)
        That was 20.
     ");
 }

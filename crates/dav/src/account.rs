@@ -2,21 +2,27 @@
 //!
 //! Never: an account shown to somebody whom its section does not name.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use futures::future::{join_all, try_join_all};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt as _};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::client::{Client, Kind, Resource};
+use crate::client::{BYTES_MAX, Client, Kind, Resource};
 use crate::discovery::{Collection, Found, discover};
 use crate::entry::{self, Entry, Owner};
 use crate::error::DavError;
+use crate::reading;
+use crate::rule::Effort;
 use crate::series::Window;
 use crate::words::Reader;
 use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::access::Alias;
 use hob_store::error::StoreError;
@@ -26,6 +32,10 @@ use hob_tools::net::EgressGuard;
 
 /// So long it is known which collections there are.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
+/// So many accounts are asked at once: what each answers is held until it is read.
+const ACCOUNTS_AT_ONCE: usize = 2;
+/// The most entries of one account that are told of a window.
+const ENTRIES_MAX: usize = 20_000;
 
 /// Who is meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,17 +91,6 @@ pub struct Account {
     books: Known,
 }
 
-/// An entry, with the resource that it is of.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The collection.
-    pub collection: Collection,
-    /// The resource.
-    pub resource: Arc<Resource>,
-    /// The entry.
-    pub entry: Entry,
-}
-
 impl Account {
     /// An account; nobody is asked for it.
     ///
@@ -124,20 +123,38 @@ impl Account {
         Ok(found)
     }
 
-    /// The addresses that its people are invited under.
+    /// What its people are invited under: their addresses, and what the server itself calls them.
     #[must_use]
     pub fn addresses(&self, found: &Found) -> Vec<String> {
         let own = self.settings.addresses.iter().map(|address| address.to_lowercase());
         own.chain(found.addresses.iter().cloned()).collect()
     }
 
-    /// All entries of the window, with their resources.
+    /// What all of these collections have that fits the query; they are asked one after another, and share what may be read.
     ///
     /// # Errors
-    /// When its server does not give them.
-    pub async fn entries(&self, window: Window, reader: Reader<'_>) -> Result<Vec<Held>, DavError> {
-        let Reader { home, now } = reader;
-        let found = self.found(Kind::Calendar, now).await?;
+    /// When its server does not give it, or gives too much.
+    pub(crate) async fn query<'a>(
+        &self,
+        kind: Kind,
+        found: &'a Found,
+        filter: &str,
+    ) -> Result<Vec<(&'a Collection, Vec<Resource>)>, DavError> {
+        let (mut answered, mut left) = (Vec::new(), BYTES_MAX);
+        for collection in &found.collections {
+            let resources = self.client.clone().within(left).query(kind, &collection.href, filter).await?;
+            left = resources.iter().fold(left, |left, resource| left.saturating_sub(resource.text.len()));
+            answered.push((collection, resources));
+        }
+        Ok(answered)
+    }
+
+    /// All entries of the window.
+    ///
+    /// # Errors
+    /// When its server does not give them, or there are more than can be read.
+    pub async fn entries(&self, window: Window, reader: Reader<'_>) -> Result<Vec<Entry>, DavError> {
+        let found = self.found(Kind::Calendar, reader.now).await?;
         let addresses = self.addresses(&found);
         let stamp = |at: Timestamp| at.strftime("%Y%m%dT%H%M%SZ").to_string();
         let filter = format!(
@@ -145,50 +162,56 @@ impl Account {
             stamp(window.from),
             stamp(window.to)
         );
-        let asked =
-            found.collections.iter().map(|collection| self.client.query(Kind::Calendar, &collection.href, &filter));
-        let all = try_join_all(asked).await?;
-        let mut held = Vec::new();
-        for (collection, resources) in found.collections.iter().zip(all) {
-            let owner = self.owner(collection, &addresses, home);
-            for resource in resources {
-                let resource = Arc::new(resource);
-                let entries = entry::entries(&resource, owner, window);
-                held.extend(entries.into_iter().map(|entry| Held {
-                    collection: collection.clone(),
-                    resource: Arc::clone(&resource),
-                    entry,
-                }));
+        let answered = self.query(Kind::Calendar, &found, &filter).await?.into_iter();
+        let owned = |(collection, resources)| (self.owner(collection, &addresses, reader.home), resources);
+        let answered: Vec<(Owner, Vec<Resource>)> = answered.map(owned).collect();
+        reading::read(move || {
+            let (mut all, mut effort) = (Vec::new(), Effort::default());
+            for (owner, resource) in answered.iter().flat_map(|(owner, all)| all.iter().map(move |one| (owner, one))) {
+                all.extend(entries_or_none(resource, owner, window, &mut effort));
+                if effort.is_spent() || all.len() > ENTRIES_MAX {
+                    return Err(DavError::Unreadable("its entries repeat too often".to_owned()));
+                }
             }
-        }
-        held.sort_by_key(|held| held.entry.start.instant(home));
-        Ok(held)
+            Ok(all)
+        })
+        .await
     }
 
     /// Whose entries those of a collection are.
-    pub(crate) fn owner<'a>(
-        &'a self,
-        collection: &'a Collection,
-        addresses: &'a [String],
-        home: &'a TimeZone,
-    ) -> Owner<'a> {
-        Owner { account: &self.settings.name, calendar: collection.key(), addresses, home }
+    pub(crate) fn owner(&self, collection: &Collection, addresses: &[String], home: &TimeZone) -> Owner {
+        Owner {
+            account: self.settings.name.clone(),
+            calendar: collection.key().to_owned(),
+            addresses: addresses.to_vec(),
+            home: home.clone(),
+        }
     }
+}
+
+/// The entries of a resource; one that breaks its reader has none, and the others are told.
+fn entries_or_none(resource: &Resource, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+    let read = catch_unwind(AssertUnwindSafe(|| entry::entries(resource, owner, window, effort)));
+    read.unwrap_or_else(|_panic| {
+        tracing::error!(account = owner.account, "dav.entry_broke: an entry broke its reader, and is left out");
+        Vec::new()
+    })
 }
 
 /// All accounts of this Hob.
 pub struct Accounts {
     all: Vec<Arc<Account>>,
-    store: Store,
+    pub(crate) store: Store,
     /// The household's zone.
     pub home: TimeZone,
+    pub(crate) rng: Arc<dyn Rng>,
 }
 
 impl Accounts {
     /// These.
     #[must_use]
-    pub fn new(all: Vec<Account>, store: Store, home: TimeZone) -> Self {
-        Self { all: all.into_iter().map(Arc::new).collect(), store, home }
+    pub fn new(all: Vec<Account>, store: Store, home: TimeZone, rng: Arc<dyn Rng>) -> Self {
+        Self { all: all.into_iter().map(Arc::new).collect(), store, home, rng }
     }
 
     /// Those of them that somebody may see into; or also those of which they may know when people are busy. Words that come by
@@ -225,20 +248,31 @@ pub enum Sight {
     Busy,
 }
 
-/// The entries of several accounts, in their order in time, and what did not answer.
-pub(crate) async fn entries_of(
+/// Entries, each with its account.
+pub(crate) type Held = (Arc<Account>, Entry);
+/// What became of accounts that do not answer, with their names.
+pub(crate) type Failed = Vec<(String, DavError)>;
+
+/// What the accounts come to, each asked so, and which do not answer.
+pub(crate) async fn of_each<T: Send>(
     accounts: &[Arc<Account>],
-    window: Window,
-    reader: Reader<'_>,
-) -> (Vec<(Arc<Account>, Held)>, Vec<(String, DavError)>) {
-    let asked = accounts.iter().map(|account| account.entries(window, reader));
+    asked: Vec<BoxFuture<'_, Result<Vec<T>, DavError>>>,
+) -> (Vec<(Arc<Account>, T)>, Failed) {
+    let answers: Vec<_> = stream::iter(asked).buffered(ACCOUNTS_AT_ONCE).collect().await;
     let (mut all, mut failed) = (Vec::new(), Vec::new());
-    for (account, found) in accounts.iter().zip(join_all(asked).await) {
-        match found {
-            Ok(held) => all.extend(held.into_iter().map(|held| (Arc::clone(account), held))),
+    for (account, answer) in accounts.iter().zip(answers) {
+        match answer {
+            Ok(found) => all.extend(found.into_iter().map(|one| (Arc::clone(account), one))),
             Err(error) => failed.push((account.settings.name.clone(), error)),
         }
     }
-    all.sort_by_key(|(_, held)| held.entry.start.instant(reader.home));
+    (all, failed)
+}
+
+/// The entries of several accounts, in their order in time, and what did not answer.
+pub(crate) async fn entries_of(accounts: &[Arc<Account>], window: Window, reader: Reader<'_>) -> (Vec<Held>, Failed) {
+    let asked = accounts.iter().map(|account| account.entries(window, reader).boxed()).collect();
+    let (mut all, failed) = of_each(accounts, asked).await;
+    all.sort_by_key(|(_, entry): &Held| entry.start.instant(reader.home));
     (all, failed)
 }

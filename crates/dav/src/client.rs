@@ -10,13 +10,16 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use url::Url;
 
 use crate::error::DavError;
+use crate::reading;
 use crate::xml::{self, Answer};
 use hob_core::domain::network::NamedPlace;
 use hob_core::domain::secret::Secret;
 use hob_tools::net::{Credentials, EgressGuard, FetchRequest, FetchResponse, Limits};
 
-/// The most bytes of an answer: an address book with its pictures.
-const BYTES_MAX: usize = 20_000_000;
+/// The most bytes of an answer, and of all answers that one account gives to one question: an address book with its pictures.
+pub(crate) const BYTES_MAX: usize = 20_000_000;
+/// The longest path of a thing, in bytes.
+const HREF_BYTES_MAX: usize = 1_000;
 /// The most times that a request is sent on.
 const HOPS_MAX: usize = 5;
 /// The most things that are asked for by name at once.
@@ -63,8 +66,13 @@ impl Client {
         let value = HeaderValue::from_str(&format!("Basic {packed}"));
         let mut authorization = value.map_err(|_unfit| DavError::Unauthorized(401))?;
         authorization.set_sensitive(true);
-        let limits = Limits { bytes_max: BYTES_MAX, ..Limits::default() };
-        Ok(Self { guard: guard.allowing_host(&base).within(limits), base, authorization })
+        Ok(Self { guard: guard.allowing_host(&base), base, authorization }.within(BYTES_MAX))
+    }
+
+    /// The same, that takes no more bytes of an answer.
+    pub(crate) fn within(self, bytes_max: usize) -> Self {
+        let limits = Limits { bytes_max, ..Limits::default() };
+        Self { guard: self.guard.within(limits), ..self }
     }
 
     /// Where a path of the server's leads.
@@ -109,7 +117,7 @@ impl Client {
             };
             let answer = self.guard.send(request).await?;
             if answer.cut {
-                return Err(DavError::Unreadable(format!("it is longer than {BYTES_MAX} bytes")));
+                return Err(DavError::Unreadable(format!("what the account has is longer than {BYTES_MAX} bytes")));
             }
             let to = answer.headers.get(reqwest::header::LOCATION).and_then(|to| to.to_str().ok());
             match (answer.status, to) {
@@ -130,11 +138,12 @@ impl Client {
         match DavError::of_status(answer.status) {
             Some(error) => Err(error),
             None => {
-                let mut answers = xml::answers(&answer.body)?;
+                let FetchResponse { body, url, .. } = answer;
+                let mut answers = reading::read(move || xml::answers(&body)).await?;
                 // A path of another host is one there.
-                if answer.url.origin() != self.base.origin() {
+                if url.origin() != self.base.origin() {
                     for one in &mut answers {
-                        one.href = answer.url.join(&one.href).map_or_else(|_| one.href.clone(), String::from);
+                        one.href = url.join(&one.href).map_or_else(|_| one.href.clone(), String::from);
                     }
                 }
                 Ok(answers)
@@ -176,14 +185,17 @@ impl Client {
     pub(crate) async fn put(&self, href: &str, text: String, guard: Guard<'_>) -> Result<(), DavError> {
         let mut headers = guarded(guard)?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/calendar; charset=utf-8"));
-        let answer = self.send("PUT", self.url(href)?, headers, Some(text)).await?;
-        DavError::of_status(answer.status).map_or(Ok(()), Err)
+        self.change("PUT", href, headers, Some(text)).await
     }
 
     /// Takes an entry away.
     pub(crate) async fn delete(&self, href: &str, etag: &str) -> Result<(), DavError> {
-        let answer = self.send("DELETE", self.url(href)?, guarded(Guard::As(etag))?, None).await?;
-        DavError::of_status(answer.status).map_or(Ok(()), Err)
+        self.change("DELETE", href, guarded(Guard::As(etag))?, None).await
+    }
+
+    async fn change(&self, method: &str, href: &str, headers: HeaderMap, body: Option<String>) -> Result<(), DavError> {
+        let answer = self.send(method, self.url(href)?, headers, body).await.map_err(DavError::of_change)?;
+        DavError::of_status(answer.status).map_or(Ok(()), |error| Err(error.of_change()))
     }
 
     /// Does the server itself write to those who take part (RFC 6638)?
@@ -207,10 +219,10 @@ fn guarded(guard: Guard<'_>) -> Result<HeaderMap, DavError> {
 fn resources(answers: Vec<Answer>, data: &str) -> Vec<Resource> {
     let resource = |answer: Answer| {
         let etag = answer.props.words(&["getetag"])?.to_owned();
-        let text = answer.props.at(&[data])?.text.clone();
+        let text = answer.props.inner.into_iter().find(|inner| inner.name == data)?.text;
         Some(Resource { href: answer.href, etag, text })
     };
-    answers.into_iter().filter_map(resource).collect()
+    answers.into_iter().filter(|answer| answer.href.len() <= HREF_BYTES_MAX).filter_map(resource).collect()
 }
 
 /// The namespaces of everything that is asked.

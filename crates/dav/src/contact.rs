@@ -4,6 +4,10 @@ use jiff::civil::Date;
 
 use crate::lines::{Component, Line};
 
+/// The most characters of one thing that a card says, and the most things of a kind: nobody has more.
+const CHARS_MAX: usize = 300;
+const VALUES_MAX: usize = 20;
+
 /// Somebody, as a card has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contact {
@@ -69,15 +73,16 @@ impl Contact {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let card = Component::parse(text, "VCARD")?;
-        let value =
-            |line: &Line| Some(line.words()).map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
-        let list = |name: &str| card.all(name).filter_map(value).collect::<Vec<_>>();
+        let short = |words: &str| words.trim().chars().take(CHARS_MAX).collect::<String>();
+        let value = |line: &Line| Some(short(&line.words())).filter(|words| !words.is_empty());
+        let list = |name: &str| card.all(name).filter_map(value).take(VALUES_MAX).collect::<Vec<_>>();
         let bare = |list: Vec<String>, scheme: &str| -> Vec<String> {
             list.into_iter().map(|one| one.strip_prefix(scheme).map_or_else(|| one.clone(), str::to_owned)).collect()
         };
         let parts = |line: &Line| {
             let parts = line.value.split(';').map(crate::lines::unescaped);
-            parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            let parts = parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty());
+            short(&parts.take(VALUES_MAX).collect::<Vec<_>>().join(", "))
         };
         let named = card.line("FN").and_then(value).or_else(|| card.line("N").map(parts));
         let group = card.line("KIND").or(card.line("X-ADDRESSBOOKSERVER-KIND"));
@@ -86,7 +91,7 @@ impl Contact {
             organization: card.line("ORG").map(parts).filter(|org| !org.is_empty()),
             emails: bare(list("EMAIL"), "mailto:"),
             phones: bare(list("TEL"), "tel:"),
-            places: card.all("ADR").map(parts).filter(|place| !place.is_empty()).collect(),
+            places: card.all("ADR").map(parts).filter(|place| !place.is_empty()).take(VALUES_MAX).collect(),
             birthday: card.line("BDAY").and_then(|line| Birthday::parse(&line.value)),
             group: group.is_some_and(|line| line.value.eq_ignore_ascii_case("group")),
         })
@@ -122,6 +127,9 @@ mod tests {
         assert_eq!(ben.places, ["Main St 5, Town, 12345"]);
         assert!(ben.has("hill BEN") && ben.has("1234567") && ben.has("acme") && !ben.has("ben cleo") && !ben.has("99"));
         assert_eq!(Contact::parse("BEGIN:VCARD\r\nEND:VCARD\r\n"), None);
+        let long = format!("BEGIN:VCARD\r\nFN:{}\r\n{}END:VCARD\r\n", "n".repeat(9_999), "TEL:1\r\n".repeat(9_999));
+        let long = Contact::parse(&long).unwrap();
+        assert_eq!((long.name.len(), long.phones.len()), (300, 20));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use url::Url;
 
 use crate::client::{Client, Kind};
+use crate::entry::plain_address;
 use crate::error::DavError;
 use crate::xml::Answer;
 
@@ -31,7 +32,7 @@ impl Collection {
 pub struct Found {
     /// Its collections.
     pub collections: Vec<Collection>,
-    /// The addresses that it is invited under.
+    /// What it is invited under: addresses of mail, and what the server itself calls its people.
     pub addresses: Vec<String>,
 }
 
@@ -66,10 +67,8 @@ pub async fn discover(client: &Client, kind: Kind) -> Result<Found, DavError> {
     if collections.is_empty() {
         return Err(DavError::Nothing(if kind == Kind::Calendar { "calendar" } else { "address book" }));
     }
-    let mail = |address: String| {
-        Some(address.strip_prefix("mailto:").or_else(|| address.strip_prefix("MAILTO:"))?.to_lowercase())
-    };
-    Ok(Found { collections, addresses: addresses.into_iter().filter_map(mail).collect() })
+    let addresses = addresses.iter().map(|address| plain_address(address)).filter(|address| !address.is_empty());
+    Ok(Found { collections, addresses: addresses.collect() })
 }
 
 /// The account's user, and where it was asked for. What `url` names goes first where it leads somewhere: it may be a collection.

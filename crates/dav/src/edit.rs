@@ -4,6 +4,8 @@
 //! Each change is signed with the call that made it ([`Signature`]): whoever does not know whether a change has arrived looks
 //! for its signature.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _};
@@ -45,7 +47,7 @@ pub enum Extent {
 /// Whose change it is, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Signature<'a> {
-    /// The call's digest.
+    /// The call's mark.
     pub call: &'a str,
     /// Now.
     pub now: Timestamp,
@@ -161,13 +163,15 @@ pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &Extent) 
     calendar.inner("VEVENT").nth(index)
 }
 
-/// Whoever gets a letter if an entry is changed or called off: all that take part besides the account's own.
+/// Whoever gets a letter if this of an entry is changed or called off: all that take part besides the account's own. What is done to
+/// one time of a series may be written into the series.
 #[must_use]
-pub fn told(event: &Component, own: &[String]) -> Vec<String> {
-    let mut told: Vec<String> = participants(event).into_iter().map(|one| one.address).collect();
-    told.retain(|address| !own.contains(address));
-    told.sort();
-    told
+pub fn told(calendar: &Component, zones: &Zones<'_>, what: &Extent, own: &[String]) -> Vec<String> {
+    let (first, other) = (master(calendar), exception(calendar, zones, what));
+    let is_meant = |index: usize| *what == Extent::Whole || first == Some(index) || other == Some(index);
+    let events = calendar.inner("VEVENT").enumerate().filter(|(index, _)| is_meant(*index)).map(|(_, event)| event);
+    let told = events.flat_map(participants).map(|one| one.address).filter(|address| !own.contains(address));
+    told.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Changes an entry, or the time of it that begins at `from`.

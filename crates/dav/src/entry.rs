@@ -3,23 +3,29 @@
 //! The name that the model is given ([`EntryId`]) says which account, calendar and resource it is, which time of a series, and a
 //! digest of what the model was shown. Whoever changes the entry by that name changes what was seen, or nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use sha2::{Digest as _, Sha256};
 
 use crate::client::Resource;
 use crate::lines::{Component, Line};
+use crate::rule::Effort;
 use crate::series::{self, Occurrence, Window};
 use crate::when::{When, Zones};
 
 /// What people see of an entry: whoever changes one of these has changed it.
 const SEEN: [&str; 10] =
     ["DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "SUMMARY", "LOCATION", "DESCRIPTION", "STATUS", "RECURRENCE-ID"];
-/// The digits of a digest.
-const DIGEST_CHARS: usize = 6;
-/// The longest name of an entry.
-const ID_CHARS_MAX: usize = 400;
+/// The digits of a digest: who makes an entry fit what was seen of another has to look for longer than there is time.
+const DIGEST_CHARS: usize = 16;
+/// The longest name of an entry: paths are no longer.
+const ID_CHARS_MAX: usize = 1_200;
+/// The most characters of a title or a place, and of notes, that are kept of an entry.
+const LINE_CHARS_MAX: usize = 1_000;
+const NOTES_CHARS_MAX: usize = 4_000;
 
 /// Somebody who takes part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,27 +45,57 @@ pub struct Participant {
 pub struct Entry {
     /// By which it is called again.
     pub id: EntryId,
-    /// What it is called.
-    pub title: String,
-    /// Where it is.
-    pub place: Option<String>,
-    /// What is noted.
-    pub notes: Option<String>,
+    /// What it says, in common with the other times of its series.
+    pub said: Arc<Said>,
     /// From when.
     pub start: When,
     /// Until when.
     pub end: When,
     /// Whether it is one of a series.
     pub repeats: bool,
+}
+
+/// What a component says, whichever time of it is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// What it is called.
+    pub title: String,
+    /// Where it is.
+    pub place: Option<String>,
+    /// What is noted.
+    pub notes: Option<String>,
     /// Whether the time is taken.
     pub busy: bool,
     /// Who takes part besides the account's own people.
     pub others: Vec<Participant>,
     /// The account's own people among those who take part.
     pub own: Option<Participant>,
+    /// Of what people see of it.
+    digest: String,
 }
 
-impl Entry {
+impl Said {
+    fn of(event: &Component, addresses: &[String]) -> Self {
+        let is_own = |one: &Participant| addresses.contains(&one.address);
+        let (own, others): (Vec<Participant>, Vec<Participant>) = participants(event).into_iter().partition(is_own);
+        let own = own.into_iter().next();
+        let text = |name: &str, most: usize| {
+            let words = event.words(name).filter(|text| !text.trim().is_empty());
+            words.map(|words| words.chars().take(most).collect::<String>())
+        };
+        let is_free = event.line("TRANSP").is_some_and(|line| line.value.trim().eq_ignore_ascii_case("TRANSPARENT"));
+        let refused = own.as_ref().is_some_and(|own| own.answer == ANSWERS[1].2);
+        Self {
+            title: text("SUMMARY", LINE_CHARS_MAX).unwrap_or_else(|| "(no title)".to_owned()),
+            place: text("LOCATION", LINE_CHARS_MAX),
+            notes: text("DESCRIPTION", NOTES_CHARS_MAX),
+            busy: !is_free && !refused,
+            others,
+            own,
+            digest: digest(event),
+        }
+    }
+
     /// What the account's people have answered.
     #[must_use]
     pub fn own_answer(&self) -> Option<&'static str> {
@@ -120,53 +156,53 @@ impl EntryId {
 }
 
 /// Whose entries they are, and who reads them.
-#[derive(Debug, Clone, Copy)]
-pub struct Owner<'a> {
+#[derive(Debug, Clone)]
+pub struct Owner {
     /// The account.
-    pub account: &'a str,
+    pub account: String,
     /// The calendar, by the last part of its path.
-    pub calendar: &'a str,
+    pub calendar: String,
     /// The addresses of the account's people.
-    pub addresses: &'a [String],
+    pub addresses: Vec<String>,
     /// The household's zone.
-    pub home: &'a TimeZone,
+    pub home: TimeZone,
 }
 
 /// The entries of a resource within the window; what cannot be read has none.
 #[must_use]
-pub fn entries(resource: &Resource, owner: Owner<'_>, window: Window) -> Vec<Entry> {
-    let Some(calendar) = Component::parse(&resource.text, "VCALENDAR") else { return Vec::new() };
-    let zones = Zones::of(&calendar, owner.home);
-    let events: Vec<&Component> = calendar.inner("VEVENT").collect();
-    let found = series::occurrences(&calendar, &zones, window);
-    found.into_iter().filter_map(|time| Some(entry(resource, owner, events.get(time.component)?, time))).collect()
+pub fn entries(resource: &Resource, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+    let calendar = Component::parse(&resource.text, "VCALENDAR");
+    calendar.map(|calendar| entries_of(&calendar, &resource.href, owner, window, effort)).unwrap_or_default()
 }
 
-fn entry(resource: &Resource, owner: Owner<'_>, event: &Component, time: Occurrence) -> Entry {
-    let is_own = |one: &Participant| owner.addresses.contains(&one.address);
-    let all = participants(event);
-    let own = all.iter().find(|one| is_own(one)).cloned();
-    let others: Vec<Participant> = all.into_iter().filter(|one| !is_own(one)).collect();
-    let text = |name: &str| event.words(name).filter(|text| !text.trim().is_empty());
-    let is_free = event.line("TRANSP").is_some_and(|line| line.value.trim().eq_ignore_ascii_case("TRANSPARENT"));
-    let refused = own.as_ref().is_some_and(|own| own.answer == ANSWERS[1].2);
+/// The same of its calendar, which lies there.
+#[must_use]
+pub fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+    let zones = Zones::of(calendar, &owner.home);
+    let events: Vec<&Component> = calendar.inner("VEVENT").collect();
+    let found = series::occurrences(calendar, &zones, window, effort);
+    let mut said: BTreeMap<usize, Arc<Said>> = BTreeMap::new();
+    let entry = |time: Occurrence| {
+        let event = events.get(time.component)?;
+        let said = said.entry(time.component).or_insert_with(|| Arc::new(Said::of(event, &owner.addresses)));
+        Some(entry(href, owner, Arc::clone(said), time))
+    };
+    found.into_iter().filter_map(entry).collect()
+}
+
+fn entry(href: &str, owner: &Owner, said: Arc<Said>, time: Occurrence) -> Entry {
     Entry {
         id: EntryId {
-            account: owner.account.to_owned(),
-            calendar: owner.calendar.to_owned(),
-            resource: resource.href.rsplit('/').next().unwrap_or_default().to_owned(),
+            account: owner.account.clone(),
+            calendar: owner.calendar.clone(),
+            resource: href.rsplit('/').next().unwrap_or_default().to_owned(),
             original: time.original.as_ref().map(When::key),
-            digest: digest(event),
+            digest: said.digest.clone(),
         },
-        title: text("SUMMARY").unwrap_or_else(|| "(no title)".to_owned()),
-        place: text("LOCATION"),
-        notes: text("DESCRIPTION"),
         repeats: time.original.is_some(),
         start: time.start,
         end: time.end,
-        busy: !is_free && !refused,
-        others,
-        own,
+        said,
     }
 }
 
@@ -191,9 +227,9 @@ pub(crate) const ANSWERS: [(&str, &str, &str); 3] =
 #[must_use]
 pub fn participants(event: &Component) -> Vec<Participant> {
     let organizer = event.line("ORGANIZER").and_then(address);
-    let mut all: Vec<Participant> = Vec::new();
+    let (mut all, mut known) = (Vec::new(), BTreeSet::new());
     for line in event.all("ATTENDEE").chain(event.line("ORGANIZER")) {
-        let Some(address) = address(line).filter(|address| all.iter().all(|known| known.address != *address)) else {
+        let Some(address) = address(line).filter(|address| known.insert(address.clone())) else {
             continue;
         };
         let told = line
@@ -211,12 +247,24 @@ pub fn participants(event: &Component) -> Vec<Participant> {
     all
 }
 
-/// The address in a line, in lower case: one of mail where it says one, else whatever else it names somebody by.
+/// Whom a line means, in lower case: an address of mail, or what the server calls somebody of its own. Whatever else the line says
+/// of them (`EMAIL`) was put there by whoever wrote it.
 #[must_use]
 pub fn address(line: &Line) -> Option<String> {
-    let value = line.value.trim().to_lowercase();
-    let mail = value.strip_prefix("mailto:").map(str::to_owned).or_else(|| Some(line.param("EMAIL")?.to_lowercase()));
-    mail.filter(|mail| mail.contains('@')).or(Some(value)).filter(|address| !address.is_empty())
+    Some(plain_address(&line.value)).filter(|address| !address.is_empty())
+}
+
+/// An address as it is compared.
+#[must_use]
+pub fn plain_address(address: &str) -> String {
+    let address = address.trim().to_lowercase();
+    address.strip_prefix("mailto:").unwrap_or(&address).trim_end_matches('/').to_owned()
+}
+
+/// Can mail be sent there?
+#[must_use]
+pub fn is_mail(address: &str) -> bool {
+    address.contains('@') && !address.contains(['/', ':'])
 }
 
 #[cfg(test)]
@@ -225,19 +273,89 @@ mod tests {
 
     #[test]
     fn f3_a_name_leads_to_one_thing_of_one_account() {
-        let id = EntryId::parse("[ada/personal/x%20y.ics!20261203T130000Z~3fa9c2]").unwrap();
+        let id = EntryId::parse("[ada/personal/x%20y.ics!20261203T130000Z~3fa9c2d03fa9c2d0]").unwrap();
         assert_eq!((id.calendar.as_str(), id.resource.as_str()), ("personal", "x%20y.ics"));
         assert_eq!(EntryId::parse(&id.to_string()), Some(id));
         let no = [
             "dentist",
             "ada/personal/x",
-            "ada/../x~3fa9c2",
-            "ada/a/b/x~3fa9c2",
-            "ada/personal/?x~3fa9c2",
-            "ada/personal/~3fa9c2",
-            "ada/p/x~zzzzzz",
+            "ada/../x~3fa9c2d03fa9c2d0",
+            "ada/a/b/x~3fa9c2d03fa9c2d0",
+            "ada/personal/?x~3fa9c2d03fa9c2d0",
+            "ada/personal/~3fa9c2d03fa9c2d0",
+            "ada/p/x~zzzzzzzzzzzzzzzz",
+            "ada/p/x~3fa9c2",
         ];
         assert!(no.iter().all(|text| EntryId::parse(text).is_none()));
+    }
+
+    #[test]
+    fn f3_a_hostile_entry_costs_little_and_the_others_are_told() {
+        let window = |from: &str, to: &str| Window { from: from.parse().unwrap(), to: to.parse().unwrap() };
+        let of = |text: &str, window: Window| {
+            let text = format!("BEGIN:VCALENDAR\n{text}\nEND:VCALENDAR\n");
+            let resource = Resource { href: "/c/x.ics".to_owned(), etag: String::new(), text };
+            let owner = Owner {
+                account: "ada".to_owned(),
+                calendar: "c".to_owned(),
+                addresses: Vec::new(),
+                home: TimeZone::UTC,
+            };
+            entries(&resource, &owner, window, &mut Effort::default())
+        };
+        let year = window("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        // Long words, and many dates: the words are there once.
+        let first = "20260101T000000Z".to_owned();
+        let dates: Vec<String> = (0..20_000)
+            .map(|at| format!("2026{:02}{:02}T{:02}{:02}00Z", at % 12 + 1, at / 12 % 28 + 1, at / 336 % 24, at / 8_064))
+            .collect();
+        let notes = "n".repeat(500_000);
+        let many = format!(
+            "BEGIN:VEVENT\nUID:1\nDTSTART:{first}\nSUMMARY:a\nDESCRIPTION:{notes}\nRDATE:{}\nEND:VEVENT",
+            dates.join(",")
+        );
+        let found = of(&many, year);
+        assert_eq!(found.len(), 2_000);
+        assert!(found.iter().all(|entry| Arc::ptr_eq(&entry.said, &found[0].said)));
+        // Many who stand beside the first.
+        let daily =
+            |uid: usize| format!("BEGIN:VEVENT\nUID:{uid}\nDTSTART:20200101T000000Z\nRRULE:FREQ=DAILY\nEND:VEVENT\n");
+        let found =
+            of(&(0..500).map(daily).collect::<String>(), window("2026-01-01T00:00:00Z", "2026-01-08T00:00:00Z"));
+        assert_eq!(found.len(), 7, "a resource has one entry");
+        // Many who take part.
+        let guests: String = (0..30_000).map(|one| format!("ATTENDEE:mailto:{one}@x.example\n")).collect();
+        let found = of(&format!("BEGIN:VEVENT\nUID:1\nDTSTART:{first}\n{guests}END:VEVENT"), year);
+        assert_eq!(found[0].said.others.len(), 30_000);
+        // Many exceptions, and more dates than are looked at.
+        let moved: String = (0..499)
+            .map(|at| {
+                format!(
+                    "BEGIN:VEVENT\nUID:1\nRECURRENCE-ID;RANGE=THISANDFUTURE:{}\nDTSTART:{}\nEND:VEVENT\n",
+                    dates[at], dates[at]
+                )
+            })
+            .collect();
+        let zoned = "EXDATE;TZID=Nowhere/At all:20250101T000000\n".repeat(20_000);
+        let found = of(
+            &format!(
+                "{moved}BEGIN:VEVENT\nUID:1\nDTSTART:{first}\n{zoned}RDATE:{}\nEND:VEVENT",
+                [dates.join(","), dates.join(",")].join(",")
+            ),
+            year,
+        );
+        assert!(found.len() <= 2_000 + 499);
+    }
+
+    #[test]
+    fn f3_nobody_passes_for_another_by_what_stands_beside_their_name() {
+        let event = "BEGIN:VEVENT\nUID:1\nDTSTART:20261203T130000Z\nORGANIZER;EMAIL=ada@home.example:/principals/mallory/\n\
+                     ATTENDEE;PARTSTAT=ACCEPTED;EMAIL=else@x.example:MAILTO:Ada@Home.example\nATTENDEE;PARTSTAT=DECLINED:https://x.example/principals/ada/\nEND:VEVENT\n";
+        let event = Component::parse(event, "VEVENT").unwrap();
+        let own = ["ada@home.example".to_owned(), "https://x.example/principals/ada".to_owned()];
+        let said = Said::of(&event, &own);
+        let others: Vec<&str> = said.others.iter().map(|one| one.address.as_str()).collect();
+        assert_eq!((others.as_slice(), said.own_answer()), (["/principals/mallory"].as_slice(), Some("comes")));
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub enum DavError {
         "the server redirects to {0}, and the password is not meant for that host: if it is right, set it as `url`"
     )]
     Elsewhere(String),
+    /// It was asked to change something, and what became of that is not known.
+    #[error(
+        "whether it was done is not known, for the answer did not come in full ({0}); look before it is done again"
+    )]
+    Unknown(String),
     /// It has no calendars or address books.
     #[error("no {0} was found on the server")]
     Nothing(&'static str),
@@ -44,7 +49,7 @@ impl DavError {
         let text = format!("{account}: {self}.");
         match self {
             Self::Net(error) => error.outcome(),
-            Self::Busy(_) => Outcome::Transient(text),
+            Self::Busy(_) | Self::Unknown(_) => Outcome::Transient(text),
             Self::Unauthorized(_)
             | Self::Gone
             | Self::Changed
@@ -52,6 +57,24 @@ impl DavError {
             | Self::Unreadable(_)
             | Self::Elsewhere(_)
             | Self::Nothing(_) => Outcome::Error(text),
+        }
+    }
+
+    /// The same of a change: whatever failed once there was a connection may have been done.
+    pub(crate) fn of_change(self) -> Self {
+        match self {
+            Self::Net(error) if error.may_have_arrived() => Self::Unknown(error.to_string()),
+            Self::Busy(status @ 500..=599) => Self::Unknown(status.to_string()),
+            Self::Unreadable(why) => Self::Unknown(why),
+            Self::Net(_)
+            | Self::Unauthorized(_)
+            | Self::Gone
+            | Self::Changed
+            | Self::Busy(_)
+            | Self::Refused(_)
+            | Self::Elsewhere(_)
+            | Self::Unknown(_)
+            | Self::Nothing(_) => self,
         }
     }
 
@@ -65,5 +88,24 @@ impl DavError {
             429 | 500..=599 => Some(Self::Busy(status)),
             _ => Some(Self::Refused(status)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f3_a_change_whose_answer_breaks_off_may_have_been_made() {
+        let (host, why) = (String::new(), String::new());
+        let broken = DavError::Net(NetError::Broken { host: host.clone(), why: why.clone() });
+        let unasked = DavError::Net(NetError::Unreachable { host, why });
+        assert!(
+            matches!(broken.clone().of_change().outcome("ada"), Outcome::Transient(text) if text.contains("is not known"))
+        );
+        assert_eq!(unasked.clone().of_change(), unasked);
+        assert!(matches!(broken.outcome("ada"), Outcome::Error(_)), "a look is made again by whoever wants it");
+        assert!(matches!(DavError::Busy(502).of_change(), DavError::Unknown(_)));
+        assert_eq!(DavError::Busy(429).of_change(), DavError::Busy(429));
     }
 }

@@ -13,6 +13,8 @@ pub mod entry;
 pub mod error;
 pub mod free;
 pub mod lines;
+mod reading;
+pub mod rule;
 pub mod series;
 pub mod today;
 pub mod tools;

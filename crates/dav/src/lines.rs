@@ -94,6 +94,13 @@ impl Component {
         out.extend(["END:", &self.name, "\r\n"]);
     }
 
+    /// How many lines are in it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let size = |part: &Part| if let Part::Inner(inner) = part { inner.size() } else { 1 };
+        self.parts.iter().map(size).sum()
+    }
+
     /// Its own lines.
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.parts.iter().filter_map(|part| match part {

@@ -1,24 +1,22 @@
 //! The times of an entry: a single one, or a series with its exceptions (RFC 5545, 3.8.5). Pure.
 //!
-//! The rule itself is worked out by calcard, on the wall clock of the series' own zone; what is more or less than the rule
+//! The [rule](crate::rule) itself is worked out on the wall clock of the series' own zone; what is more or less than the rule
 //! (RDATE, EXDATE, RECURRENCE-ID) is put upon it here.
 //! Start at [`occurrences`].
 
 use std::collections::BTreeSet;
 
-use calcard::common::timezone::Tz;
-use calcard::icalendar::ICalendar;
-use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _};
 
-use crate::lines::{Component, Line};
+use crate::lines::Component;
+use crate::rule::{self, Effort, TIMES_MAX};
 use crate::when::{When, Zones, length};
 
-/// The most times of one rule that are worked out.
-const TIMES_MAX: usize = 20_000;
 /// The most components of one entry that are looked at.
 const COMPONENTS_MAX: usize = 500;
+/// The most times of one entry that are told of a window.
+const OCCURRENCES_MAX: usize = 2_000;
 
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,75 +86,95 @@ struct Exception<'a> {
     onwards: bool,
 }
 
-/// All times of a calendar's entries within the window, in no order.
+/// The times of a calendar's entry within the window, in no order. A resource has one entry (RFC 4791, 4.1): the first component
+/// that is no exception says how it is, and others like it count for nothing.
 #[must_use]
-pub fn occurrences(calendar: &Component, zones: &Zones<'_>, window: Window) -> Vec<Occurrence> {
+pub fn occurrences(calendar: &Component, zones: &Zones<'_>, window: Window, effort: &mut Effort) -> Vec<Occurrence> {
     let events: Vec<&Component> = calendar.inner("VEVENT").take(COMPONENTS_MAX).collect();
-    let exception = |(component, event): (usize, &&'_ Component)| {
+    let exceptions = events.iter().enumerate().filter_map(|(component, event)| {
         let line = event.line("RECURRENCE-ID")?;
         let onwards = line.param("RANGE") == Some("THISANDFUTURE");
-        Some((zones.read(line)?, component, onwards))
-    };
-    let exceptions: Vec<Exception<'_>> = events
-        .iter()
-        .enumerate()
-        .filter_map(|(index, event)| {
-            let (original, component, onwards) = exception((index, event))?;
-            Some(Exception { original, event, component, onwards })
-        })
-        .collect();
-    let mut found = Vec::new();
-    for (component, event) in events.iter().enumerate().filter(|(_, event)| !is_exception(event) && !is_off(event)) {
-        found.extend(times(event, component, zones, window, &exceptions));
+        Some(Exception { original: zones.read(line)?, event, component, onwards })
+    });
+    let exceptions: Vec<Exception<'_>> = exceptions.collect();
+    let own = exceptions.iter().filter(|exception| !is_off(exception.event)).filter_map(|exception| {
+        let (start, long) = extent(exception.event, zones)?;
+        let end = start.after(long).unwrap_or_else(|| start.clone());
+        Some(Occurrence { start, end, original: Some(exception.original.clone()), component: exception.component })
+    });
+    let mut found: Vec<Occurrence> = own.filter(|occurrence| occurrence.is_within(window, zones.home)).collect();
+    let master = events.iter().enumerate().find(|(_, event)| !is_exception(event));
+    if let Some((component, event)) = master.filter(|(_, event)| !is_off(event)) {
+        found.extend(Series { event, component, zones, exceptions: &exceptions }.times(window, effort));
     }
-    for Exception { original, event, component, .. } in exceptions.iter().filter(|exception| !is_off(exception.event)) {
-        if let Some((start, long)) = extent(event, zones) {
-            let end = start.after(long).unwrap_or_else(|| start.clone());
-            found.push(Occurrence { start, end, original: Some(original.clone()), component: *component });
-        }
-    }
-    found.retain(|occurrence| occurrence.is_within(window, zones.home));
     found
 }
 
-/// The times of an entry that no exception takes the place of.
-fn times(
-    event: &Component,
+/// An entry that may be a series, with its exceptions.
+struct Series<'a> {
+    event: &'a Component,
     component: usize,
-    zones: &Zones<'_>,
-    window: Window,
-    exceptions: &[Exception<'_>],
-) -> Vec<Occurrence> {
-    let Some((first, long)) = extent(event, zones) else { return Vec::new() };
-    if !is_series(event) {
-        let end = first.after(long).unwrap_or_else(|| first.clone());
-        return vec![Occurrence { start: first, end, original: None, component }];
-    }
-    let except: BTreeSet<String> =
-        event.all("EXDATE").flat_map(|line| zones.values(line)).map(|when| when.key()).collect();
-    let mut starts = vec![first.clone()];
-    if let (Some(rule), Some(start)) = (event.line("RRULE"), event.line("DTSTART")) {
-        starts = by_rule(&rule.value, &first, &zones.of_line(start), window.to);
-    }
-    starts.extend(event.all("RDATE").flat_map(|line| zones.values(line)));
-    let mut seen = BTreeSet::new();
-    let is_own = |when: &When| !except.contains(&when.key());
-    let kept = starts.into_iter().filter(|when| is_own(when) && seen.insert(when.key()));
-    kept.filter(|when| exceptions.iter().all(|exception| exception.original.key() != when.key()))
-        .filter_map(|original| {
-            let shifted = exceptions.iter().rev().find(|exception| {
-                exception.onwards && exception.original.instant(zones.home) < original.instant(zones.home)
-            });
-            let (start, long, component) = match shifted {
-                Some(exception) => {
-                    let (start, long) = extent(exception.event, zones)?;
-                    (original.after(length_between(&exception.original, &start)?)?, long, exception.component)
-                }
+    zones: &'a Zones<'a>,
+    exceptions: &'a [Exception<'a>],
+}
+
+impl Series<'_> {
+    /// Its times that no exception takes the place of.
+    fn times(&self, window: Window, effort: &mut Effort) -> Vec<Occurrence> {
+        let Self { event, component, zones, .. } = *self;
+        let Some((first, long)) = extent(event, zones) else { return Vec::new() };
+        let is_seen = |occurrence: &Occurrence| occurrence.is_within(window, zones.home);
+        if !is_series(event) {
+            let end = first.after(long).unwrap_or_else(|| first.clone());
+            let once = Occurrence { start: first, end, original: None, component };
+            return Some(once).filter(is_seen).into_iter().collect();
+        }
+        let mut starts = match (event.line("RRULE"), event.line("DTSTART")) {
+            (Some(rule), Some(start)) => rule::starts(&rule.value, &first, &zones.of_line(start), window.to, effort),
+            _ => vec![first],
+        };
+        starts.extend(self.dates("RDATE", effort));
+        let mut known: BTreeSet<String> = self.dates("EXDATE", effort).iter().map(When::key).collect();
+        known.extend(self.exceptions.iter().map(|exception| exception.original.key()));
+        let mut shifts = self.shifts();
+        shifts.sort_by_key(|shift| shift.from);
+        // What is not within the window costs no more than this look at it.
+        let times = starts.into_iter().filter_map(|original| {
+            let before = shifts.partition_point(|shift| shift.from < original.instant(zones.home));
+            let (start, long, component) = match before.checked_sub(1).and_then(|last| shifts.get(last)) {
+                Some(Shift { by, long, component, .. }) => (original.after(*by)?, *long, *component),
                 None => (original.clone(), long, component),
             };
-            Some(Occurrence { end: start.after(long)?, start, original: Some(original), component })
-        })
-        .collect()
+            Some(Occurrence { end: start.after(long)?, start, original: Some(original), component }).filter(is_seen)
+        });
+        let is_new = |time: &Occurrence| time.original.as_ref().is_some_and(|original| known.insert(original.key()));
+        times.filter(is_new).take(OCCURRENCES_MAX).collect()
+    }
+
+    /// The dates of its lines that are called so.
+    fn dates(&self, name: &str, effort: &mut Effort) -> Vec<When> {
+        let values = self.event.all(name).flat_map(|line| self.zones.values(line));
+        values.take(TIMES_MAX).take_while(|_| effort.spend(1)).collect()
+    }
+
+    /// What its exceptions say of all that come after them.
+    fn shifts(&self) -> Vec<Shift> {
+        let onwards = self.exceptions.iter().filter(|exception| exception.onwards);
+        let shift = |exception: &Exception<'_>| {
+            let (start, long) = extent(exception.event, self.zones)?;
+            let by = length_between(&exception.original, &start)?;
+            Some(Shift { from: exception.original.instant(self.zones.home), by, long, component: exception.component })
+        };
+        onwards.filter_map(shift).collect()
+    }
+}
+
+/// From here on, a series is so much later, and so long.
+struct Shift {
+    from: Timestamp,
+    by: Span,
+    long: Span,
+    component: usize,
 }
 
 fn length_between(from: &When, to: &When) -> Option<Span> {
@@ -165,68 +183,6 @@ fn length_between(from: &When, to: &When) -> Option<Span> {
         (When::At(from), When::At(to)) => Some(to.timestamp().duration_since(from.timestamp()).as_secs().seconds()),
         (When::Day(_), When::At(_)) | (When::At(_), When::Day(_)) => None,
     }
-}
-
-/// When it is by the rule, up to the end of the window: the wall clock of its zone counts, whatever clocks are changed.
-fn by_rule(rule: &str, first: &When, zone: &TimeZone, to: Timestamp) -> Vec<When> {
-    let local = match first {
-        When::Day(day) => day.at(0, 0, 0, 0),
-        When::At(at) => at.with_time_zone(zone.clone()).datetime(),
-    };
-    let last = to.to_zoned(zone.clone()).datetime();
-    let rule = bounded(rule, zone, last);
-    let stamp = |at: DateTime| at.strftime("%Y%m%dT%H%M%S").to_string();
-    let text = format!(
-        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{}\r\nRRULE:{rule}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-        stamp(local)
-    );
-    let Ok(calendar) = ICalendar::parse(&text) else { return vec![first.clone()] };
-    let found = calendar.expand_dates(Tz::Floating, TIMES_MAX);
-    let starts = found.events.iter().filter_map(|event| {
-        let seconds = event.start.naive_local().and_utc().timestamp();
-        Some(Timestamp::from_second(seconds).ok()?.to_zoned(TimeZone::UTC).datetime())
-    });
-    let when = |at: DateTime| match first {
-        When::Day(_) => Some(When::Day(at.date())),
-        // A time that the clocks leave out is that much later, one that comes twice is the first.
-        When::At(_) => at.to_zoned(zone.clone()).ok().map(When::At),
-    };
-    let mut starts: Vec<When> = starts.filter_map(when).collect();
-    if starts.is_empty() {
-        starts.push(first.clone());
-    }
-    starts
-}
-
-/// The rule, with an end on the zone's own clock: the window's, where it has none or a later one.
-fn bounded(rule: &str, zone: &TimeZone, last: DateTime) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let (mut until, mut counted) = (last, false);
-    for part in rule.trim().split(';').filter(|part| !part.is_empty()) {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        match name.to_ascii_uppercase().as_str() {
-            "UNTIL" => {
-                // A day is meant with all its hours.
-                let end = Line::new("UNTIL", Vec::new(), value);
-                let read = Zones::of(&Component::new("VCALENDAR"), zone).read(&end);
-                let own = match read {
-                    Some(When::Day(day)) => day.at(23, 59, 59, 0),
-                    Some(When::At(at)) => at.with_time_zone(zone.clone()).datetime(),
-                    None => last,
-                };
-                until = until.min(own);
-            }
-            "COUNT" => {
-                counted = true;
-                parts.push(part.to_owned());
-            }
-            _ => parts.push(part.to_owned()),
-        }
-    }
-    if !counted {
-        parts.push(format!("UNTIL={}", until.strftime("%Y%m%dT%H%M%S")));
-    }
-    parts.join(";")
 }
 
 #[cfg(test)]
@@ -239,7 +195,8 @@ mod tests {
         let calendar = Component::parse(&text, "VCALENDAR").unwrap();
         let at = |text: &str| crate::when::start_of(text.parse().unwrap(), &home);
         let zones = Zones::of(&calendar, &home);
-        let mut found = occurrences(&calendar, &zones, Window { from: at(from), to: at(to) });
+        let window = Window { from: at(from), to: at(to) };
+        let mut found = occurrences(&calendar, &zones, window, &mut Effort::default());
         found.sort_by_key(|occurrence| occurrence.start.instant(&home));
         let line = |occurrence: Occurrence| {
             let end = occurrence.end.instant(&home).to_zoned(home.clone());

@@ -27,8 +27,9 @@ pub async fn today(accounts: &Accounts, reader: &Principal, now: Timestamp) -> R
     let day = now.to_zoned(home.clone()).date();
     let next = day.checked_add(1.day()).unwrap_or(day);
     let window = Window { from: start_of(day, home), to: start_of(next, home) };
-    let ((all, mut failed), (people, unread)) = futures::join!(entries_of(&seen, window, reader), contacts(&seen, now));
-    let mut lines: Vec<String> = all.iter().take(ENTRIES_MAX).map(|(_, held)| reader.line(&held.entry)).collect();
+    let (all, mut failed) = entries_of(&seen, window, reader).await;
+    let (people, unread) = contacts(&seen, now).await;
+    let mut lines: Vec<String> = all.iter().take(ENTRIES_MAX).map(|(_, entry)| reader.line(entry)).collect();
     if all.len() > ENTRIES_MAX {
         lines.push(format!("And {} more.", all.len() - ENTRIES_MAX));
     }

@@ -1,5 +1,8 @@
 //! When something is: a day, or a moment in a zone. Read from content lines, and written as they were.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use calcard::common::timezone::Tz;
 use calcard::icalendar::ICalendar;
 use jiff::civil::{Date, DateTime};
@@ -55,6 +58,15 @@ impl When {
     }
 }
 
+/// The zone as it is known here.
+fn known(zone: Tz) -> Option<TimeZone> {
+    match zone {
+        Tz::Floating => None,
+        Tz::Fixed(offset) => Offset::from_seconds(offset.local_minus_utc()).ok().map(TimeZone::fixed),
+        Tz::Tz(_) => TimeZone::get(&zone.name()?).ok(),
+    }
+}
+
 /// The moment at which a day begins in a zone.
 #[must_use]
 pub fn start_of(day: Date, home: &TimeZone) -> Timestamp {
@@ -65,7 +77,10 @@ pub fn start_of(day: Date, home: &TimeZone) -> Timestamp {
 pub struct Zones<'a> {
     /// The household's, where a line names none.
     pub home: &'a TimeZone,
-    own: Option<ICalendar>,
+    /// Those that the calendar describes.
+    own: BTreeMap<String, TimeZone>,
+    /// Those that were looked up: each name is once, however often it is told.
+    looked_up: RefCell<BTreeMap<String, TimeZone>>,
 }
 
 impl<'a> Zones<'a> {
@@ -73,22 +88,22 @@ impl<'a> Zones<'a> {
     #[must_use]
     pub fn of(calendar: &Component, home: &'a TimeZone) -> Self {
         let has_own = calendar.inner("VTIMEZONE").next().is_some();
-        let own = has_own.then(|| ICalendar::parse(calendar.text()).ok()).flatten();
-        Self { home, own }
+        let described = has_own.then(|| ICalendar::parse(calendar.text()).ok()).flatten();
+        let zones = described.iter().flat_map(ICalendar::timezones).filter_map(|zone| zone.timezone());
+        let own = zones.filter_map(|(name, zone)| Some((name.to_owned(), known(zone)?))).collect();
+        Self { home, own, looked_up: RefCell::default() }
     }
 
     /// The zone with this name; a name that nobody knows is the household's own.
     fn zone(&self, name: &str) -> TimeZone {
-        let known = || {
-            let zones = self.own.as_ref().map(ICalendar::build_tz_resolver);
-            let zone = zones.and_then(|zones| zones.resolve(name)).or_else(|| name.parse::<Tz>().ok())?;
-            match zone {
-                Tz::Floating => None,
-                Tz::Fixed(offset) => Offset::from_seconds(offset.local_minus_utc()).ok().map(TimeZone::fixed),
-                Tz::Tz(_) => TimeZone::get(&zone.name()?).ok(),
-            }
-        };
-        TimeZone::get(name).ok().or_else(known).unwrap_or_else(|| self.home.clone())
+        if let Some(zone) = self.looked_up.borrow().get(name) {
+            return zone.clone();
+        }
+        let by_library = || name.parse::<Tz>().ok().and_then(known);
+        let zone = TimeZone::get(name).ok().or_else(|| self.own.get(name).cloned()).or_else(by_library);
+        let zone = zone.unwrap_or_else(|| self.home.clone());
+        self.looked_up.borrow_mut().insert(name.to_owned(), zone.clone());
+        zone
     }
 
     /// The zone that a line is told in.
@@ -109,15 +124,16 @@ impl<'a> Zones<'a> {
 
     /// All that it says.
     pub fn values<'b>(&'b self, line: &'b Line) -> impl Iterator<Item = When> + 'b {
+        let own = self.of_line(line);
         // Of a period its beginning counts.
         let beginnings = line.value.split(',').map(|value| value.split('/').next().unwrap_or_default().trim());
-        beginnings.filter_map(|value| {
+        beginnings.filter_map(move |value| {
             if value.len() == 8 {
                 return Date::strptime("%Y%m%d", value).ok().map(When::Day);
             }
             let (bare, zone) = match value.strip_suffix(['Z', 'z']) {
                 Some(bare) => (bare, TimeZone::UTC),
-                None => (value, self.of_line(line)),
+                None => (value, own.clone()),
             };
             let at = DateTime::strptime("%Y%m%dT%H%M%S", bare).ok()?;
             Some(When::At(at.to_zoned(zone).ok()?))
@@ -189,7 +205,7 @@ mod tests {
     #[test]
     fn f3_what_a_line_says_is_written_again_in_its_own_manner() {
         let home = TimeZone::get("Europe/Berlin").unwrap();
-        let zones = Zones { home: &home, own: None };
+        let zones = Zones::of(&Component::new("VCALENDAR"), &home);
         for text in [
             "DTSTART;VALUE=DATE:20261203",
             "DTSTART:20261203T130000Z",

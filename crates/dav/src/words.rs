@@ -58,18 +58,18 @@ impl Reader<'_> {
     /// An entry on a line.
     #[must_use]
     pub fn line(&self, entry: &Entry) -> String {
-        let mut line = format!("{}: {}", self.span(&entry.start, &entry.end), one_line(&entry.title));
-        if let Some(place) = &entry.place {
+        let mut line = format!("{}: {}", self.span(&entry.start, &entry.end), one_line(&entry.said.title));
+        if let Some(place) = &entry.said.place {
             line.extend([", at ", &one_line(place)]);
         }
         let mut more = Vec::new();
         if entry.repeats {
             more.push("repeats".to_owned());
         }
-        if !entry.others.is_empty() {
-            more.push(format!("with {} more", entry.others.len()));
+        if !entry.said.others.is_empty() {
+            more.push(format!("with {} more", entry.said.others.len()));
         }
-        more.extend(entry.own_answer().map(|answer| format!("you: {answer}")));
+        more.extend(entry.said.own_answer().map(|answer| format!("you: {answer}")));
         if !more.is_empty() {
             line.extend([" (", &more.join(", "), ")"]);
         }

@@ -105,9 +105,10 @@ pub(crate) fn answers(body: &[u8]) -> Result<Vec<Answer>, DavError> {
     let responses = root.inner.into_iter().filter(|element| element.name == "response");
     let answer = |response: Element| {
         let href = response.words(&["href"])?.to_owned();
-        let is_found = |stat: &&Element| stat.words(&["status"]).is_none_or(|status| status.contains(" 2"));
-        let found = response.inner.iter().filter(|inner| inner.name == "propstat").filter(is_found);
-        let inner = found.filter_map(|stat| stat.at(&["prop"])).flat_map(|prop| prop.inner.clone()).collect();
+        let is_found = |stat: &Element| stat.words(&["status"]).is_none_or(|status| status.contains(" 2"));
+        let found = response.inner.into_iter().filter(|inner| inner.name == "propstat").filter(is_found);
+        let props = found.filter_map(|stat| stat.inner.into_iter().find(|inner| inner.name == "prop"));
+        let inner = props.flat_map(|prop| prop.inner).collect();
         Some(Answer { href, props: Element { name: "prop".to_owned(), inner, ..Element::default() } })
     };
     Ok(responses.filter_map(answer).collect())

@@ -206,7 +206,7 @@ impl Event<'_> {
     fn repeats(&self) -> Option<String> {
         let value = self.event.property(&ICalendarProperty::Rrule)?.values.first()?;
         let ICalendarValue::RecurrenceRule(rule) = value else { return None };
-        Some(repeated(rule))
+        Some(one_line(&repeated(rule), LINE_CHARS_MAX))
     }
 
     fn event_time(&self, entry: &ICalendarEntry) -> Option<EventTime> {

@@ -147,6 +147,18 @@ impl QuotedLetter {
 }
 
 /// What is put into words about a letter.
+/// What came with a letter, told with no more words than a letter has itself.
+fn bounded(notes: &[String]) -> Vec<String> {
+    let mut left = LETTER_CHARS_MAX;
+    let notes = notes.iter().map_while(|note| {
+        let told: String = note.chars().take(left).collect();
+        left -= told.chars().count();
+        let cut = if told.len() < note.len() { " (The rest is left out.)" } else { "" };
+        (!told.is_empty()).then(|| format!("{told}{cut}"))
+    });
+    notes.collect()
+}
+
 struct LetterContext<'a> {
     fetched: &'a FetchedLetter<'a>,
     place: &'a ThreadPosition,
@@ -167,7 +179,7 @@ impl LetterContext<'_> {
             }
             None => (trimmed.text.clone(), trimmed.quoted),
         };
-        let mut notes = body.notes.clone();
+        let mut notes = bounded(&body.notes);
         if let Some((cut, _)) = new.char_indices().nth(LETTER_CHARS_MAX) {
             new.truncate(cut);
             notes.push(format!("The letter is longer than {LETTER_CHARS_MAX} characters; the rest is left out."));
@@ -287,6 +299,14 @@ mod tests {
         let LetterOutcome::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
         let InboundEvent::Posted { text } = inbound.happening else { panic!("a letter is posted") };
         (text, inbound.circumstances.quoted)
+    }
+
+    #[test]
+    fn n14_what_comes_with_a_letter_is_bounded_as_it_is() {
+        let notes = ["a".repeat(LETTER_CHARS_MAX - 1), "bcd".to_owned(), "e".to_owned()];
+        let told = bounded(&notes);
+        assert_eq!((told.len(), told[1].as_str()), (2, "b (The rest is left out.)"));
+        assert_eq!(bounded(&notes[1..]), ["bcd", "e"]);
     }
 
     /// What Outlook puts below.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::agenda::Agenda;
 use crate::command::{Command, IntakeMode, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
-use crate::memory::Prefetched;
+use crate::memory::PrefetchedMemories;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
 use crate::{agenda, clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
@@ -96,7 +96,7 @@ impl CommandServices {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<AccountHealth>,
-        looked: Prefetched,
+        looked: Option<PrefetchedMemories>,
         access: Arc<AccessList>,
     ) -> CommandContext {
         CommandContext { house: Arc::clone(self), channels, looked, access, now }
@@ -109,7 +109,7 @@ pub(super) struct CommandContext {
     /// How each account fares.
     pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
-    pub(super) looked: Prefetched,
+    pub(super) looked: Option<PrefetchedMemories>,
     /// Who is let in, by the config, and when Hob answers in groups.
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,
@@ -172,6 +172,8 @@ pub(super) struct CommandOutcome {
     pub(super) reloads: bool,
     /// The last change of the workspace is taken back; what comes of it is said here.
     pub(super) undoes: bool,
+    /// It is looked up what is on, and said here.
+    pub(super) today: bool,
     /// Somebody logs in at an MCP server; what comes of it is said here.
     pub(super) logs_in: Option<LoginRequest>,
 }
@@ -180,7 +182,7 @@ impl From<String> for CommandOutcome {
     fn from(text: String) -> Self {
         let (forgotten, released) = (Vec::new(), Vec::new());
         let (emptied, elsewhere, logs_in) = (None, None, None);
-        Self { text, forgotten, emptied, elsewhere, released, reloads: false, undoes: false, logs_in }
+        Self { text, forgotten, emptied, elsewhere, released, reloads: false, undoes: false, today: false, logs_in }
     }
 }
 
@@ -214,7 +216,9 @@ pub(super) async fn carry_out(
         // Files are moved once the command is taken in: else it could be done twice.
         return Ok(CommandOutcome { undoes: true, ..CommandOutcome::from(String::new()) });
     }
-    answer(tx, desk, caller, command).await.map(CommandOutcome::from)
+    // Calendars are looked at once the command is taken in.
+    let today = command == Command::Today;
+    Ok(CommandOutcome { today, ..CommandOutcome::from(answer(tx, desk, caller, command).await?) })
 }
 
 /// What a command that says no more than words says.
@@ -270,7 +274,7 @@ async fn answer(
             let changed = change::apply_change(tx, &viewer(caller), id, change, desk.now).await?;
             Ok(changed.describe(did, desk.now).unwrap_or_else(|refused| refused))
         }
-        Command::Today => Ok(desk.looked.today.clone().unwrap_or_else(|| agenda::NONE.to_owned())),
+        Command::Today if desk.house.agenda.is_none() => Ok(agenda::NONE.to_owned()),
         Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
@@ -284,6 +288,7 @@ async fn answer(
         | Command::Mail(_)
         | Command::Login(_)
         | Command::Reload
+        | Command::Today
         | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => groups::answer(tx, &desk.access.groups, caller.principal, caller.place, change).await,

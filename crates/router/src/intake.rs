@@ -26,8 +26,8 @@ use crate::delivery::Delivery;
 use crate::intake::sender_access::{attribute_quotation, redact};
 use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
+use crate::memory;
 use crate::voice::{LinkedIdentity, VoiceInput};
-use crate::{agenda, memory};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent, SenderProof};
@@ -190,6 +190,8 @@ impl Router {
             self.undo(&config.house.drafts, order, place).await?;
         } else if let Some((message, order)) = taken.logs_in {
             self.log_in(order, message, place);
+        } else if let Some((order, agenda)) = taken.today.zip(config.house.agenda.clone()) {
+            self.tell_today(agenda, order, place);
         }
         memory::remove_from_index(&config, &taken.forgotten);
         if let Some(scope) = taken.emptied {
@@ -205,25 +207,18 @@ impl Router {
         inbound: &Inbound,
         others: &[LinkedIdentity],
         now: Timestamp,
-    ) -> Result<(memory::Prefetched, Vec<ReceivedFile>), StoreError> {
-        let is_asked_for = memory::is_asked_for(inbound) || agenda::is_asked_for(inbound);
-        if inbound.attachments.is_empty() && !is_asked_for {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+    ) -> Result<(Option<memory::PrefetchedMemories>, Vec<ReceivedFile>), StoreError> {
+        if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
+            return Ok((None, Vec::new()));
         }
         let known =
             self.store.read(async |tx| sender_access::load_sender_access(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
         else {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+            return Ok((None, Vec::new()));
         };
         let memories = memory::prefetch(&config.house.memory, inbound, role, now).await?;
-        let today = match &config.house.agenda {
-            Some(known) => {
-                agenda::prefetch(&**known, &self.store, &agenda::Asker { inbound, role, others }, now).await?
-            }
-            None => None,
-        };
-        Ok((memory::Prefetched { memories, today }, self.fetch(config, inbound, role, others).await?))
+        Ok((memories, self.fetch(config, inbound, role, others).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.

@@ -10,6 +10,7 @@ pub mod backup;
 pub mod blobs;
 pub mod bystander_reader;
 pub mod bystander_writer;
+pub mod calendar_calls;
 pub mod chat_migration;
 pub mod contents;
 pub mod cursors;

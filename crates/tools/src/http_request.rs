@@ -40,6 +40,9 @@ const TOLD: [&str; 8] = [
     "x-ratelimit-remaining",
 ];
 
+/// Said where a request that may change something got no whole answer.
+const UNKNOWN: &str = "It may have been done all the same: look before you ask for it again.";
+
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 enum Verb {
     #[serde(rename = "GET")]
@@ -201,9 +204,10 @@ impl Tool for HttpRequest {
             Ok(query) => query,
             Err(outcome) => return outcome,
         };
-        let asked = query.url.clone();
+        let (asked, looks) = (query.url.clone(), matches!(query.method, Method::GET | Method::HEAD));
         let answer = match self.guard.send(query).await {
             Ok(answer) => answer,
+            Err(error) if !looks && error.may_have_arrived() => return error.outcome_at(&asked).with(UNKNOWN),
             Err(error) => return error.outcome_at(&asked),
         };
         let source = OriginSource::new(Origin::Web, &without_secrets(answer.url.as_str(), &secrets));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 #[cfg(feature = "dav")]
 use jiff::Timestamp;
 #[cfg(feature = "dav")]
+use tokio::sync::Mutex;
+#[cfg(feature = "dav")]
 use url::Url;
 
 #[cfg(feature = "dav")]
@@ -17,6 +19,7 @@ use hob_config::Config;
 use hob_config::dav::DavConfig;
 #[cfg(feature = "dav")]
 use hob_core::domain::principal::Principal;
+use hob_core::domain::rng::Rng;
 #[cfg(feature = "dav")]
 use hob_dav::account::{Account, Accounts, People, Settings};
 #[cfg(feature = "dav")]
@@ -30,7 +33,7 @@ use hob_tools::registry::Registry;
 /// With their tools, where an account is set up.
 #[cfg(feature = "dav")]
 pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    match usable(grounds.config, grounds.memory) {
+    match usable(grounds.config, grounds.memory, grounds.rng) {
         Some(accounts) => tools::all(&Arc::new(accounts)).into_iter().fold(registry, Registry::with),
         None => registry,
     }
@@ -38,29 +41,34 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
 
 /// Who knows what is on today; none: no account is set up.
 #[cfg(feature = "dav")]
-pub(in crate::daemon) fn agenda(config: &Config, memory: &Memory) -> Option<Arc<dyn Agenda>> {
-    usable(config, memory).map(|accounts| Arc::new(DayPlan(accounts)) as _)
+pub(in crate::daemon) fn agenda(config: &Config, memory: &Memory, rng: &Arc<dyn Rng>) -> Option<Arc<dyn Agenda>> {
+    usable(config, memory, rng).map(|accounts| Arc::new(DayPlan { accounts, turn: Mutex::default() }) as _)
 }
 
 #[cfg(not(feature = "dav"))]
-pub(in crate::daemon) fn agenda(_config: &Config, _memory: &Memory) -> Option<Arc<dyn Agenda>> {
+pub(in crate::daemon) fn agenda(_config: &Config, _memory: &Memory, _rng: &Arc<dyn Rng>) -> Option<Arc<dyn Agenda>> {
     None
 }
 
 #[cfg(feature = "dav")]
-struct DayPlan(Accounts);
+struct DayPlan {
+    accounts: Accounts,
+    /// One is told after another: each may hold a whole address book.
+    turn: Mutex<()>,
+}
 
 #[cfg(feature = "dav")]
 #[async_trait::async_trait]
 impl Agenda for DayPlan {
     async fn today(&self, reader: &Principal, now: Timestamp) -> Result<Option<String>, StoreError> {
-        hob_dav::today::today(&self.0, reader, now).await
+        let _turn = self.turn.lock().await;
+        hob_dav::today::today(&self.accounts, reader, now).await
     }
 }
 
 /// The accounts that can be used; none: there is none.
 #[cfg(feature = "dav")]
-fn usable(config: &Config, memory: &Memory) -> Option<Accounts> {
+fn usable(config: &Config, memory: &Memory, rng: &Arc<dyn Rng>) -> Option<Accounts> {
     let made = accounts(config).into_iter().filter_map(|(name, made)| match made {
         Ok(account) => Some(account),
         Err(why) => {
@@ -69,7 +77,7 @@ fn usable(config: &Config, memory: &Memory) -> Option<Accounts> {
         }
     });
     let made: Vec<Account> = made.collect();
-    (!made.is_empty()).then(|| Accounts::new(made, memory.store.clone(), memory.zone.clone()))
+    (!made.is_empty()).then(|| Accounts::new(made, memory.store.clone(), memory.zone.clone(), Arc::clone(rng)))
 }
 
 /// Without: this Hob was built so.
@@ -116,6 +124,7 @@ mod tests {
 
     use super::*;
     use hob_config::dav::{MODULE, TOOLS};
+    use hob_core::domain::rng::SystemRng;
     use hob_store::{SchedulingMode, Store};
 
     #[tokio::test]
@@ -126,7 +135,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let made: Vec<Account> = accounts(&config).into_iter().map(|(_, made)| made.unwrap()).collect();
-        let tools = tools::all(&Arc::new(Accounts::new(made, store, TimeZone::UTC)));
+        let tools = tools::all(&Arc::new(Accounts::new(made, store, TimeZone::UTC, Arc::new(SystemRng))));
         let registry = tools.into_iter().fold(Registry::default(), Registry::with);
         assert_eq!(registry.names(), TOOLS);
         assert!(registry.specs().all(|spec| spec.module == MODULE && !spec.core), "they are shown on need");

@@ -158,7 +158,18 @@ fn f3_an_invitation_is_answered_for_oneself_alone() {
         text.contains("ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:cleo@x.example\r\n") && !text.contains("SEQUENCE"),
         "{text}"
     );
-    assert_eq!(told(dinner.inner("VEVENT").next().unwrap(), &own), ["ben@x.example", "cleo@x.example"]);
+    let zone = home();
+    let told_of = |calendar: &Component, what: &Extent| told(calendar, &Zones::of(calendar, &zone), what, &own);
+    assert_eq!(told_of(&dinner, &Extent::Whole), ["ben@x.example", "cleo@x.example"]);
+    // What is called off once is written into the series: its people get the letter, too.
+    let series = calendar(
+        "BEGIN:VEVENT\nUID:i\nDTSTART:20261201T180000Z\nRRULE:FREQ=WEEKLY\nATTENDEE:mailto:ben@x.example\nATTENDEE:mailto:ada@home.example\nEND:VEVENT\n\
+         BEGIN:VEVENT\nUID:i\nRECURRENCE-ID:20261208T180000Z\nDTSTART:20261208T190000Z\nATTENDEE:mailto:cleo@x.example\nEND:VEVENT\n\
+         BEGIN:VEVENT\nUID:i\nRECURRENCE-ID:20261215T180000Z\nDTSTART:20261215T190000Z\nATTENDEE:mailto:dan@x.example\nEND:VEVENT",
+    );
+    let once = |text: &str| told_of(&series, &Extent::Once(at(text)));
+    assert_eq!(once("2026-12-08T18:00:00Z"), ["ben@x.example", "cleo@x.example"]);
+    assert_eq!(once("2026-12-22T18:00:00Z"), ["ben@x.example"]);
     let other = ["eve@x.example".to_owned()];
     let refused = answer(&mut dinner, &Extent::Whole, Reply { own: &other, answer: "no" }, signature(&home()));
     assert_eq!(refused, Err(EditError::NotInvited));

@@ -1,4 +1,4 @@
-//! `calendar_add`: a new entry. It is known by an id that follows from its call: called again, the same call finds it.
+//! `calendar_add`: a new entry. Its id is written down before it is: called again, the same call finds it.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use crate::account::{Account, Accounts, Sight};
 use crate::client::{Guard, Kind};
 use crate::discovery::Collection;
 use crate::edit::{NewEntry, Signature, Start, created};
-use crate::entry::{EntryId, digest as seen_digest};
+use crate::entry::is_mail;
 use crate::error::DavError;
+use crate::tools::begun::{begin, begun};
 use crate::tools::target::letters_of;
-use crate::tools::{accounts, assessed, call_digest, changes, digest, reader, start};
+use crate::tools::{accounts, assessed, changes, reader, start, tainting};
 use crate::when::When;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
@@ -54,15 +55,23 @@ impl CalendarAdd {
     async fn add(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
         let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
-        let (account, collection) = place(&seen, arguments.calendar.as_deref(), now).await?;
+        let known = begun(&self.accounts, invocation).await?;
+        let named = known.as_ref().map(|known| known.entry.as_str()).or(arguments.calendar.as_deref());
+        let (account, collection) = place(&seen, named, now).await?;
         let found = account.found(Kind::Calendar, now).await.map_err(|error| error.outcome(&account.settings.name))?;
         let (start, end) = self.times(&arguments)?;
-        let call = call_digest(invocation);
-        let Arguments { title, place, notes, invite, .. } = arguments;
-        let uid = format!("hob-{}", digest(&[&call, &account.settings.name, &title, &start.key()]));
+        let call = match known {
+            Some(known) => known.mark,
+            None => {
+                let goes = format!("{}/{}", account.settings.name, collection.key());
+                begin(&self.accounts, invocation, goes).await?.mark
+            }
+        };
+        let Arguments { title, place, notes, invite, calendar, .. } = arguments;
+        let uid = format!("hob-{call}");
         let href = format!("{}/{uid}.ics", collection.href.trim_end_matches('/'));
         let invited: Vec<String> = invite.unwrap_or_default().iter().map(|one| one.trim().to_lowercase()).collect();
-        let organizer = account.addresses(&found).into_iter().next();
+        let organizer = account.addresses(&found).into_iter().find(|one| is_mail(one));
         if organizer.is_none() && !invited.is_empty() {
             let told = "Nobody can be invited: the account has no address of its own (`addresses` in its section). Nothing was added.";
             return Err(Outcome::Error(told.to_owned()));
@@ -76,23 +85,21 @@ impl CalendarAdd {
             Err(DavError::Changed) => {
                 match client.fetch(Kind::Calendar, &collection.href, std::slice::from_ref(&href)).await {
                     Ok(known) if known.iter().any(|known| known.text.contains(&new.uid)) => {
-                        "It was added already, by this same call"
+                        "It was added already, by this same call,"
                     }
-                    Ok(_) | Err(_) => return Err(DavError::Changed.outcome(&account.settings.name)),
+                    Ok(_) => return Err(DavError::Changed.outcome(&account.settings.name)),
+                    Err(error) => {
+                        return Err(DavError::Unknown(error.to_string()).outcome(&account.settings.name));
+                    }
                 }
             }
             Err(error) => return Err(error.outcome(&account.settings.name)),
         };
-        let id = EntryId {
-            account: account.settings.name.clone(),
-            calendar: collection.key().to_owned(),
-            resource: format!("{}.ics", new.uid),
-            original: None,
-            digest: made.inner("VEVENT").next().map(seen_digest).unwrap_or_default(),
-        };
         let letters = letters_of(&account, &collection, &new.invited).await;
         let when = reader(home, now).span(&new.start, &new.end);
-        Ok(Outcome::Text(format!("{before} to the calendar {}: {when} [{id}].{letters}", collection.key())))
+        // Not what the calendar is called there: somebody else may share it.
+        let named = calendar.unwrap_or_else(|| account.settings.name.clone());
+        Ok(Outcome::Text(format!("{before} to {named}: {when}.{letters}")))
     }
 
     fn times(&self, arguments: &Arguments) -> Result<(When, When), Outcome> {
@@ -170,7 +177,8 @@ async fn place(
     };
     let names = || found.collections.iter().map(Collection::key).collect::<Vec<_>>().join(", ");
     let collection = collection.cloned();
-    collection
-        .map(|collection| (Arc::clone(account), collection))
-        .ok_or_else(|| Outcome::Error(format!("There is no such calendar to write to. There are: {}.", names())))
+    collection.map(|collection| (Arc::clone(account), collection)).ok_or_else(|| {
+        let told = format!("There is no such calendar to write to. There are: {}.", names());
+        tainting(Outcome::Error(told), std::slice::from_ref(account))
+    })
 }

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::account::Accounts;
-use crate::edit::{self, Extent, Signature};
+use crate::edit::{self, Extent};
+use crate::tools::question::assessed_change;
 use crate::tools::target::{Called, Fate, letters, write};
-use crate::tools::{assessed, call_digest, changes, date, reader};
+use crate::tools::{changes, date, reader};
 use hob_core::domain::tools::Assessment;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -27,6 +28,13 @@ struct Arguments {
     tells: Option<Vec<String>>,
 }
 
+impl Arguments {
+    fn called(self) -> Result<Called, Outcome> {
+        let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.unwrap_or_default());
+        Ok(Called { entry: self.entry, on: date(self.on.as_deref())?, whole, tells })
+    }
+}
+
 /// The tool.
 pub(super) struct CalendarCancel {
     spec: ToolSpec,
@@ -40,25 +48,17 @@ impl CalendarCancel {
     }
 
     async fn cancel(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
-        let called = Called {
-            entry: arguments.entry,
-            on: date(arguments.on.as_deref())?,
-            whole: arguments.whole_series.unwrap_or(false),
-            tells: arguments.tells.unwrap_or_default(),
-        };
-        let (call, home) = (call_digest(invocation), &self.accounts.home);
-        let signature = Signature { call: &call, now: invocation.now, home };
-        let done = write(&self.accounts, invocation, &called, |target| {
+        let called = arguments.called()?;
+        let done = write(&self.accounts, invocation, &called, |target, signature| {
             let Extent::Once(original) = target.what.clone() else { return Ok(Fate::Removed) };
             edit::call_off(&mut target.calendar, &original, signature)
                 .map_err(|error| Outcome::Error(format!("Nothing was changed: {error}.")))?;
             Ok(Fate::Written)
         });
         let done = done.await?;
-        let was = reader(home, invocation.now).span(&done.held.entry.start, &done.held.entry.end);
+        let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
-        let what =
-            if done.what == Extent::Whole && done.held.entry.repeats { "The whole series was" } else { "It was" };
+        let what = if done.what == Extent::Whole && done.entry.repeats { "The whole series was" } else { "It was" };
         Ok(Outcome::Text(format!("Called off. {what} {was}.{letters}")))
     }
 }
@@ -70,7 +70,8 @@ impl Tool for CalendarCancel {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assessed(invocation, "tells")
+        let arguments = parse::<Arguments>(&self.spec, invocation.arguments.clone());
+        assessed_change(&self.accounts, invocation, arguments.and_then(Arguments::called)).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::account::Accounts;
-use crate::edit::{self, Change, EditError, Length, Reply, Signature};
+use crate::edit::{self, Change, EditError, Length, Reply};
+use crate::tools::question::assessed_change;
 use crate::tools::target::{Called, Fate, Target, letters, write};
-use crate::tools::{assessed, call_digest, changes, date, reader, start};
+use crate::tools::{changes, date, reader, start};
 use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
@@ -37,6 +38,13 @@ struct ChangeArguments {
     tells: Option<Vec<String>>,
 }
 
+impl ChangeArguments {
+    fn called(&self) -> Result<Called, Outcome> {
+        let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.clone().unwrap_or_default());
+        Ok(Called { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
+    }
+}
+
 /// The tool that changes.
 pub(super) struct CalendarChange {
     spec: ToolSpec,
@@ -55,46 +63,35 @@ impl CalendarChange {
             (None, days) => days.map(|days| Length::Days(days.clamp(1, 400))),
         };
         let begins = arguments.start.as_deref().map(start).transpose()?;
+        let called = arguments.called()?;
         let ChangeArguments { title, place, notes, .. } = arguments;
         let wish = Change { start: begins, length, title, place, notes };
         if wish == Change::default() {
             return Err(Outcome::Error("It was not said what is to be changed.".to_owned()));
         }
-        let called = Called {
-            entry: arguments.entry,
-            on: date(arguments.on.as_deref())?,
-            whole: arguments.whole_series.unwrap_or(false),
-            tells: arguments.tells.unwrap_or_default(),
-        };
-        let (call, home) = (call_digest(invocation), &self.accounts.home);
-        let signature = Signature { call: &call, now: invocation.now, home };
-        let done = write(&self.accounts, invocation, &called, |target| {
-            let from = target.held.entry.start.clone();
+        let done = write(&self.accounts, invocation, &called, |target, signature| {
+            let from = target.entry.start.clone();
             edit::change(&mut target.calendar, &target.what, &wish, &from, signature).map_err(refused)?;
             Ok(Fate::Written)
         });
         let done = done.await?;
-        let reader = reader(home, invocation.now);
-        let was = reader.span(&done.held.entry.start, &done.held.entry.end);
+        let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
         Ok(Outcome::Text(format!("Changed. It was {was}; {}.{letters}", now_is(&done, &self.accounts, invocation))))
     }
 }
 
-/// How an entry is after a change.
+/// How an entry is after a change. Not its name: whoever invited the account's people has chosen that.
 fn now_is(done: &Target, house: &Accounts, invocation: &Invocation) -> String {
     let zones = Zones::of(&done.calendar, &house.home);
-    let whole = done.what == edit::Extent::Whole && done.held.entry.repeats;
     let event = edit::component(&done.calendar, &zones, &done.what);
-    let Some((start, event)) = event.and_then(|event| Some((crate::series::extent(event, &zones)?, event))) else {
+    let Some((start, long)) = event.and_then(|event| crate::series::extent(event, &zones)) else {
         return "how it is now cannot be read".to_owned();
     };
-    let (start, long) = start;
     let end = start.after(long).unwrap_or_else(|| start.clone());
-    let mut id = done.held.entry.id.clone();
-    id.digest = crate::entry::digest(event);
     let span = reader(&house.home, invocation.now).span(&start, &end);
-    if whole { format!("the series now begins {span}") } else { format!("it is now {span} [{id}]") }
+    let is_series = done.what == edit::Extent::Whole && done.entry.repeats;
+    if is_series { format!("the series now begins {span}") } else { format!("it is now {span}") }
 }
 
 fn refused(error: EditError) -> Outcome {
@@ -112,7 +109,9 @@ impl Tool for CalendarChange {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assessed(invocation, "tells")
+        let arguments = parse::<ChangeArguments>(&self.spec, invocation.arguments.clone());
+        let called = arguments.and_then(|arguments| arguments.called());
+        assessed_change(&self.accounts, invocation, called).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -145,6 +144,13 @@ struct AnswerArguments {
     tells: Option<Vec<String>>,
 }
 
+impl AnswerArguments {
+    fn called(&self) -> Result<Called, Outcome> {
+        let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.clone().unwrap_or_default());
+        Ok(Called { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
+    }
+}
+
 /// The tool that answers an invitation.
 pub(super) struct CalendarAnswer {
     spec: ToolSpec,
@@ -163,15 +169,8 @@ impl CalendarAnswer {
             Answer::No => "no",
             Answer::Maybe => "maybe",
         };
-        let called = Called {
-            entry: arguments.entry,
-            on: date(arguments.on.as_deref())?,
-            whole: arguments.whole_series.unwrap_or(false),
-            tells: arguments.tells.unwrap_or_default(),
-        };
-        let (call, home) = (call_digest(invocation), &self.accounts.home);
-        let signature = Signature { call: &call, now: invocation.now, home };
-        let done = write(&self.accounts, invocation, &called, |target| {
+        let called = arguments.called()?;
+        let done = write(&self.accounts, invocation, &called, |target, signature| {
             let own = target.own.clone();
             edit::answer(&mut target.calendar, &target.what, Reply { own: &own, answer }, signature)
                 .map_err(refused)?;
@@ -190,7 +189,9 @@ impl Tool for CalendarAnswer {
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assessed(invocation, "tells")
+        let arguments = parse::<AnswerArguments>(&self.spec, invocation.arguments.clone());
+        let called = arguments.and_then(|arguments| arguments.called());
+        assessed_change(&self.accounts, invocation, called).await
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

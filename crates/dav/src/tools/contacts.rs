@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::FutureExt as _;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, Sight};
-use crate::client::Kind;
+use crate::account::{Account, Accounts, Failed, Sight, of_each};
+use crate::client::{Kind, Resource};
 use crate::contact::Contact;
 use crate::error::DavError;
+use crate::reading;
 use crate::tools::target::all_failed;
 use crate::tools::{accounts, failures, looks, reader, tainting};
 use crate::words::{Reader, one_line};
@@ -76,28 +77,27 @@ impl ContactsFind {
 }
 
 /// Everybody in the address books of these, and which of them do not answer. An account without address books has none.
-pub(crate) async fn contacts(seen: &[Arc<Account>], now: jiff::Timestamp) -> (Vec<Contact>, Vec<(String, DavError)>) {
-    let asked = seen.iter().map(|account| async move {
-        let found = match account.found(Kind::Cards, now).await {
-            Ok(found) => found,
-            Err(DavError::Nothing(_) | DavError::Gone) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut all = Vec::new();
-        for book in &found.collections {
-            all.extend(account.client().query(Kind::Cards, &book.href, NAMED).await?);
-        }
-        Ok(all.iter().filter_map(|card| Contact::parse(&card.text)).filter(|contact| !contact.group).collect())
-    });
-    let (mut all, mut failed) = (Vec::<Contact>::new(), Vec::new());
-    for (account, found) in seen.iter().zip(join_all(asked).await) {
-        match found {
-            Ok(found) => all.extend(found),
-            Err(error) => failed.push((account.settings.name.clone(), error)),
-        }
-    }
+pub(crate) async fn contacts(seen: &[Arc<Account>], now: jiff::Timestamp) -> (Vec<Contact>, Failed) {
+    let asked = seen.iter().map(|account| of_account(account, now).boxed()).collect();
+    let (all, failed) = of_each(seen, asked).await;
+    let mut all: Vec<Contact> = all.into_iter().map(|(_, contact)| contact).collect();
     all.sort_by(|one, two| one.name.cmp(&two.name));
     (all, failed)
+}
+
+async fn of_account(account: &Account, now: jiff::Timestamp) -> Result<Vec<Contact>, DavError> {
+    let found = match account.found(Kind::Cards, now).await {
+        Ok(found) => found,
+        Err(DavError::Nothing(_) | DavError::Gone) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let books = account.query(Kind::Cards, &found, NAMED).await?;
+    let cards: Vec<Resource> = books.into_iter().flat_map(|(_, cards)| cards).collect();
+    let read = move || {
+        let all = cards.iter().filter_map(|card| Contact::parse(&card.text));
+        Ok(all.filter(|contact| !contact.group).collect())
+    };
+    reading::read(read).await
 }
 
 /// Whose birthday is within so many days, in their order.

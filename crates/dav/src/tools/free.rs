@@ -68,7 +68,7 @@ impl CalendarFree {
             // Whoever is not seen may be busy.
             return Err(all_failed(&failed));
         }
-        let busy = all.iter().map(|(_, held)| &held.entry).filter(|entry| entry.busy);
+        let busy = all.iter().map(|(_, entry)| entry).filter(|entry| entry.said.busy);
         let busy: Vec<_> = busy.map(|entry| (entry.start.instant(home), entry.end.instant(home))).collect();
         let found = free(&busy, &wanted, home);
         let names: Vec<&str> = seen.iter().map(|account| account.settings.name.as_str()).collect();

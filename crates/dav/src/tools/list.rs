@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::account::{Accounts, Sight, entries_of};
 use crate::entry::{Entry, Participant};
 use crate::series::Window;
-use crate::tools::target::{Called, all_failed, find};
+use crate::tools::target::{Called, Target, all_failed, open, resolve};
 use crate::tools::{DAYS_MAX, accounts, date, failures, looks, reader, tainting};
 use crate::when::start_of;
 use crate::words::one_line;
@@ -60,14 +60,11 @@ impl CalendarList {
         }
         if let Some(words) = arguments.words.map(|words| words.to_lowercase()) {
             let fits = |text: &str| text.to_lowercase().contains(words.trim());
-            all.retain(|(_, held)| fits(&held.entry.title) || held.entry.place.as_deref().is_some_and(fits));
+            all.retain(|(_, entry)| fits(&entry.said.title) || entry.said.place.as_deref().is_some_and(fits));
         }
         let reader = reader(home, now);
-        let mut lines: Vec<String> = all
-            .iter()
-            .take(ENTRIES_MAX)
-            .map(|(_, held)| format!("{} [{}]", reader.line(&held.entry), held.entry.id))
-            .collect();
+        let mut lines: Vec<String> =
+            all.iter().take(ENTRIES_MAX).map(|(_, entry)| format!("{} [{}]", reader.line(entry), entry.id)).collect();
         if lines.is_empty() {
             lines.push(format!("Nothing from {} on for {days} days.", reader.day(first)));
         }
@@ -131,9 +128,10 @@ impl Tool for CalendarRead {
         let read = async {
             let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
             let called = Called { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
-            let (account, held) = find(&self.accounts, &invocation, &called).await?;
+            let id = resolve(&self.accounts, &invocation, &called).await?;
+            let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
             let reader = reader(&self.accounts.home, invocation.now);
-            let text = format!("{} [{}]{}", reader.line(&held.entry), held.entry.id, more(&held.entry));
+            let text = format!("{} [{}]{}", reader.line(&entry), entry.id, more(&entry));
             Ok::<_, Outcome>(tainting(Outcome::Text(text), &[account]))
         };
         read.await.unwrap_or_else(|outcome| outcome)
@@ -147,9 +145,9 @@ fn more(entry: &Entry) -> String {
         let role = if one.organizer { "calls it together" } else { one.answer };
         format!("\n- {name}<{}>: {role}", one_line(&one.address))
     };
-    let people: String = entry.others.iter().chain(&entry.own).map(person).collect();
+    let people: String = entry.said.others.iter().chain(&entry.said.own).map(person).collect();
     let people = if people.is_empty() { people } else { format!("\nWho takes part:{people}") };
-    let notes = entry.notes.as_deref().map(|notes| {
+    let notes = entry.said.notes.as_deref().map(|notes| {
         let (notes, _) = hob_http::page::characters::strip_invisible(notes);
         format!("\nNotes: {}", notes.chars().take(NOTES_CHARS_MAX).collect::<String>())
     });

@@ -1,15 +1,17 @@
 //! The tools: what a model may have done with calendars and address books.
 //!
 //! Looking taints: whoever invites somebody writes into their calendar. An entry that others take part in is changed only by a
-//! call that names them, so that whoever is asked about it sees who gets a letter.
+//! call that names them, so that whoever is asked about it sees who gets a letter, and which entry it is about.
 //! Start at [`all`].
 
 mod add;
+mod begun;
 mod cancel;
 mod change;
 mod contacts;
 mod free;
 mod list;
+mod question;
 mod target;
 
 pub(crate) use contacts::{birthdays, contacts};
@@ -19,19 +21,15 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use sha2::{Digest as _, Sha256};
 
-use crate::account::{Account, Accounts, Sight};
+use crate::account::{Account, Accounts, Failed, Sight};
 use crate::edit::Start;
-use crate::error::DavError;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, Risk, ToolFacts};
 use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 
-/// The digits of a call's digest.
-const CALL_CHARS: usize = 20;
 /// The most days that are looked at.
 const DAYS_MAX: i64 = 400;
 
@@ -56,9 +54,9 @@ fn looks(spec: ToolSpec) -> ToolSpec {
     spec.of("calendar", Role::User).shown_on_need()
 }
 
-/// A tool that changes something, and may have letters sent.
+/// A tool that changes something, and may have letters sent. Which entry a call means depends on how the calendar stands.
 fn changes(spec: ToolSpec) -> ToolSpec {
-    looks(spec).with(ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() })
+    looks(spec).with(ToolFacts { changes: true, risk: Risk::Send, by_state: true, ..ToolFacts::default() })
 }
 
 /// What a change is: a message to all whom it names, or a change of one's own.
@@ -97,24 +95,9 @@ fn tainting(outcome: Outcome, accounts: &[Arc<Account>]) -> Outcome {
 }
 
 /// What was made of accounts that do not answer.
-pub(crate) fn failures(failed: &[(String, DavError)]) -> String {
+pub(crate) fn failures(failed: &Failed) -> String {
     let lines = failed.iter().map(|(name, error)| format!("{name}: {error}."));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// By which it is known whether a call has changed something already.
-fn call_digest(invocation: &Invocation) -> String {
-    digest(&[&invocation.run.0.to_string(), &invocation.call.0])
-}
-
-fn digest(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.chars().take(CALL_CHARS).collect()
 }
 
 /// The beginning that a model names.

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::account::{Account, Accounts, Held, Sight, entries_of};
-use crate::client::{Guard, Kind};
+use crate::account::{Account, Accounts, Failed, Sight, entries_of};
+use crate::client::{Guard, Kind, Resource};
 use crate::discovery::Collection;
-use crate::edit::{self, Extent};
-use crate::entry::{self, EntryId};
+use crate::edit::{self, Extent, Signature};
+use crate::entry::{self, Entry, EntryId};
 use crate::error::DavError;
 use crate::lines::Component;
+use crate::reading;
+use crate::rule::Effort;
 use crate::series::Window;
-use crate::tools::{accounts, call_digest, failures, reader, tainting};
+use crate::tools::begun::{Begun, begin, begun};
+use crate::tools::{accounts, failures, reader, tainting};
 use crate::when::{When, Zones};
 use hob_tools::{Invocation, Outcome};
 
@@ -23,6 +26,8 @@ const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 400);
 const BACK: SignedDuration = SignedDuration::from_hours(24);
 /// The most entries that are named where several fit.
 const NAMED_MAX: usize = 8;
+/// The most lines of an entry that is changed: zones that it names are looked for among all of them.
+const LINES_MAX: usize = 10_000;
 /// So often a change is tried that others come before.
 const TRIES: usize = 3;
 /// What a call answers that finds itself done.
@@ -44,14 +49,18 @@ pub(super) struct Called {
     pub(super) tells: Vec<String>,
 }
 
-/// An entry that was found, to be changed.
+/// An entry that was found.
 pub(super) struct Target {
     pub(super) account: Arc<Account>,
-    pub(super) held: Held,
+    pub(super) collection: Collection,
+    pub(super) entry: Entry,
     pub(super) calendar: Component,
+    /// What of it is meant.
     pub(super) what: Extent,
     /// The addresses of the account's people.
     pub(super) own: Vec<String>,
+    href: String,
+    etag: String,
 }
 
 /// What becomes of it.
@@ -62,19 +71,15 @@ pub(super) enum Fate {
     Removed,
 }
 
-/// The entry, if it is the only one.
-pub(super) async fn find(
-    house: &Accounts,
-    invocation: &Invocation,
-    called: &Called,
-) -> Result<(Arc<Account>, Held), Outcome> {
+/// The name of the entry, if it is the only one.
+pub(super) async fn resolve(house: &Accounts, invocation: &Invocation, called: &Called) -> Result<EntryId, Outcome> {
+    if let Some(id) = EntryId::parse(&called.entry) {
+        return Ok(id);
+    }
     let (now, home) = (invocation.now, &house.home);
     let seen = accounts(house, invocation, Sight::Whole).await?;
-    if let Some(id) = EntryId::parse(&called.entry) {
-        return named(&seen, id, house, invocation).await;
-    }
     let window = match called.on {
-        None => Window { from: now - BACK, to: now + AHEAD },
+        None => around(now, BACK, AHEAD),
         Some(day) => {
             let end = day.tomorrow().unwrap_or(day);
             Window { from: crate::when::start_of(day, home), to: crate::when::start_of(end, home) }
@@ -84,25 +89,20 @@ pub(super) async fn find(
     if let Some((name, error)) = failed.first() {
         return Err(error.outcome(name));
     }
-    if invocation.attempt > 1 {
-        done_before(&seen, invocation, house).await?;
-    }
     let words = called.entry.trim().to_lowercase();
-    let fits = |held: &Held| {
-        let is_ahead = called.on.is_some() || held.entry.end.instant(home) >= now;
-        !words.is_empty() && held.entry.title.to_lowercase().contains(&words) && is_ahead
+    let fits = |entry: &Entry| {
+        let is_ahead = called.on.is_some() || entry.end.instant(home) >= now;
+        !words.is_empty() && entry.said.title.to_lowercase().contains(&words) && is_ahead
     };
-    let mut fitting: Vec<(Arc<Account>, Held)> = all.into_iter().filter(|(_, held)| fits(held)).collect();
-    let first = fitting.first().map(|(_, held)| held.resource.href.clone());
-    if fitting.iter().all(|(_, held)| Some(&held.resource.href) == first.as_ref()) && !fitting.is_empty() {
-        return Ok(fitting.swap_remove(0));
-    }
-    if fitting.is_empty() && invocation.attempt > 1 {
-        return Err(Outcome::Text(VANISHED.to_owned()));
+    let fitting: Vec<&Entry> = all.iter().map(|(_, entry)| entry).filter(|entry| fits(entry)).collect();
+    let is_same = |one: &EntryId, other: &EntryId| {
+        (&one.account, &one.calendar, &one.resource) == (&other.account, &other.calendar, &other.resource)
+    };
+    if let Some(first) = fitting.first().filter(|first| fitting.iter().all(|one| is_same(&one.id, &first.id))) {
+        return Ok(first.id.clone());
     }
     let reader = reader(home, now);
-    let lines =
-        fitting.iter().take(NAMED_MAX).map(|(_, held)| format!("{} [{}]", reader.line(&held.entry), held.entry.id));
+    let lines = fitting.iter().take(NAMED_MAX).map(|entry| format!("{} [{}]", reader.line(entry), entry.id));
     let told = match fitting.len() {
         0 => format!(
             "No entry ahead has {:?} in its title{}. Nothing was changed.",
@@ -119,58 +119,60 @@ pub(super) async fn find(
     Err(if none { Outcome::Error(told) } else { tainting(Outcome::Error(told), &seen) })
 }
 
-/// Was it this call that changed something there before it was cut off?
-async fn done_before(seen: &[Arc<Account>], invocation: &Invocation, house: &Accounts) -> Result<(), Outcome> {
-    let window = Window { from: invocation.now - AHEAD, to: invocation.now + AHEAD };
-    let (all, _failed) = entries_of(seen, window, reader(&house.home, invocation.now)).await;
-    let call = call_digest(invocation);
-    let is_signed = |held: &Held| {
-        Component::parse(&held.resource.text, "VCALENDAR").is_some_and(|calendar| edit::is_signed(&calendar, &call))
-    };
-    if all.iter().any(|(_, held)| is_signed(held)) { Err(Outcome::Text(DONE.to_owned())) } else { Ok(()) }
+/// The window from so long before a moment to so long after it.
+fn around(at: Timestamp, back: SignedDuration, ahead: SignedDuration) -> Window {
+    // No further than there is time.
+    let shifted = |by: SignedDuration, end: Timestamp| at.checked_add(by).unwrap_or(end);
+    Window { from: shifted(-back, Timestamp::MIN), to: shifted(ahead, Timestamp::MAX) }
 }
 
-/// The entry of this name, if it still is what was seen by it.
-async fn named(
-    seen: &[Arc<Account>],
-    id: EntryId,
+/// The entry of this name, if it still is what was seen by it. `begun`: the call was about to change it before.
+pub(super) async fn open(
     house: &Accounts,
     invocation: &Invocation,
-) -> Result<(Arc<Account>, Held), Outcome> {
+    id: &EntryId,
+    before: Option<&Begun>,
+) -> Result<Target, Outcome> {
     let (now, home) = (invocation.now, &house.home);
-    let gone = || match invocation.attempt {
-        1 => Outcome::Error("There is no such entry (any more): look at the calendar again.".to_owned()),
-        _ => Outcome::Text(VANISHED.to_owned()),
+    let gone = || match before {
+        None => Outcome::Error("There is no such entry (any more): look at the calendar again.".to_owned()),
+        Some(_) => Outcome::Text(VANISHED.to_owned()),
     };
+    let seen = accounts(house, invocation, Sight::Whole).await?;
     let account = seen.iter().find(|account| account.settings.name == id.account).ok_or_else(gone)?;
     let failed = |error: DavError| error.outcome(&account.settings.name);
     let found = account.found(Kind::Calendar, now).await.map_err(failed)?;
     let collection = found.collections.iter().find(|collection| collection.key() == id.calendar).ok_or_else(gone)?;
     let href = format!("{}/{}", collection.href.trim_end_matches('/'), id.resource);
     let resource = account.client().fetch(Kind::Calendar, &collection.href, &[href]).await.map_err(failed)?;
-    let resource = Arc::new(resource.into_iter().next().ok_or_else(gone)?);
-    let calendar = Component::parse(&resource.text, "VCALENDAR").ok_or_else(gone)?;
-    if edit::is_signed(&calendar, &call_digest(invocation)) {
+    let Resource { href, etag, text } = resource.into_iter().next().ok_or_else(gone)?;
+    // What is no series is whenever it is.
+    let always = Window { from: Timestamp::MIN, to: Timestamp::MAX };
+    let window =
+        id.original.as_deref().and_then(|key| moment(key, house)).map_or(always, |at| around(at, AHEAD, AHEAD));
+    let own = account.addresses(&found);
+    let (owner, path) = (account.owner(collection, &own, home), href.clone());
+    let read = reading::read(move || {
+        let calendar = Component::parse(&text, "VCALENDAR");
+        let entries = |calendar: &Component| entry::entries_of(calendar, &path, &owner, window, &mut Effort::default());
+        Ok(calendar.map(|calendar| (entries(&calendar), calendar)))
+    });
+    let (entries, calendar) = read.await.map_err(failed)?.ok_or_else(gone)?;
+    if before.is_some_and(|before| edit::is_signed(&calendar, &before.mark)) {
         return Err(Outcome::Text(DONE.to_owned()));
     }
-    let addresses = account.addresses(&found);
-    let around = id.original.as_deref().and_then(|key| moment(key, house)).unwrap_or(now);
-    let window = Window { from: around - AHEAD, to: around + AHEAD };
-    let owner = account.owner(collection, &addresses, home);
-    let entries = entry::entries(&resource, owner, window);
     // One that has become a series, or is none any more, is another.
-    let now_is = entries.iter().find(|entry| entry.id.original == id.original).ok_or_else(gone)?;
-    if now_is.id.digest != id.digest {
-        let reader = reader(home, now);
+    let entry = entries.into_iter().find(|entry| entry.id.original == id.original).ok_or_else(gone)?;
+    if entry.id.digest != id.digest {
         let told = format!(
             "Somebody has changed this entry since it was looked at; nothing was done. It is now:\n{} [{}]\nCall again with that name if it is still wanted.",
-            reader.line(now_is),
-            now_is.id
+            reader(home, now).line(&entry),
+            entry.id
         );
         return Err(tainting(Outcome::Error(told), std::slice::from_ref(account)));
     }
-    let entry = now_is.clone();
-    Ok((Arc::clone(account), Held { collection: collection.clone(), resource, entry }))
+    let (account, collection) = (Arc::clone(account), collection.clone());
+    Ok(Target { account, collection, entry, calendar, what: Extent::Whole, own, href, etag })
 }
 
 fn moment(key: &str, house: &Accounts) -> Option<Timestamp> {
@@ -178,60 +180,20 @@ fn moment(key: &str, house: &Accounts) -> Option<Timestamp> {
     Zones::of(&Component::new("VCALENDAR"), &house.home).read(&line).map(|when| when.instant(&house.home))
 }
 
-/// Finds the entry, has `edit` change it, and writes it. What others change in between is looked at anew; where it changes what was
-/// seen, nothing is written.
-pub(super) async fn write(
-    house: &Accounts,
-    invocation: &Invocation,
-    called: &Called,
-    edit: impl Fn(&mut Target) -> Result<Fate, Outcome>,
-) -> Result<Target, Outcome> {
-    let mut named = called.clone();
-    for _try in 0..TRIES {
-        let (account, held) = find(house, invocation, &named).await?;
-        // From now on it is this one, as it was seen.
-        named.entry = held.entry.id.to_string();
-        let mut target = target(house, invocation.now, account, held, called).await?;
-        let before = target.calendar.clone();
-        tells_all(&target, called, house)?;
-        let fate = edit(&mut target)?;
-        let Held { resource, .. } = &target.held;
-        let client = target.account.client();
-        let done = match fate {
-            Fate::Removed => client.delete(&resource.href, &resource.etag).await,
-            Fate::Written if before == target.calendar => Ok(()),
-            Fate::Written => client.put(&resource.href, target.calendar.text(), Guard::As(&resource.etag)).await,
-        };
-        match done {
-            Ok(()) => return Ok(target),
-            Err(DavError::Changed) => tracing::debug!("somebody else was first: the entry is looked at again"),
-            Err(error) => return Err(error.outcome(&target.account.settings.name)),
+impl Target {
+    /// The same, of which this is meant.
+    pub(super) fn of(mut self, called: &Called, house: &Accounts) -> Result<Self, Outcome> {
+        let unreadable = || Outcome::Error("This entry cannot be read whole, so it is not changed.".to_owned());
+        if let Some(key) = self.entry.id.original.as_deref().filter(|_| !called.whole) {
+            self.what = Extent::Once(original_of(&self.calendar, key, house).ok_or_else(unreadable)?);
         }
+        Ok(self)
     }
-    Err(Outcome::Transient("Others change this entry all the time; nothing was done.".to_owned()))
-}
 
-async fn target(
-    house: &Accounts,
-    now: Timestamp,
-    account: Arc<Account>,
-    held: Held,
-    called: &Called,
-) -> Result<Target, Outcome> {
-    let failed = |error: DavError| error.outcome(&account.settings.name);
-    let found = account.found(Kind::Calendar, now).await.map_err(failed)?;
-    if !held.collection.writable {
-        return Err(Outcome::Error("This calendar can only be read. Nothing was changed.".to_owned()));
+    /// Who may get a letter where it is changed or called off.
+    pub(super) fn told(&self, house: &Accounts) -> Vec<String> {
+        edit::told(&self.calendar, &Zones::of(&self.calendar, &house.home), &self.what, &self.own)
     }
-    let own = account.addresses(&found);
-    let unreadable = || Outcome::Error("This entry cannot be read whole, so it is not changed.".to_owned());
-    let calendar = Component::parse(&held.resource.text, "VCALENDAR").ok_or_else(unreadable)?;
-    let original = held.entry.id.original.as_deref().filter(|_| !called.whole);
-    let what = match original {
-        None => Extent::Whole,
-        Some(key) => Extent::Once(original_of(&calendar, key, house).ok_or_else(unreadable)?),
-    };
-    Ok(Target { account, held, calendar, what, own })
 }
 
 /// The time of a series that is called so, in the series' own zone.
@@ -245,16 +207,54 @@ fn original_of(calendar: &Component, key: &str, house: &Accounts) -> Option<When
     })
 }
 
+/// Finds the entry, has `edit` change it, and writes it. What others change in between is looked at anew; where it changes what was
+/// seen, nothing is written.
+pub(super) async fn write(
+    house: &Accounts,
+    invocation: &Invocation,
+    called: &Called,
+    edit: impl Fn(&mut Target, Signature<'_>) -> Result<Fate, Outcome>,
+) -> Result<Target, Outcome> {
+    let begun = match begun(house, invocation).await? {
+        Some(begun) => begun,
+        None => begin(house, invocation, resolve(house, invocation, called).await?.to_string()).await?,
+    };
+    let unknown = || Outcome::Error("This entry cannot be called by its name, so it is not changed.".to_owned());
+    // From now on it is this one, as it was seen.
+    let id = EntryId::parse(&begun.entry).ok_or_else(unknown)?;
+    let signature = Signature { call: &begun.mark, now: invocation.now, home: &house.home };
+    for _try in 0..TRIES {
+        let target = open(house, invocation, &id, Some(&begun).filter(|begun| begun.again)).await?;
+        let mut target = target.of(called, house)?;
+        if !target.collection.writable {
+            return Err(Outcome::Error("This calendar can only be read. Nothing was changed.".to_owned()));
+        }
+        if target.calendar.size() > LINES_MAX {
+            return Err(Outcome::Error(
+                "This entry is too large to be changed from here. Nothing was changed.".to_owned(),
+            ));
+        }
+        let before = target.calendar.clone();
+        tells_all(&target, called, house)?;
+        let fate = edit(&mut target, signature)?;
+        let client = target.account.client();
+        let done = match fate {
+            Fate::Removed => client.delete(&target.href, &target.etag).await,
+            Fate::Written if before == target.calendar => Ok(()),
+            Fate::Written => client.put(&target.href, target.calendar.text(), Guard::As(&target.etag)).await,
+        };
+        match done {
+            Ok(()) => return Ok(target),
+            Err(DavError::Changed) => tracing::debug!("somebody else was first: the entry is looked at again"),
+            Err(error) => return Err(error.outcome(&target.account.settings.name)),
+        }
+    }
+    Err(Outcome::Transient("Others change this entry all the time; nothing was done.".to_owned()))
+}
+
 /// Does the call name all who take part? Whoever is asked about it must have seen who gets a letter.
 fn tells_all(target: &Target, called: &Called, house: &Accounts) -> Result<(), Outcome> {
-    let zones = Zones::of(&target.calendar, &house.home);
-    let event = edit::component(&target.calendar, &zones, &target.what);
-    let mut told = event.map(|event| edit::told(event, &target.own)).unwrap_or_default();
-    if target.what == Extent::Whole {
-        told = target.calendar.inner("VEVENT").flat_map(|event| edit::told(event, &target.own)).collect();
-        told.sort();
-        told.dedup();
-    }
+    let told = target.told(house);
     let mut named: Vec<String> = called.tells.iter().map(|address| address.trim().to_lowercase()).collect();
     named.sort();
     named.dedup();
@@ -274,7 +274,7 @@ fn tells_all(target: &Target, called: &Called, house: &Accounts) -> Result<(), O
 
 /// What is said of letters after a change.
 pub(super) async fn letters(target: &Target, called: &Called) -> String {
-    letters_of(&target.account, &target.held.collection, &called.tells).await
+    letters_of(&target.account, &target.collection, &called.tells).await
 }
 
 /// The same of those that take part in what was written to a calendar.
@@ -290,8 +290,8 @@ pub(super) async fn letters_of(account: &Account, collection: &Collection, told:
 }
 
 /// Accounts that do not answer, as an outcome.
-pub(super) fn all_failed(failed: &[(String, DavError)]) -> Outcome {
-    match failed {
+pub(super) fn all_failed(failed: &Failed) -> Outcome {
+    match failed.as_slice() {
         [(name, error)] => error.outcome(name),
         _ => Outcome::Error(failures(failed)),
     }

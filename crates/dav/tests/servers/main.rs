@@ -16,9 +16,10 @@ use url::Url;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use hob_core::domain::origin::{Origin, Taint};
+use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{DangerGrade, Risk};
 use hob_core::policy::access::Alias;
@@ -32,7 +33,7 @@ use hob_tools::net::EgressGuard;
 use hob_tools::net::resolve::SystemResolver;
 use hob_tools::{Invocation, Outcome, Tool};
 
-use crate::between::way;
+use crate::between::{lossy, way};
 use crate::server::{Make, Server};
 
 /// A Thursday.
@@ -103,7 +104,7 @@ impl House {
             Account::new(settings, &guard).unwrap()
         };
         let all = vec![account("ada", People::default()), account("ben", people("ada"))];
-        let accounts = Accounts::new(all, store, TimeZone::get("Europe/Berlin").unwrap());
+        let accounts = Accounts::new(all, store, TimeZone::get("Europe/Berlin").unwrap(), Arc::new(SystemRng));
         Self { _home: home, tools: tools::all(&Arc::new(accounts)), users, calls: std::cell::Cell::new(0) }
     }
 
@@ -208,15 +209,15 @@ async fn f3_the_dentist_is_moved_to_thursday_and_others_can_read_it() {
         assert!(
             moved
                 .text
-                .starts_with("Changed. It was Tue 1 December, 14:00–15:00; it is now Thu 3 December, 14:00–15:00 ["),
+                .starts_with("Changed. It was Tue 1 December, 14:00–15:00; it is now Thu 3 December, 14:00–15:00."),
             "{}",
             moved.text
         );
         let text = server.get("ada", "dentist").await.unwrap();
         assert!(text.contains("X-OTHER;X-A=\"b;c\":keep") && text.contains("TRIGGER:-PT1H"), "{make:?}: {text}");
         assert_eq!(server.khal("2026-11-26", "2026-12-20"), "2026-12-03 14:00-15:00 Dentist", "{make:?}");
-        // The name that came with the answer leads on.
-        let name = moved.text.split_once(" [").unwrap().1.split(']').next().unwrap().to_owned();
+        // The name is whoever made the entry's word: the answer does without it.
+        let name = house.name("dentist").await;
         let longer = house.ada("calendar_change", json!({ "entry": name, "minutes": 90, "title": "Dr Grün" })).await;
         assert!(!longer.failed, "{}", longer.text);
         assert_eq!(server.khal("2026-11-26", "2026-12-20"), "2026-12-03 14:00-15:30 Dr Grün", "{make:?}");
@@ -339,6 +340,117 @@ async fn f3_a_call_that_is_made_again_does_nothing_twice() {
         let again = told(house.tool("calendar_cancel").call(Invocation { attempt: 2, ..invocation }).await);
         assert!(!again.failed && again.text.contains("may have called it off"), "{}", again.text);
     }
+}
+
+#[tokio::test]
+async fn f3_a_call_that_was_cut_off_looks_for_nothing_else() {
+    for make in BOTH {
+        let server = Server::start(make).await;
+        let house = House::of(&server).await;
+        for (tool, more) in [("calendar_cancel", json!({})), ("calendar_change", json!({ "start": "2026-12-09" }))] {
+            dentist(&server, "20261201T130000Z").await;
+            let mut arguments = json!({ "entry": "dentist" });
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let invocation = house.invocation(0, &arguments);
+            let first = told(house.tool(tool).call(invocation.clone()).await);
+            assert!(!first.failed, "{}", first.text);
+            // Meanwhile somebody makes another that is called so, and takes away the first.
+            if server.get("ada", "dentist").await.is_some() {
+                let off = house.ada("calendar_cancel", json!({ "entry": "dentist" })).await;
+                assert!(!off.failed, "{}", off.text);
+            }
+            let lines = "SUMMARY:Dentist\nDTSTART:20261203T080000Z\nDURATION:PT1H";
+            server.put("ada", "other", &event("other", lines)).await;
+            let again = told(house.tool(tool).call(Invocation { attempt: 2, ..invocation }).await);
+            assert!(again.text.contains("There is no such entry any more"), "{make:?} {tool}: {}", again.text);
+            assert!(server.get("ada", "other").await.unwrap().contains("20261203T080000Z"), "{make:?} {tool}");
+            let off = house.ada("calendar_cancel", json!({ "entry": "dentist" })).await;
+            assert!(!off.failed, "{}", off.text);
+        }
+        // One that was cut off before it had found anything looks as if it were the first.
+        dentist(&server, "20261201T130000Z").await;
+        let late = Invocation { attempt: 2, ..house.invocation(0, &json!({ "entry": "dentist" })) };
+        let off = told(house.tool("calendar_cancel").call(late).await);
+        assert!(off.text.starts_with("Called off."), "{}", off.text);
+    }
+}
+
+#[tokio::test]
+async fn f3_a_mark_is_nobodys_to_guess_and_counts_for_a_call_that_was_cut_off_alone() {
+    let server = Server::start(Make::Radicale).await;
+    let mut marks = Vec::new();
+    for house in [House::of(&server).await, House::of(&server).await] {
+        dentist(&server, "20261201T130000Z").await;
+        // The same run and call in both houses; what stands there already is not believed.
+        for hour in [15, 16] {
+            house.calls.set(0);
+            let start = format!("2026-12-01T{hour}:00");
+            let moved = house.ada("calendar_change", json!({ "entry": "dentist", "start": start })).await;
+            assert!(moved.text.starts_with("Changed."), "{}", moved.text);
+            let text = server.get("ada", "dentist").await.unwrap();
+            marks.push(text.lines().find(|line| line.starts_with("X-HOB-CALL:")).unwrap().to_owned());
+        }
+    }
+    let all: std::collections::BTreeSet<&String> = marks.iter().collect();
+    assert!(all.len() == 4 && marks.iter().all(|mark| mark.trim().len() == "X-HOB-CALL:".len() + 32), "{marks:?}");
+}
+
+#[tokio::test]
+async fn f3_a_write_whose_answer_is_lost_may_have_been_done_and_is_not_done_twice() {
+    let server = Server::start(Make::Radicale).await;
+    let house = House::with(&lossy(&server), "secret").await;
+    let invocation = house.invocation(0, &json!({ "title": "Tea", "start": "2026-12-03T16:00", "minutes": 30 }));
+    let lost = house.tool("calendar_add").call(invocation.clone()).await;
+    assert!(matches!(&lost, Outcome::Transient(text) if text.contains("whether it was done is not known")), "{lost:?}");
+    let again = told(house.tool("calendar_add").call(Invocation { attempt: 2, ..invocation }).await);
+    assert!(!again.failed && again.text.contains("It was added already"), "{}", again.text);
+    assert_eq!(house.list("2026-12-03", 1).await, "Thu 3 December, 16:00–16:30: Tea");
+}
+
+#[tokio::test]
+async fn f3_a_question_says_which_entry_it_is_about() {
+    let server = Server::start(Make::Radicale).await;
+    let lines = "SUMMARY:Board meeting\nDTSTART:20261201T080000Z\nDURATION:PT1H\nORGANIZER:mailto:ada@home.example\n\
+                 ATTENDEE:mailto:ada@home.example\nATTENDEE:mailto:cleo@else.example";
+    server.put("ada", "6F2A", &event("board", lines)).await;
+    let house = House::of(&server).await;
+    let name = house.name("board").await;
+    let tainted = |arguments: Value| {
+        let mut invocation = house.invocation(0, &arguments);
+        invocation.taint.add(OriginSource::new(Origin::Tool, "a calendar"));
+        invocation
+    };
+    for tool in ["calendar_cancel", "calendar_change", "calendar_answer"] {
+        assert!(house.tool(tool).spec().facts.by_state, "{tool} is looked at as it starts");
+        let mut arguments = json!({ "entry": name });
+        match tool {
+            "calendar_change" => arguments["start"] = json!("2026-12-02"),
+            "calendar_answer" => arguments["answer"] = json!("no"),
+            _ => {}
+        }
+        let known = house.tool(tool).assess(&tainted(arguments), &|_| false).await;
+        assert_eq!(known.about, "Tue 1 December, 09:00–10:00: Board meeting, in ada/calendar", "{tool}");
+        assert_eq!(known.reasons, ["these take part: cleo@else.example"], "{tool}");
+    }
+    let nowhere = tainted(json!({ "entry": "lunch" }));
+    let known = house.tool("calendar_cancel").assess(&nowhere, &|_| false).await;
+    assert_eq!(
+        (known.grade, known.reasons.as_slice()),
+        (DangerGrade::High, ["which entry it is about could not be looked up".to_owned()].as_slice())
+    );
+}
+
+#[tokio::test]
+async fn f3_what_others_have_chosen_taints_and_no_time_is_too_far() {
+    let server = Server::start(Make::Radicale).await;
+    dentist(&server, "20261201T130000Z").await;
+    let house = House::of(&server).await;
+    let nowhere =
+        house.ada("calendar_add", json!({ "title": "x", "start": "2026-12-03", "calendar": "ada/none" })).await;
+    assert!(nowhere.failed && nowhere.tainted && nowhere.text.contains("There are: calendar"), "{}", nowhere.text);
+    let far = json!({ "entry": "ada/calendar/dentist.ics!99991201T000000Z~3fa9c2d03fa9c2d0" });
+    let gone = house.ada("calendar_read", far).await;
+    assert!(gone.failed && gone.text.contains("There is no such entry"), "{}", gone.text);
 }
 
 #[tokio::test]

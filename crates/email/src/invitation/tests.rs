@@ -97,3 +97,13 @@ fn n14_what_is_no_calendar_is_called_none() {
     let whole = format!("BEGIN:VCALENDAR\n{}END:VCALENDAR", "BEGIN:VEVENT\nSUMMARY:x\nEND:VEVENT\n".repeat(20_000));
     assert!(told(&whole, None).ends_with("more events."));
 }
+
+#[test]
+fn n14_a_rule_of_many_days_is_told_in_few_words() {
+    let days = vec!["-1MO"; 25_000].join(",");
+    let text = format!(
+        "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260302T090000Z\r\nRRULE:FREQ=MONTHLY;BYMONTH=1;BYDAY={days}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    );
+    let told = told(&text, None);
+    assert!(told.contains("Repeats: every month on the last Monday") && told.len() < 1_000, "{} bytes", told.len());
+}

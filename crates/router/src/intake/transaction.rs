@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 
+use crate::agenda::TodayRequest;
 use crate::attachments::ReceivedFile;
 use crate::command::{self, Command, LoginRequest, PauseScope};
 use crate::command_handlers::{self, CommandContext};
@@ -68,6 +69,8 @@ pub(super) struct IntakeOutcome {
     pub(super) undoes: Option<UndoRequest>,
     /// Somebody logs in at an MCP server.
     pub(super) logs_in: Option<(InboundId, LoginRequest)>,
+    /// Somebody wants to know what is on.
+    pub(super) today: Option<TodayRequest>,
 }
 
 impl IntakeOutcome {
@@ -88,6 +91,7 @@ impl IntakeOutcome {
             reloads: false,
             undoes: None,
             logs_in: None,
+            today: None,
         }
     }
 
@@ -419,6 +423,7 @@ impl IntakeTransaction {
             principal: arriving.principal.clone(),
             session: SessionKey(arriving.session.key.clone()),
         });
+        let today = told.today.then(|| TodayRequest { inbound, principal: arriving.principal.clone() });
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
         Ok(IntakeOutcome {
             lane,
@@ -431,6 +436,7 @@ impl IntakeTransaction {
             released: told.released,
             reloads: told.reloads,
             undoes,
+            today,
             logs_in: told.logs_in.map(|order| (inbound, order)),
             ..IntakeOutcome::without_effects(UpdateOutcome::Committed)
         })

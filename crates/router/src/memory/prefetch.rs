@@ -17,15 +17,6 @@ use hob_store::{Tx, sessions, users};
 /// The most memories that a command lists.
 const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
 
-/// What was looked for before a command was taken in.
-#[derive(Default)]
-pub(crate) struct Prefetched {
-    /// What of memory it asks for.
-    pub(crate) memories: Option<PrefetchedMemories>,
-    /// What is on today.
-    pub(crate) today: Option<String>,
-}
-
 /// What was found for a command's words; whether it may be seen is asked again in the command's transaction.
 pub(crate) struct PrefetchedMemories {
     /// The best first.

@@ -108,6 +108,22 @@ impl NetError {
         }
     }
 
+    /// Was there a connection, so that what was asked for may have been done?
+    #[must_use]
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } | Self::Broken { .. } => true,
+            Self::Address(_)
+            | Self::Barred { .. }
+            | Self::Inward(_)
+            | Self::Unresolved { .. }
+            | Self::Unreachable { .. }
+            | Self::Untrusted { .. }
+            | Self::Redirects(_)
+            | Self::Downgrade(_) => false,
+        }
+    }
+
     /// As a tool's answer.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

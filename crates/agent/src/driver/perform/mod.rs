@@ -32,6 +32,8 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, ToolCall};
 use hob_model::provider::{NoSink, Provider, Request, Sink};
 
+/// For the model: a tool panicked.
+const BROKE: &str = "The tool broke. What it had done by then is not known.";
 /// How much of a panic's words is logged.
 const LOGGED_PANIC_CHARS_MAX: usize = 200;
 
@@ -154,7 +156,8 @@ impl PendingWork {
             let ToolJobOutcome { outcome, source, draft } = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
-                ToolJobOutcome::of(ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true })
+                // A panic's words may quote whatever the tool had read: nobody vouches for them.
+                ToolJobOutcome::of(ToolOutcome::Text { text: BROKE.to_owned(), is_error: true })
             });
             meter.ended(&span, &outcome);
             vec![Event::ToolFinished { call, outcome, source, draft }]
