@@ -17,6 +17,9 @@ async fn n8_a_link_lets_one_browser_in_once() {
             (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
         );
     }
+    let nowhere = browser.bare(Method::GET, "/operation").send().await.unwrap();
+    assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+    assert!(nowhere.text().await.unwrap().contains("There is no such page."));
     for path in ["/api/visit", "/api/chats", "/api/chats/x/messages", "/api/chats/x/events", "/api/openapi.json"] {
         let refused = browser.bare(Method::GET, path).send().await.unwrap();
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{path}");
