@@ -169,8 +169,8 @@ async fn nanobot_moves_in_and_twice_is_once() {
       people      telegram: 123456789
       MCP server  notes: npx -y @modelcontextprotocol/server-memory
       schedule    morning: 30 8 * * 1-5 (Europe/Berlin)
-      schedule    water: every 120 minutes
       schedule    dentist: 2031-01-01 00:00
+      schedule    stretch: every 60 minutes
 
     Not taken:
       `*` on telegram: lets everybody in; Hob is closed by default, and `/pair` lets people in one by one
