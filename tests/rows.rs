@@ -263,7 +263,8 @@ fn a_test_speaks_of_its_row() {
         let strange = tests.iter().filter(|proof| proof.words.is_disjoint(&telling[id.as_str()]));
         strange.map(|proof| format!("{}: {}", proof.file, proof.name))
     });
-    let why = "these share no word with the row whose id they carry: drop the id, or say in `also` how the code speaks of it";
+    let why =
+        "these share no word with the row whose id they carry: drop the id, or say in `also` how the code speaks of it";
     assert_eq!(wrong.collect::<Vec<_>>(), [""; 0], "{why}");
 }
 

@@ -319,7 +319,11 @@ mod tests {
             queue: runs::queries::QueueSummary::default(),
             outbox: Vec::new(),
             next_jobs: Vec::new(),
-            sums: Some(HouseholdUsage { today: SpendTotals::default(), caps: Vec::new(), spent: SpendTotals::default() }),
+            sums: Some(HouseholdUsage {
+                today: SpendTotals::default(),
+                caps: Vec::new(),
+                spent: SpendTotals::default(),
+            }),
             standing: Vec::new(),
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),

@@ -251,7 +251,8 @@ mod tests {
             api_key: Some(Secret::new("k".to_owned())),
         };
         let standing = |url: &str| {
-            let said = format!("[provider]\nkind = 'openai_compatible'\nbase_url = '{url}'\nmodels = {{ primary = 'm' }}");
+            let said =
+                format!("[provider]\nkind = 'openai_compatible'\nbase_url = '{url}'\nmodels = {{ primary = 'm' }}");
             model(&own, &said.parse().unwrap()).standing
         };
         assert_eq!(standing("http://box/v1"), StepStatus::New, "its key is missing");

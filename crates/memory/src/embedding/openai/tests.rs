@@ -264,8 +264,7 @@ async fn n10_what_nobody_in_particular_wants_is_the_houses_own_and_within_its_ca
         .await
         .unwrap();
     assert_eq!((owner.calls, owner.cost), (0, 0), "the owner did not ask for it");
-    let people: Vec<(&str, i64, i64)> =
-        people.iter().map(|line| (line.name.as_str(), line.calls, line.cost)).collect();
+    let people: Vec<(&str, i64, i64)> = people.iter().map(|line| (line.name.as_str(), line.calls, line.cost)).collect();
     assert_eq!(people, [("the house", 2, all.cost)]);
     assert_eq!((all.calls, all.cost), (2, 6_000_000));
     assert_eq!(rows(&dir).await.len(), 2);
