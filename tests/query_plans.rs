@@ -77,7 +77,7 @@ fn is_growing(line: &str, query: &str) -> bool {
 }
 
 #[tokio::test]
-async fn k3_no_query_scans_what_only_grows() {
+async fn no_query_scans_what_only_grows() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
     Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
@@ -117,7 +117,7 @@ async fn a_scan_is_seen() {
 /// So that what is checked here, where nothing is bound, is how Hob's statements go, and a plan is made once: a setting of the
 /// build, in `.cargo/config.toml`. What is sorted meanwhile stays out of files beside the database.
 #[tokio::test]
-async fn k3_a_plan_depends_on_no_value_and_sorting_on_no_folder() {
+async fn a_plan_depends_on_no_value_and_sorting_on_no_folder() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
     Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;

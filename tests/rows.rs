@@ -19,6 +19,12 @@ const ROOMS: [&str; 3] = ["crates", "src", "tests"];
 const PLATFORMS: [(&str, &str); 4] =
     [("telegram", "telegram"), ("slack", "slack"), ("discord", "discord"), ("e-mail", "email")];
 
+/// What more rows than so many say tells nothing of one.
+const ROWS_OF_A_WORD_MAX: usize = 8;
+/// Shorter words are in every text; of the others the beginning counts, whatever their ending.
+const WORD_CHARS_MIN: usize = 4;
+const STEM_CHARS: usize = 5;
+
 /// A row.
 struct Row {
     id: String,
@@ -26,13 +32,23 @@ struct Row {
     words: String,
     /// What Hob does otherwise on purpose, and because of what.
     differs: Option<String>,
+    /// Further words by which the code speaks of it.
+    also: String,
+}
+
+/// A test that carries a row's id.
+struct Proof {
+    file: String,
+    name: String,
+    /// Of its name, its file's path and heading, and what it does.
+    words: BTreeSet<String>,
 }
 
 impl Row {
     fn read(id: &str, value: &toml::Value) -> Self {
         let of = |key: &str| value.get(key).and_then(toml::Value::as_str).map(str::to_owned);
         let words = value.as_str().map(str::to_owned).or_else(|| of("row")).unwrap();
-        Self { id: id.to_owned(), words, differs: of("differs") }
+        Self { id: id.to_owned(), words, differs: of("differs"), also: of("also").unwrap_or_default() }
     }
 
     /// Of which platform's doings its words speak; of none: of everything.
@@ -74,19 +90,47 @@ fn groups() -> Vec<(String, Vec<Row>)> {
     found
 }
 
-/// The names of the tests in a file, be they functions or laws within `proptest!`.
-fn tests_in(source: &str) -> Vec<String> {
-    let mut names = Vec::new();
+/// The words of a text by their beginnings.
+fn words(text: &str) -> BTreeSet<String> {
+    let mut apart = String::new();
+    let mut before = ' ';
+    for sign in text.chars() {
+        if before.is_lowercase() && sign.is_uppercase() {
+            apart.push(' ');
+        }
+        apart.push(sign);
+        before = sign;
+    }
+    let words = apart.split(|sign: char| !sign.is_alphanumeric()).filter(|word| word.chars().count() >= WORD_CHARS_MIN);
+    words.map(|word| word.to_lowercase().chars().take(STEM_CHARS).collect()).collect()
+}
+
+/// The words that tell each row from the others.
+fn telling<'a>(rows: &[&'a Row]) -> BTreeMap<&'a str, BTreeSet<String>> {
+    let said: Vec<BTreeSet<String>> = rows.iter().map(|row| words(&row.words)).collect();
+    let is_telling = |word: &String| said.iter().filter(|words| words.contains(word)).count() <= ROWS_OF_A_WORD_MAX;
+    let of = |(row, said): (&&'a Row, &BTreeSet<String>)| {
+        let own = said.iter().filter(|word| is_telling(word)).cloned();
+        (row.id.as_str(), own.chain(words(&row.also)).collect())
+    };
+    rows.iter().zip(&said).map(of).collect()
+}
+
+/// The tests in a file, be they functions or laws within `proptest!`: the name of each, and what follows up to the next.
+fn tests_in(source: &str) -> Vec<(String, String)> {
+    let mut tests: Vec<(String, String)> = Vec::new();
     let mut marked = false;
     for line in source.lines().map(str::trim) {
         if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
             marked = true;
         } else if marked && let Some(name) = function(line) {
-            names.push(name.to_owned());
+            tests.push((name.to_owned(), String::new()));
             marked = false;
+        } else if let Some((_, body)) = tests.last_mut().filter(|_| !marked) {
+            body.extend([line, "\n"]);
         }
     }
-    names
+    tests
 }
 
 /// The name of the function that a line begins.
@@ -115,19 +159,22 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The tests of each row: id to (file, name).
-fn proofs(known: &BTreeSet<&str>) -> BTreeMap<String, Vec<(String, String)>> {
+/// The tests of each row, by its id.
+fn proofs(known: &BTreeSet<&str>) -> BTreeMap<String, Vec<Proof>> {
     let mut files = Vec::new();
     for room in ROOMS {
         sources(&root().join(room), &mut files);
     }
-    let mut proofs: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    let mut proofs: BTreeMap<String, Vec<Proof>> = BTreeMap::new();
     // What this file holds are texts about tests.
     for path in files.into_iter().filter(|path| !path.ends_with(file!())) {
         let file = path.strip_prefix(root()).unwrap().display().to_string();
-        for name in tests_in(&fs::read_to_string(&path).unwrap()) {
+        let source = fs::read_to_string(&path).unwrap();
+        let heading = source.lines().filter(|line| line.starts_with("//!")).collect::<String>();
+        for (name, body) in tests_in(&source) {
             for id in proven(&name, known) {
-                proofs.entry(id.to_owned()).or_default().push((file.clone(), name.clone()));
+                let words = words(&format!("{file} {heading} {name} {body}"));
+                proofs.entry(id.to_owned()).or_default().push(Proof { file: file.clone(), name: name.clone(), words });
             }
         }
     }
@@ -145,7 +192,7 @@ fn page() -> String {
     let mut open = Vec::new();
     for (title, rows) in &groups {
         writeln!(page, "\n## {title}").unwrap();
-        for Row { id, words, differs } in rows {
+        for Row { id, words, differs, .. } in rows {
             writeln!(page, "\n**{id}** {words}.\n").unwrap();
             if let Some(differs) = differs {
                 writeln!(page, "differs: {differs}.\n").unwrap();
@@ -155,9 +202,9 @@ fn page() -> String {
                 writeln!(page, "- no test yet").unwrap();
                 continue;
             };
-            let files: BTreeSet<&String> = tests.iter().map(|(file, _)| file).collect();
+            let files: BTreeSet<&String> = tests.iter().map(|proof| &proof.file).collect();
             for file in files {
-                let names = tests.iter().filter(|(of, _)| of == file).map(|(_, name)| format!("`{name}`"));
+                let names = tests.iter().filter(|proof| proof.file == *file).map(|proof| format!("`{}`", proof.name));
                 writeln!(page, "- {file}: {}", names.collect::<Vec<_>>().join(", ")).unwrap();
             }
         }
@@ -183,7 +230,7 @@ fn the_page_is_what_the_tests_say() {
 fn rows_say_what_was_agreed_and_why_they_differ() {
     let all: toml::Table = file().parse().unwrap();
     let mut words = Sha256::new();
-    for Row { id, words: row, differs } in groups().iter().flat_map(|(_, rows)| rows) {
+    for Row { id, words: row, differs, .. } in groups().iter().flat_map(|(_, rows)| rows) {
         words.update(format!("{id} {row}\n"));
         let told = differs.as_ref().is_none_or(|differs| differs.contains(", because "));
         assert!(told, "{id} says what is otherwise, and not why");
@@ -200,15 +247,54 @@ fn a_platforms_tests_prove_no_row_of_another_platform() {
         groups.iter().flat_map(|(_, rows)| rows).map(|row| (row.id.as_str(), row)).collect();
     let proofs = proofs(&rows.keys().copied().collect());
     let wrong = proofs.iter().flat_map(|(id, tests)| {
-        let strange = tests.iter().filter(|(file, _)| !rows[id.as_str()].is_of(file));
-        strange.map(move |(file, name)| format!("{file}: {name}"))
+        let strange = tests.iter().filter(|proof| !rows[id.as_str()].is_of(&proof.file));
+        strange.map(|proof| format!("{}: {}", proof.file, proof.name))
     });
     assert_eq!(wrong.collect::<Vec<_>>(), [""; 0], "these carry the id of a row about another platform");
 }
 
 #[test]
+fn a_test_speaks_of_its_row() {
+    let groups = groups();
+    let rows: Vec<&Row> = groups.iter().flat_map(|(_, rows)| rows).collect();
+    let telling = telling(&rows);
+    let proofs = proofs(&telling.keys().copied().collect());
+    let wrong = proofs.iter().flat_map(|(id, tests)| {
+        let strange = tests.iter().filter(|proof| proof.words.is_disjoint(&telling[id.as_str()]));
+        strange.map(|proof| format!("{}: {}", proof.file, proof.name))
+    });
+    let why =
+        "these share no word with the row whose id they carry: drop the id, or say in `also` how the code speaks of it";
+    assert_eq!(wrong.collect::<Vec<_>>(), [""; 0], "{why}");
+}
+
+#[test]
+fn words_that_many_rows_have_tell_nothing() {
+    let row = |id: &str, words: &str, also: &str| Row {
+        id: id.to_owned(),
+        words: words.to_owned(),
+        differs: None,
+        also: also.to_owned(),
+    };
+    let mut rows: Vec<Row> = (1..=8).map(|id| row(&format!("A{id}"), "Every model is asked", "")).collect();
+    rows.push(row("B1", "E-mail as a real channel: each model's DKIM result", "letter"));
+    let telling = telling(&rows.iter().collect::<Vec<_>>());
+    let expected = ["chann", "dkim", "each", "lette", "mail", "real", "resul"];
+    assert_eq!(telling["B1"], expected.map(str::to_owned).into());
+    let speaks = |test: &str| !words(test).is_disjoint(&telling["B1"]);
+    let table = [
+        ("crates/email/src/quotes.rs //! Letters b1_only_what_is_new_is_left", true),
+        ("crates/slack/src/signs.rs b1_a_model_sees_signs", false),
+        ("fn b1_x let theResult = read();", true),
+    ];
+    for (test, expected) in table {
+        assert_eq!(speaks(test), expected, "{test}");
+    }
+}
+
+#[test]
 fn a_row_about_letters_is_proven_where_letters_are() {
-    let row = |words: &str| Row { id: String::new(), words: words.to_owned(), differs: None };
+    let row = |words: &str| Row { id: String::new(), words: words.to_owned(), differs: None, also: String::new() };
     let letters = row("E-mail as a real channel");
     let table = [
         ("tests/platforms/slack/signs.rs", false),
@@ -240,7 +326,8 @@ fn tests_are_found_by_their_marks() {
         fn a5_no_test() {}
         #[test]
         pub fn nothing<T>() {}";
-    assert_eq!(tests_in(source), ["a1_plain", "a3_waits", "a4_law", "nothing"]);
+    let names: Vec<String> = tests_in(source).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a1_plain", "a3_waits", "a4_law", "nothing"]);
 }
 
 #[test]

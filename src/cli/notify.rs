@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn n12_more_time_is_asked_for_as_long_as_the_work_lasts() {
+    async fn more_time_is_asked_for_as_long_as_the_work_lasts() {
         for (seconds, expected) in [(0, 0), (59, 0), (61, 1), (3_630, 60)] {
             let asked = Cell::new(0);
             let work = tokio::time::sleep(Duration::from_secs(seconds));

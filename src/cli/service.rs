@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_an_installed_unit_is_known_again() {
+    fn an_installed_unit_is_known_again() {
         let config = Path::new("/etc/hob/config.toml");
         let nobody = Environment::of("/", [("HOME", "/h")]);
         for (manager, binary) in [(Manager::System, "/usr/bin/hob"), (Manager::User, "/opt/my \"hob\"/50%/$x/hob")] {

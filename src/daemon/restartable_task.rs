@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn k5_one_ends_before_the_next_begins() {
+    async fn one_ends_before_the_next_begins() {
         let (log, tracker, stop) = (Arc::new(Mutex::new(Vec::new())), TaskTracker::new(), CancellationToken::new());
         let mut slot = RestartableTask::default();
         for name in ["one", "two"] {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn d4_the_built_in_tools_are_known_by_name() {
+    async fn the_built_in_tools_are_known_by_name() {
         // No coding agent is installed in this environment.
         let there =
             hob_core::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();

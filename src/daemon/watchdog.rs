@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n12_a_loop_that_comes_round_lives_whatever_the_platform_does() {
+    async fn a_loop_that_comes_round_lives_whatever_the_platform_does() {
         let (monitor, mut pulses) = (Monitor::default(), PulseMonitor::default());
         // An outage of an hour: each try is trouble, and the wait after it is told.
         for _ in 0..60 {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn n12_a_loop_that_never_began_is_dead_and_what_has_none_is_not() {
+    async fn a_loop_that_never_began_is_dead_and_what_has_none_is_not() {
         let (monitor, mut pulses) = (Monitor::default(), PulseMonitor::default());
         let plain = ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH);
         let all = [

@@ -115,7 +115,7 @@ async fn n12_the_doctor_names_what_is_broken_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn n12_a_config_that_cannot_be_used_keeps_nobody_from_looking() {
+async fn a_config_that_cannot_be_used_keeps_nobody_from_looking() {
     let house = House::new().await;
     let data = house.path("data").display().to_string();
     fs::write(house.path("config.toml"), format!("[state]\ndir = '{data}'\n[telegram]\nbot_tokn = 'x'\n")).unwrap();
@@ -236,7 +236,7 @@ impl Systemd {
 }
 
 #[tokio::test]
-async fn n12_systemd_hears_that_hob_is_ready_lives_and_stops() {
+async fn systemd_hears_that_hob_is_ready_lives_and_stops() {
     let house = House::new().await;
     let path = house.path("notify");
     let mut systemd = Systemd { socket: UnixDatagram::bind(&path).unwrap(), heard: Vec::new() };

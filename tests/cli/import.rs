@@ -102,7 +102,7 @@ async fn twice_is_once(home: &TempDir, arguments: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn openclaw_is_shown_first_and_nothing_is_changed() {
+async fn f6_openclaw_is_shown_first_and_nothing_is_changed() {
     let home = home("openclaw").await;
     let before = everything(home.path());
     let shown = import(&home, &["openclaw"]).await;
@@ -132,7 +132,7 @@ async fn openclaw_is_shown_first_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn openclaw_moves_in_and_twice_is_once() {
+async fn f6_openclaw_moves_in_and_twice_is_once() {
     let home = home("openclaw").await;
     let dir = home.path().join(".openclaw");
     let first = twice_is_once(&home, &["openclaw", &dir.display().to_string()]).await;
@@ -145,7 +145,7 @@ async fn openclaw_moves_in_and_twice_is_once() {
 }
 
 #[tokio::test]
-async fn secrets_are_taken_when_that_is_asked_for_also_later() {
+async fn f6_secrets_are_taken_when_that_is_asked_for_also_later() {
     let home = home("openclaw").await;
     import(&home, &["openclaw", "--apply", "--house"]).await;
     twice_is_once(&home, &["openclaw", "--secrets"]).await;
@@ -157,7 +157,7 @@ async fn secrets_are_taken_when_that_is_asked_for_also_later() {
 }
 
 #[tokio::test]
-async fn nanobot_moves_in_and_twice_is_once() {
+async fn f6_nanobot_moves_in_and_twice_is_once() {
     let home = home("nanobot").await;
     insta::assert_snapshot!(import(&home, &["nanobot"]).await, @r"
     From nanobot (HOME/.nanobot):
@@ -169,8 +169,8 @@ async fn nanobot_moves_in_and_twice_is_once() {
       people      telegram: 123456789
       MCP server  notes: npx -y @modelcontextprotocol/server-memory
       schedule    morning: 30 8 * * 1-5 (Europe/Berlin)
-      schedule    water: every 120 minutes
       schedule    dentist: 2031-01-01 00:00
+      schedule    stretch: every 60 minutes
 
     Not taken:
       `*` on telegram: lets everybody in; Hob is closed by default, and `/pair` lets people in one by one
@@ -187,7 +187,7 @@ async fn nanobot_moves_in_and_twice_is_once() {
 }
 
 #[tokio::test]
-async fn hermes_moves_in_and_twice_is_once() {
+async fn f6_hermes_moves_in_and_twice_is_once() {
     let home = home("hermes").await;
     insta::assert_snapshot!(import(&home, &["hermes"]).await, @r"
     From hermes (HOME/.hermes):
@@ -211,7 +211,7 @@ async fn hermes_moves_in_and_twice_is_once() {
 }
 
 #[tokio::test]
-async fn whose_the_memory_becomes_is_not_guessed_and_other_folders_are_refused() {
+async fn f6_whose_the_memory_becomes_is_not_guessed_and_other_folders_are_refused() {
     let home = home("nanobot").await;
     let error = ran(&home, &["import", "nanobot", "--apply"]).await.unwrap_err();
     assert!(error.contains("nothing was changed: say whose the memory becomes"), "{error}");
@@ -222,7 +222,7 @@ async fn whose_the_memory_becomes_is_not_guessed_and_other_folders_are_refused()
 }
 
 #[tokio::test]
-async fn what_the_house_says_already_stays() {
+async fn f6_what_the_house_says_already_stays() {
     let home = home("nanobot").await;
     fs::create_dir_all(home.path().join(".config/hob")).unwrap();
     let ours = "# Ours.\n[provider]\nkind = \"offline\"\n\n[personas.nanobot]\nprompt = \"Mine.\" # kept\n";
@@ -257,7 +257,7 @@ async fn lived(program: &str) -> TempDir {
 
 /// SIGKILL at the n-th write to the database, the n-th file that takes its name, and so on, as far as there are any.
 #[tokio::test]
-async fn an_import_that_is_killed_anywhere_is_finished_by_the_next() {
+async fn f6_an_import_that_is_killed_anywhere_is_finished_by_the_next() {
     let whole = lived("openclaw").await;
     import(&whole, &["openclaw", "--apply", "--house"]).await;
     let expected = outcome(&whole).await;

@@ -62,7 +62,7 @@ async fn asked(house: &House, arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[tokio::test]
-async fn k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
+async fn f7_k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
     let house = echoing("").await;
     let (mut one, mut two, mut other) =
         (Window::open(&house, &[]), Window::open(&house, &[]), Window::open(&house, &["--new"]));
@@ -84,7 +84,7 @@ async fn k2_two_windows_show_one_conversation_and_a_new_one_shows_its_own() {
 }
 
 #[tokio::test]
-async fn k2_a_window_approves_and_stops() {
+async fn f7_k2_a_window_approves_and_stops() {
     const PAY: &str = r#"
 [tools.pay]
 sandbox = false
@@ -118,7 +118,7 @@ approval = "ask"
 }
 
 #[tokio::test]
-async fn k2_a_person_at_a_window_sees_a_reply_grow() {
+async fn f7_k2_a_person_at_a_window_sees_a_reply_grow() {
     let mut house = echoing("").await;
     let gate = Gate::default();
     house.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
@@ -139,7 +139,7 @@ async fn k2_a_person_at_a_window_sees_a_reply_grow() {
 }
 
 #[tokio::test]
-async fn k2_what_is_asked_in_one_window_stands_in_the_other() {
+async fn f7_k2_what_is_asked_in_one_window_stands_in_the_other() {
     let house = echoing("").await;
     let mut person = Person::sit_down(&house);
     person.sees("a window onto the Hob that runs here").await;
@@ -155,7 +155,7 @@ async fn k2_what_is_asked_in_one_window_stands_in_the_other() {
 }
 
 #[tokio::test]
-async fn k2_what_nobody_was_there_to_read_waits_for_a_window() {
+async fn f7_k2_what_nobody_was_there_to_read_waits_for_a_window() {
     let mut house = echoing("").await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).words("Here you are.").finish("stop").into());
@@ -171,7 +171,7 @@ async fn k2_what_nobody_was_there_to_read_waits_for_a_window() {
 }
 
 #[tokio::test]
-async fn k2_one_question_has_one_answer_and_an_exit_code() {
+async fn f7_k2_one_question_has_one_answer_and_an_exit_code() {
     let mut house = echoing("").await;
     assert_eq!(asked(&house, &["how", "are you"]).await, (Some(0), "You said how are you\n".to_owned()));
     let (code, printed) = asked(&house, &["--json", "--new", "hello"]).await;

@@ -58,7 +58,7 @@ async fn count(house: &House, query: &'static str) -> i64 {
 }
 
 #[tokio::test]
-async fn c4_what_others_say_between_mentions_is_context_with_their_names() {
+async fn what_others_say_between_mentions_is_context_with_their_names() {
     let mut house = house("").await;
     in_hall(&house, BOB, "Dinner at seven at Luigi's?");
     in_hall(&house, ADA, "Fine with me");
@@ -111,7 +111,7 @@ async fn n6_a_strangers_words_are_data_and_leave_no_line() {
 }
 
 #[tokio::test]
-async fn c4_a_group_is_as_loud_as_its_admins_choose() {
+async fn a_group_is_as_loud_as_its_admins_choose() {
     let mut house = house("[telegram]\nadmin_user_ids = [8]").await;
     in_hall(&house, ADA, "/group all");
     assert_eq!(house.told(HALL, 1).await[0], "Only an admin or an owner can choose when I answer here.");
@@ -146,7 +146,7 @@ async fn c4_a_group_is_as_loud_as_its_admins_choose() {
 }
 
 #[tokio::test]
-async fn c4_the_config_says_what_groups_begin_with() {
+async fn the_config_says_what_groups_begin_with() {
     let mut house = house(&format!("[groups]\nmode = 'off'\n[groups.chats]\n'telegram:{HALL}' = 'all'")).await;
     house.model.reply(Reply::text("Hello all."));
     in_hall(&house, ADA, "Hello");
@@ -233,7 +233,7 @@ async fn n6_what_is_forwarded_is_nobodys_word() {
 }
 
 #[tokio::test]
-async fn c4_what_is_answered_is_shown_unless_it_is_there_anyway() {
+async fn what_is_answered_is_shown_unless_it_is_there_anyway() {
     let house = house("").await;
     asked(&house, ADA, "name a colour", Reply::text("**Blue**, I think.")).await;
     let own = house.telegram.look(|world| world.chat(HALL).by_bot().last().unwrap().id);
@@ -260,7 +260,7 @@ async fn c4_what_is_answered_is_shown_unless_it_is_there_anyway() {
 }
 
 #[tokio::test]
-async fn c4_what_was_overheard_can_be_forgotten_edited_and_taken_back() {
+async fn what_was_overheard_can_be_forgotten_edited_and_taken_back() {
     let house = house("").await;
     in_hall(&house, BOB, "the code of the door is 1234");
     house.acknowledged().await;

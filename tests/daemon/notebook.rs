@@ -72,7 +72,7 @@ async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them(
     house.start().await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
     insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @r"
-    I could not get an answer from the model: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment. Whoever runs me has to mend the key in config.toml or in the environment.
+    I could not get an answer from the model: The model provider does not accept the API key. Whoever runs me has to mend the key in config.toml or in the environment.
 
     Objective: Paint the fence
     Where it stood: One side is done

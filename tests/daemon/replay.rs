@@ -267,7 +267,7 @@ async fn n2_where_nothing_has_run_it_is_said() {
 }
 
 #[tokio::test]
-async fn b13_the_log_names_run_session_and_channel_and_no_words() {
+async fn the_log_names_run_session_and_channel_and_no_words() {
     let mut house = House::new().await;
     house.configure("[daemon]\nlog_format = 'json'");
     house.start().await;

@@ -300,7 +300,7 @@ async fn n8_who_has_signed_keeps_their_seat() {
 }
 
 #[tokio::test]
-async fn a12_an_old_call_and_a_replayed_one_begin_nothing() {
+async fn an_old_call_and_a_replayed_one_begin_nothing() {
     let (house, url) = doorbell("signed = 'timestamped'\nheader = 'X-Signature'").await;
     let door = format!("{url}door");
     let now: i64 = ask(&house, "SELECT CAST(unixepoch() AS TEXT)").await[0].parse().unwrap();

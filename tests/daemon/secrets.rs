@@ -76,7 +76,7 @@ async fn n6_a_secret_that_somebody_prints_is_seen_and_kept_nowhere() {
 }
 
 #[tokio::test]
-async fn n6_the_log_holds_no_secret() {
+async fn the_log_holds_no_secret() {
     let mut house = House::with(&format!("[provider]\napi_key = \"{KEY}\"\n[daemon]\nlog = \"trace\"")).await;
     let mut command = hob(house.home.path(), &["run"]);
     // Whoever calls the directory so has it in the log's second line.
@@ -89,7 +89,7 @@ async fn n6_the_log_holds_no_secret() {
 }
 
 #[tokio::test]
-async fn n6_a_commands_environment_holds_no_key() {
+async fn a_commands_environment_holds_no_key() {
     let env = "[tools.env]\nsandbox = false\ndescription = \"Tells.\"\ncommand = [\"/usr/bin/env\"]";
     let mut house = House::with(env).await;
     let mut command = hob(house.home.path(), &["run"]);

@@ -43,7 +43,7 @@ async fn k3_a_database_from_a_newer_hob() {
     let before = std::fs::read(house.path("data/hob.db")).unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
     assert_eq!(code, Some(65));
-    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 35): start that one, or restore a backup");
+    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 41): start that one, or restore a backup");
     assert!(std::fs::read(house.path("data/hob.db")).unwrap() == before, "it was left alone");
 }
 
@@ -78,6 +78,18 @@ async fn no_channel() {
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
     assert_eq!(code, Some(78));
     insta::assert_snapshot!(said, @r#"hob: no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord] or [email] to config.toml (README.md, "Connect"), or let Hob serve its page ([server] listen); `hob chat` talks with Hob at the terminal"#);
+}
+
+#[tokio::test]
+async fn a_page_whose_port_is_taken_refuses_nothing_of_the_file() {
+    let house = House::new().await;
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = format!("[server]\nlisten = '{}'\n[daemon]\nlog = 'debug'", other.local_addr().unwrap());
+    std::fs::write(house.path("config.toml"), config).unwrap();
+    let mut running = Hob::start(hob(house.home.path(), &["run"]));
+    running.until_log("server.failed: the page is not served until the next start").await;
+    running.until_log("config.unchanged").await;
+    assert!(!running.log().contains("config.refused"), "{}", running.log());
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ async fn n11_a_run_is_one_trace_in_the_words_of_the_conventions() {
 }
 
 #[tokio::test]
-async fn n11_contents_are_told_when_asked_for_and_without_secrets() {
+async fn contents_are_told_when_asked_for_and_without_secrets() {
     let (_house, collector) = traced("content = true").await;
     let spans = collector.spans();
     let told = |name: &str, key: &str| {
@@ -169,7 +169,7 @@ async fn n11_contents_are_told_when_asked_for_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn n11_a_dead_collector_costs_a_counted_loss_and_nothing_else() {
+async fn a_dead_collector_costs_a_counted_loss_and_nothing_else() {
     // Nobody listens there any more.
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let settings = format!("[telemetry]\notlp = 'http://{gone}'\n[server]\nlisten = '127.0.0.1:0'");

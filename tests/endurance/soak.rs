@@ -149,7 +149,7 @@ impl Town {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn n12_it_holds_no_more_after_a_long_time() {
+async fn it_holds_no_more_after_a_long_time() {
     let minutes = number("HOB_SOAK_MINUTES", 0);
     let is_long = minutes > 0;
     let length = if is_long { Duration::from_secs(minutes * 60) } else { Duration::from_secs(20) };

@@ -94,7 +94,7 @@ fn seeds_450() {
 }
 
 #[test]
-fn n12_seeds_with_upkeep() {
+fn seeds_with_upkeep() {
     for seed in 500..550 {
         let ended = story::kept_up(seed);
         assert!(
@@ -107,7 +107,7 @@ fn n12_seeds_with_upkeep() {
 }
 
 #[test]
-fn n12_the_same_seed_is_the_same_world_with_upkeep() {
+fn the_same_seed_is_the_same_world_with_upkeep() {
     for seed in 500..503 {
         assert_eq!(story::kept_up(seed).hash, story::kept_up(seed).hash, "seed {seed}");
     }

@@ -89,7 +89,7 @@ for call in (0x40305828, 0x4030582a, 0x40305839):
 }
 
 #[tokio::test]
-async fn e3_a_fork_bomb_is_bounded_and_over() {
+async fn a_fork_bomb_is_bounded_and_over() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let bomb = ":(){ :|:& };:; b(){ setsid bash -c 'sleep 600' & b; }; b & wait; sleep 600";
     let mut most = 0;
@@ -111,7 +111,7 @@ async fn e3_a_fork_bomb_is_bounded_and_over() {
 }
 
 #[tokio::test]
-async fn e3_nobody_within_stops_who_ends_them() {
+async fn nobody_within_stops_who_ends_them() {
     for way in [IsolationMode::Namespaces, IsolationMode::Bubblewrap] {
         let place = Harness::new(way).await;
         if !place.sandbox.kills_descendants() {
@@ -128,7 +128,7 @@ async fn e3_nobody_within_stops_who_ends_them() {
 }
 
 #[tokio::test]
-async fn e3_whatever_it_does_to_stay_it_ends() {
+async fn whatever_it_does_to_stay_it_ends() {
     for way in WAYS {
         let place = Harness::new(way).await;
         for command in [
@@ -146,7 +146,7 @@ async fn e3_whatever_it_does_to_stay_it_ends() {
 }
 
 #[tokio::test]
-async fn e3_nothing_is_left_of_a_command_that_ended() {
+async fn nothing_is_left_of_a_command_that_ended() {
     for way in WAYS {
         let place = Harness::new(way).await;
         for command in
@@ -159,7 +159,7 @@ async fn e3_nothing_is_left_of_a_command_that_ended() {
 }
 
 #[tokio::test]
-async fn e3_a_call_that_is_dropped_takes_all_with_it() {
+async fn a_call_that_is_dropped_takes_all_with_it() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let up = async {
@@ -176,7 +176,7 @@ async fn e3_a_call_that_is_dropped_takes_all_with_it() {
 }
 
 #[tokio::test]
-async fn e3_memory_and_files_have_limits() {
+async fn memory_and_files_have_limits() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let (text, code) = place.run("python3 -c 'bytearray(2 << 30)'").await;
@@ -189,7 +189,7 @@ async fn e3_memory_and_files_have_limits() {
 
 /// A killed Hob leaves nothing, whatever a command does to hold on to what tells of its end.
 #[tokio::test]
-async fn e3_a_killed_hob_leaves_nothing_running() {
+async fn a_killed_hob_leaves_nothing_running() {
     let hold = "for file in /proc/1/fd/* /proc/$PPID/fd/*; do exec {held}<>$file; done 2> /dev/null";
     let shell = format!("{hold}; setsid sleep 600 & echo > up; sleep 600");
     for way in WAYS {
@@ -222,7 +222,7 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
 }
 
 #[tokio::test]
-async fn d6_a_folder_may_be_deep_but_not_elsewhere() {
+async fn a_folder_may_be_deep_but_not_elsewhere() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let deep = vec!["d"; 200].join("/");
     fs::create_dir_all(place.workspace().join(&deep)).unwrap();

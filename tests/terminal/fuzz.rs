@@ -297,7 +297,7 @@ async fn lab() -> Option<Lab> {
 }
 
 #[tokio::test]
-async fn d6_no_line_that_is_judged_to_look_changes_anything() {
+async fn no_line_that_is_judged_to_look_changes_anything() {
     let Some(mut lab) = lab().await else { return };
     assert!(lab.fuzz(20_261_123, |run| run >= RUN_IN_SUITE) >= RUN_IN_SUITE);
 }

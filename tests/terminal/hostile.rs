@@ -56,7 +56,7 @@ fn is_root() -> bool {
 }
 
 #[tokio::test]
-async fn d6_no_try_to_get_out_succeeds() {
+async fn no_try_to_get_out_succeeds() {
     // A command in the foreground works in a draft.
     for place in [Harness::new(IsolationMode::Namespaces).await] {
         hostile(&place);
@@ -69,7 +69,7 @@ async fn d6_no_try_to_get_out_succeeds() {
 }
 
 #[tokio::test]
-async fn d6_nor_does_one_of_an_ordinary_user() {
+async fn nor_does_one_of_an_ordinary_user() {
     if !is_root() {
         // Then the other test is this one.
         return;
@@ -104,7 +104,7 @@ async fn d6_nor_does_one_of_an_ordinary_user() {
 }
 
 #[tokio::test]
-async fn d6_what_a_command_leaves_is_deleted_however_deep_and_however_much() {
+async fn what_a_command_leaves_is_deleted_however_deep_and_however_much() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let program = hostile(&place);
     let (text, code) = place.run(&format!("cd $TMPDIR && {} fill", program.display())).await;

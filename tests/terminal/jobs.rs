@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::place::{Harness, IsolationMode, WAYS, invocation};
 
 #[tokio::test]
-async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
+async fn a_command_goes_on_in_the_background_and_is_looked_at() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let command = "echo one; read line < more; echo $line; exit 3";
@@ -38,7 +38,7 @@ async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
 }
 
 #[tokio::test]
-async fn d6_what_only_looks_in_the_background_changes_nothing() {
+async fn what_only_looks_in_the_background_changes_nothing() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let told = place.told(json!({ "command": "df -T .", "action": "start" })).await;
     assert_eq!(told, "It runs in the background; what it changes is thrown away. Its id: 12/1.0");
@@ -48,7 +48,7 @@ async fn d6_what_only_looks_in_the_background_changes_nothing() {
 }
 
 #[tokio::test]
-async fn d6_a_command_in_the_background_is_ended_with_all_it_started() {
+async fn a_command_in_the_background_is_ended_with_all_it_started() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let command = "trap '' TERM; setsid sleep 600 & sleep 600";
@@ -60,7 +60,7 @@ async fn d6_a_command_in_the_background_is_ended_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn d6_those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
+async fn those_in_the_background_are_few_and_ones_own_and_end_with_hob() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let started = async |index: usize| {
         let mut call = invocation(UserId(1), json!({ "command": "sleep 600", "action": "start" }));

@@ -11,7 +11,7 @@ use crate::place::{Harness, IsolationMode, WAYS};
 use hob_config::environment::Environment;
 
 #[tokio::test]
-async fn d6_this_machine_confines_commands() {
+async fn this_machine_confines_commands() {
     let place = Harness::new(IsolationMode::Namespaces).await;
     let strength = place.sandbox.strength().clone();
     assert_eq!(strength, Strength::Full { namespaces: Some(Namespaces::Own) }, "{strength}");
@@ -23,7 +23,7 @@ async fn d6_this_machine_confines_commands() {
 }
 
 #[tokio::test]
-async fn d6_work_in_the_workspace_just_works() {
+async fn work_in_the_workspace_just_works() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let work = "mkdir -p a/b && cd a/b && echo hello > f && mv f g && cat g && ln -s g h && cat h && rm -r ../b \
@@ -37,7 +37,7 @@ async fn d6_work_in_the_workspace_just_works() {
 }
 
 #[tokio::test]
-async fn d6_what_lies_outside_can_be_neither_read_nor_changed() {
+async fn what_lies_outside_can_be_neither_read_nor_changed() {
     for way in WAYS {
         let place = Harness::new(way).await;
         let (dir, elsewhere) = (place.dir.path().display().to_string(), tempfile::tempdir().unwrap());

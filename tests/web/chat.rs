@@ -130,7 +130,7 @@ async fn n5_what_waits_is_seen_edited_and_taken_back() {
 }
 
 #[tokio::test]
-async fn n8_nonsense_is_answered_with_words() {
+async fn nonsense_is_answered_with_words() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let status = async |request: reqwest::RequestBuilder| request.send().await.unwrap().status();

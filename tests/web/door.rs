@@ -17,6 +17,9 @@ async fn n8_a_link_lets_one_browser_in_once() {
             (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
         );
     }
+    let nowhere = browser.bare(Method::GET, "/operation").send().await.unwrap();
+    assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
+    assert!(nowhere.text().await.unwrap().contains("There is no such page."));
     for path in ["/api/visit", "/api/chats", "/api/chats/x/messages", "/api/chats/x/events", "/api/openapi.json"] {
         let refused = browser.bare(Method::GET, path).send().await.unwrap();
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{path}");
@@ -70,7 +73,7 @@ async fn n8_who_guesses_is_slowed_down_and_keeps_nobody_out() {
 }
 
 #[tokio::test]
-async fn n8_who_has_logged_in_keeps_their_seat() {
+async fn who_has_logged_in_keeps_their_seat() {
     let mut house = house("").await;
     let root = root(&mut house).await;
     let (address, form) = (root.trim_start_matches("http://"), format!("key={}", printed_key(&mut house).await));
@@ -81,7 +84,7 @@ async fn n8_who_has_logged_in_keeps_their_seat() {
 }
 
 #[tokio::test]
-async fn n8_another_page_has_the_browser_do_nothing() {
+async fn another_page_has_the_browser_do_nothing() {
     let mut house = house("").await;
     let browser = Browser::entered(&mut house).await;
     let cookie = browser.cookie.clone().unwrap();

@@ -212,17 +212,17 @@ async fn a_browser_goes_on_where_it_was_when_hob_is_back() {
 }
 
 #[tokio::test]
-async fn n8_no_browser_takes_words_for_anything_else() {
+async fn no_browser_takes_words_for_anything_else() {
     Stage::new().await.play("corpus.mjs").await;
 }
 
 #[tokio::test]
-async fn n8_the_chat_is_for_everybody() {
+async fn the_chat_is_for_everybody() {
     Stage::new().await.play_of("views.mjs", "^(login|chat)").await;
 }
 
 #[tokio::test]
-async fn n8_the_runs_are_for_everybody() {
+async fn the_runs_are_for_everybody() {
     Stage::new().await.play_of("views.mjs", "^run").await;
 }
 
@@ -232,6 +232,6 @@ async fn n8_the_memory_is_for_everybody() {
 }
 
 #[tokio::test]
-async fn n8_the_operations_are_for_everybody() {
+async fn the_operations_are_for_everybody() {
     Stage::new().await.play_of("views.mjs", "^operations").await;
 }

@@ -111,7 +111,7 @@ async fn n16_an_owner_says_on_the_page_what_a_servers_tools_do() {
 }
 
 #[tokio::test]
-async fn n11_what_it_cost_is_drawn_in_both_themes() {
+async fn what_it_cost_is_drawn_in_both_themes() {
     let (house, browser) = entered("").await;
     house.ask(ADA, "Hi", Reply::text("Hello.")).await;
     browser.until("/costs", |costs| !rows(costs, "days").is_empty()).await;
@@ -125,7 +125,7 @@ async fn n11_what_it_cost_is_drawn_in_both_themes() {
 }
 
 #[tokio::test]
-async fn n6_whoever_reads_the_log_finds_no_way_in() {
+async fn whoever_reads_the_log_finds_no_way_in() {
     let (mut house, browser) = entered("[telegram]\nowner_user_ids = []\nallowed_user_ids = [7]").await;
     house.hob().until_log("to become its owner").await;
     let shown = hob(house.home.path(), &["pair"]).output().await.unwrap();

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d5_an_agent_has_a_program_and_one_place_for_its_task() {
+    fn an_agent_has_a_program_and_one_place_for_its_task() {
         type Words = &'static [&'static str];
         let table: [(&str, Words, Words, Words); 9] = [
             ("claude", &[], &["ANTHROPIC_API_KEY"], &[]),

@@ -186,7 +186,7 @@ two'''
     }
 
     #[test]
-    fn n6_what_the_types_do_not_know_is_told_as_a_secret() {
+    fn what_the_types_do_not_know_is_told_as_a_secret() {
         let schedule = "[[schedule]]\nname = 'a'\nwhen = 'every day at 7:00'\ntask = 'x'\n";
         for (after, expected) in [
             ("telegram = 'hunter2'", "telegram: not set → a secret"),

@@ -193,7 +193,7 @@ iterations_max = 7   # enough
 "#;
 
     #[test]
-    fn n6_the_file_is_shown_without_its_secrets_and_with_its_comments() {
+    fn the_file_is_shown_without_its_secrets_and_with_its_comments() {
         insta::assert_snapshot!(shown(FILE).unwrap(), @r#"
         # Ours.
         [provider]
@@ -217,7 +217,7 @@ iterations_max = 7   # enough
     }
 
     #[test]
-    fn n6_what_the_types_do_not_know_is_not_shown() {
+    fn what_the_types_do_not_know_is_not_shown() {
         for text in [
             "[telegrm]\nbot_token = \"hunter2\"\n",
             "[provider]\napi_kye = \"hunter2\"\n",

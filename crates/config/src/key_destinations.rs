@@ -241,7 +241,7 @@ iterations_max = 7
     }
 
     #[test]
-    fn n6_the_environments_key_goes_to_its_own_provider_alone() {
+    fn the_environments_key_goes_to_its_own_provider_alone() {
         let edits = |url: &str| {
             [
                 Edit::unset("provider.api_key"),

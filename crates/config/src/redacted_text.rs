@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n6_of_a_key_that_is_commented_out_only_its_name_is_left() {
+    fn of_a_key_that_is_commented_out_only_its_name_is_left() {
         for (text, expected) in [
             (r#"# api_key = "hunter2""#, "# api_key = [redacted]"),
             ("#api_key='hunter2' # old", "#api_key= [redacted]"),

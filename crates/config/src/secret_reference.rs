@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn n6_who_may_read_and_change_a_file_with_a_secret() {
+    fn who_may_read_and_change_a_file_with_a_secret() {
         let fine =
             |mode, owner, me, mounted| judge(Path::new("/k"), FilePermissions { mode, owner, me, mounted }).is_ok();
         for (mode, owner, me, mounted, expected) in [

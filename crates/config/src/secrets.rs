@@ -134,7 +134,7 @@ mod tests {
     use crate::load::load_text;
 
     #[test]
-    fn n6_every_secret_of_a_config_is_found_by_its_type() {
+    fn every_secret_of_a_config_is_found_by_its_type() {
         let text = r#"
             [provider]
             kind = "openai"

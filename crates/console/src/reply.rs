@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn k2_a_reply_that_is_made_again_is_compared_with_what_stands_there() {
+    fn a_reply_that_is_made_again_is_compared_with_what_stands_there() {
         let reply = streamed(&["One.\n\n", "Two.\n"]);
         assert_eq!(reply.repeats("One. T"), RepeatMatch::SoFar);
         assert_eq!(reply.repeats("One.\n\nTwo.\n\n    code"), RepeatMatch::All { more: "    code" });

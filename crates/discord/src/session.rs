@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n11_a_close_says_how_it_goes_on() {
+    fn a_close_says_how_it_goes_on() {
         let table = [
             (None, "resume"),
             (Some(1000), "resume"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_a_session_ends_by_a_refusal_or_by_time_but_by_no_outage() {
+    fn a_session_ends_by_a_refusal_or_by_time_but_by_no_outage() {
         use {ConnectionStage::*, SessionFate::*};
         let table = [
             (vec![Ready], vec![Stays]),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_what_an_operator_must_do_is_told_exactly() {
+    fn what_an_operator_must_do_is_told_exactly() {
         insta::assert_snapshot!(closed(Some(4014), "").why(), @"the bot may not read messages: in Discord's developer portal switch on Bot → Privileged Gateway Intents → Message Content Intent, and save");
         insta::assert_snapshot!(closed(Some(4004), "").why(), @"Discord does not know this bot token: make another in the developer portal (Bot → Reset Token), write it into `bot_token` and restart Hob");
     }

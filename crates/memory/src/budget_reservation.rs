@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 
+use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
 use hob_core::policy::budget::MoneyAndTokens;
@@ -31,8 +32,12 @@ pub(crate) async fn reserve_call(
     at: Timestamp,
     call: &NewMemoryCall<'_>,
 ) -> Result<Result<i64, CapExceeded>, StoreError> {
-    let role = users::role(tx, call.user).await?.unwrap_or(Role::Guest);
-    let spender = Spender { run: None, user: call.user, role, persona: call.persona };
+    let (user, role) = match call.user {
+        Some(user) => (user, users::role(tx, user).await?.unwrap_or(Role::Guest)),
+        // Nobody's own caps hold for the house.
+        None => (UserId(0), Role::Owner),
+    };
+    let spender = Spender { run: None, user, role, persona: call.persona };
     let tokens = call.estimate.unsigned_abs();
     let wanted = CallReservation { sum: MoneyAndTokens { usd: Money::from_nanos(call.reserved), tokens }, over: None };
     if let Some(refusal) = budget_guard.refuses(tx, spender, wanted, at).await? {

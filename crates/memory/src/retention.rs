@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a1_what_follows_something_let_go_is_embedded_anew() {
+    async fn what_follows_something_let_go_is_embedded_anew() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a1_a_large_memory_is_looked_through_in_slices() {
+    async fn a_large_memory_is_looked_through_in_slices() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);

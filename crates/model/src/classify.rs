@@ -78,7 +78,8 @@ pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     }
 }
 
-/// Words for a person: what happened, what to do, and what the provider said where that helps and is not a secret.
+/// Words for a person: what happened, and what the provider said where that helps and is not a secret. What to do about a whole class
+/// says whoever tells it: to a chat, to whoever sets Hob up.
 fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
     let quote = quote(&body.full_message());
     let said = if quote.is_empty() { String::new() } else { format!(" It says: {quote}") };
@@ -86,22 +87,12 @@ fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
         ErrorClass::Auth if status != 401 && !names_key(&body.message) => {
             format!("The model provider denies access ({status}): check that the API key may use this model.{said}")
         }
-        ErrorClass::Auth => {
-            "The model provider does not accept the API key: check `api_key` under [provider] in config.toml, \
-             or the key in the environment."
-                .to_owned()
-        }
-        ErrorClass::Billing => {
-            "The account at the model provider has no credit left: top it up there, or choose another provider \
-             under [provider] in config.toml."
-                .to_owned()
-        }
+        ErrorClass::Auth => "The model provider does not accept the API key.".to_owned(),
+        ErrorClass::Billing => "The account at the model provider has no credit left.".to_owned(),
         ErrorClass::RateLimit if is_daily(body) => format!("The model provider allows no more calls today.{said}"),
         ErrorClass::RateLimit => format!("The model provider allows no more calls for now.{said}"),
         ErrorClass::Overloaded => format!("The model provider is overloaded at the moment.{said}"),
-        ErrorClass::UnknownModel => {
-            format!("The model cannot be used: check `primary` under [provider.models] in config.toml.{said}")
-        }
+        ErrorClass::UnknownModel => format!("The model cannot be used.{said}"),
         ErrorClass::ContextTooLong => format!("The conversation is too long for the model.{said}"),
         ErrorClass::Refused => format!("The model provider refuses this content.{said}"),
         ErrorClass::BadRequest if matches!(status, 300..=399 | 404 | 405) => {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_each_dialect_names_who_answers() {
+    fn each_dialect_names_who_answers() {
         let named = |event: &str| serde_json::from_str::<ModelNameEvent>(event).ok().and_then(ModelNameEvent::model);
         for (event, expected) in [
             (r#"{"id":"1","model":"gpt-5-mini-2026","choices":[]}"#, Some("gpt-5-mini-2026")),

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n6_a_model_neither_hears_nor_tells_a_secret() {
+    async fn a_model_neither_hears_nor_tells_a_secret() {
         let redactor = Redactor::new(&[Secret::new(KEY.to_owned())]).unwrap();
         let model = RedactingProvider::new(Arc::new(EchoProvider), redactor);
         let result =

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn c4_each_mode_is_told() {
+    fn each_mode_is_told() {
         insta::assert_snapshot!(mode_text(GroupMode::Mention, false), @"Here I answer when I am named, answered or given a command. /group all|off changes that.");
         insta::assert_snapshot!(mode_text(GroupMode::All, true), @"From now on I read and may answer everything. /group mention|off changes that.");
         insta::assert_snapshot!(mode_text(GroupMode::Off, true), @"From now on I answer nobody; an owner's commands work. /group mention|all changes that.");

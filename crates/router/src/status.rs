@@ -57,7 +57,7 @@ struct StatusReport {
 /// What the whole house uses; none of it is a guest's to know.
 #[derive(Debug, Clone)]
 struct HouseholdUsage {
-    today: Money,
+    today: SpendTotals,
     caps: Vec<CapUsage>,
     spent: SpendTotals,
 }
@@ -77,7 +77,7 @@ impl HouseholdUsage {
         let midnight =
             now.to_zoned(budget_guard.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
         Ok(Some(Self {
-            today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
+            today: spend::since(tx, millis(midnight), None).await?,
             caps,
             spent: spend::since(tx, millis(day_ago), None).await?,
         }))
@@ -210,11 +210,13 @@ fn tokens_of(CapUsage { window, used }: &CapUsage) -> String {
 /// What today cost, of how much, and which other cap is nearly used up.
 fn money(sums: &HouseholdUsage) -> String {
     let is_days = |cap: &&CapUsage| cap.is_of(CapScope::House(CapPeriod::Day), true);
+    let spent = Money::from_nanos(sums.today.cost);
     let today = match sums.caps.iter().find(is_days) {
         Some(CapUsage { window, used }) => {
-            format!("{} of {}", used.map_or(sums.today, |used| used.usd), window.cap.most)
+            let of = format!("{} of {}", used.map_or(spent, |used| used.usd), window.cap.most);
+            with_unpriced(of, sums.today.unpriced)
         }
-        None => format!("{}, no cap for a day", sums.today),
+        None => format!("{}, no cap for a day", with_unpriced(spent, sums.today.unpriced)),
     };
     let near = sums.caps.iter().filter(|cap| !is_days(cap)).filter_map(|CapUsage { window, used }| {
         let used = used.filter(|used| window.is_nearly_used(*used))?;
@@ -317,7 +319,11 @@ mod tests {
             queue: runs::queries::QueueSummary::default(),
             outbox: Vec::new(),
             next_jobs: Vec::new(),
-            sums: Some(HouseholdUsage { today: Money::ZERO, caps: Vec::new(), spent: SpendTotals::default() }),
+            sums: Some(HouseholdUsage {
+                today: SpendTotals::default(),
+                caps: Vec::new(),
+                spent: SpendTotals::default(),
+            }),
             standing: Vec::new(),
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
@@ -390,7 +396,7 @@ mod tests {
             outbox: vec![outbox::queries::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
             next_jobs: vec![80_000, 3_600_000, 90_000_000],
             sums: Some(HouseholdUsage {
-                today: Money::from_usd(1.5),
+                today: SpendTotals { unpriced: 1, cost: 1_500_000_000, ..SpendTotals::default() },
                 caps: vec![
                     cap(CapPeriod::Day, 2.0, 1.6),
                     cap(CapPeriod::Month, 20.0, 19.0),
@@ -441,7 +447,7 @@ mod tests {
         runs: 3 queued (oldest 1 min), 2 running
         outbox: 1 pending (oldest 1 min)
         next jobs: now, 01:00, Fri 2 Jan 01:00
-        today: $1.60 of $2.00; $19.00 of $20.00 for a month
+        today: $1.60 of $2.00 and 1 call of unknown price; $19.00 of $20.00 for a month
         last 24 h: 3 model calls, 1200 tokens in (50 % from cache), 80 out, $0.00 and 2 calls of unknown price
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         telegram (work): not connected: 401 Unauthorized; last heard 1 s ago; no message yet; last sent 10 s ago

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_what_an_operator_can_mend_is_said_so() {
+    fn what_an_operator_can_mend_is_said_so() {
         let trouble = |method, code: &str| {
             SocketError::call(method)(CallError::Api { code: code.to_owned(), details: None, retry_after: None })
         };

@@ -9,11 +9,11 @@ use hob_core::domain::ids::{EpisodeId, UserId};
 /// A call about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewMemoryCall<'a> {
-    /// Who pays.
-    pub user: UserId,
+    /// Who pays; none: the house itself.
+    pub user: Option<UserId>,
     /// As which persona Hob heard what it is about; none: as nobody in particular.
     pub persona: Option<&'a str>,
-    /// `extraction`, `consolidation` or `embedding`.
+    /// `extraction` or `embedding`.
     pub purpose: &'static str,
     /// Whom it asks.
     pub model: &'a str,
@@ -62,7 +62,6 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
     .fetch_optional(&mut *tx)
     .await?;
     let Some(ended) = ended else { return Ok(false) };
-    let Some(user) = ended.user else { return Ok(true) };
     let spent = SpendTotals {
         calls: i64::from(!end.skipped),
         unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
@@ -74,7 +73,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
         cost: end.cost.unwrap_or(0),
         prefix_breaks: 0,
     };
-    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    let payer = spend::Payer { user: ended.user, persona: ended.persona.as_deref() };
     spend::add(tx, at, payer, &ended.model, &spent).await?;
     Ok(true)
 }

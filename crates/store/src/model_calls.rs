@@ -138,7 +138,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
         cost: end.cost.unwrap_or(0),
         prefix_breaks: ended.breaks,
     };
-    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    let payer = spend::Payer { user: Some(user), persona: ended.persona.as_deref() };
     spend::add(tx, at, payer, &ended.model, &spent).await?;
     Ok(ended.stand_in)
 }

@@ -165,7 +165,7 @@ pub async fn end(tx: &mut Tx, call: i64, end: &TranscriptionEnd, at: Timestamp) 
         cost: ended.cost.unwrap_or(0),
         ..SpendTotals::default()
     };
-    let payer = spend::Payer { user, persona: ended.persona.as_deref() };
+    let payer = spend::Payer { user: Some(user), persona: ended.persona.as_deref() };
     spend::add(tx, at, payer, &ended.model, &spent).await
 }
 

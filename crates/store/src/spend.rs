@@ -4,6 +4,8 @@ use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::UserId;
 
+/// Who stands in the table for the house itself, as `''` does for no persona.
+const HOUSE: UserId = UserId(0);
 /// Milliseconds of a quarter of an hour: every time zone's days begin at one.
 const QUARTER_MS: i64 = 15 * 60 * 1000;
 
@@ -38,8 +40,8 @@ pub(crate) fn quarter(at: i64) -> i64 {
 /// Whose bill it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payer<'a> {
-    /// The person.
-    pub user: UserId,
+    /// The person; none: the house itself.
+    pub user: Option<UserId>,
     /// The persona; none: nobody in particular.
     pub persona: Option<&'a str>,
 }
@@ -47,7 +49,7 @@ pub struct Payer<'a> {
 /// Adds to the sums of the quarter that `at` is in.
 pub async fn add(tx: &mut Tx, at: i64, payer: Payer<'_>, model: &str, spent: &SpendTotals) -> Result<(), StoreError> {
     let quarter = quarter(at);
-    let (user, persona) = (payer.user, payer.persona.unwrap_or_default());
+    let (user, persona) = (payer.user.unwrap_or(HOUSE), payer.persona.unwrap_or_default());
     sqlx::query!(
         "INSERT INTO spend (quarter, user_id, model, calls, unpriced, input_tokens, output_tokens, cached_tokens,
                             cache_write_tokens, reasoning_tokens, cost, prefix_breaks, persona)
@@ -130,15 +132,15 @@ pub async fn by_model(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<V
     Ok(lines)
 }
 
-/// The bill by person, the dearest first.
+/// The bill by person, the dearest first; the house's own is a line like theirs.
 pub async fn by_user(tx: &mut Tx, since: i64) -> Result<Vec<BillLine>, StoreError> {
     let quarter = quarter(since);
     let lines = sqlx::query_as!(
         BillLine,
-        r#"SELECT u.name AS "name!", sum(s.calls) AS "calls!: i64",
+        r#"SELECT coalesce(u.name, 'the house') AS "name!: String", sum(s.calls) AS "calls!: i64",
                   sum(s.input_tokens + s.output_tokens) AS "tokens!: i64", sum(s.cost) AS "cost!: i64"
-           FROM spend s JOIN users u ON u.id = s.user_id WHERE s.quarter >= $1
-           GROUP BY s.user_id ORDER BY sum(s.cost) DESC, sum(s.calls) DESC, u.name LIMIT 20"#,
+           FROM spend s LEFT JOIN users u ON u.id = s.user_id WHERE s.quarter >= $1
+           GROUP BY s.user_id ORDER BY sum(s.cost) DESC, sum(s.calls) DESC, 1 LIMIT 20"#,
         quarter
     )
     .fetch_all(&mut *tx)
@@ -160,7 +162,7 @@ pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, St
 pub enum SpendGroup {
     /// The models'.
     Model,
-    /// The people's.
+    /// The people's, and the house's own.
     User,
 }
 
@@ -203,12 +205,13 @@ pub async fn shares(tx: &mut Tx, moments: &[i64], by: SpendGroup) -> Result<Vec<
             .await?,
             SpendGroup::User => sqlx::query_as!(
                 SpendShare,
-                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", u.name AS "name!", sum(s.calls) AS "calls!: i64",
+                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", coalesce(u.name, 'the house') AS "name!: String",
+                          sum(s.calls) AS "calls!: i64",
                           sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
                           sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
                    FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
-                        CROSS JOIN users u ON u.id = s.user_id
-                   GROUP BY 1, s.user_id ORDER BY 1, u.name, s.user_id"#,
+                        LEFT JOIN users u ON u.id = s.user_id
+                   GROUP BY 1, s.user_id ORDER BY 1, 2, s.user_id"#,
                 stretches
             )
             .fetch_all(&mut *tx)

@@ -185,15 +185,6 @@ pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreErro
     Ok(name)
 }
 
-/// Who owned this Hob first, of those who own it.
-pub async fn first_owner(tx: &mut Tx) -> Result<Option<UserId>, StoreError> {
-    let owner =
-        sqlx::query_scalar!(r#"SELECT id AS "id!: UserId" FROM users WHERE role = 'owner' ORDER BY id LIMIT 1"#)
-            .fetch_optional(&mut *tx)
-            .await?;
-    Ok(owner)
-}
-
 /// How somebody is called, and what they may.
 pub async fn find_by_id(tx: &mut Tx, user: UserId) -> Result<Option<(String, Role)>, StoreError> {
     let known = sqlx::query!(r#"SELECT name, role AS "role!: Role" FROM users WHERE id = $1"#, user)

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n11_providers_have_the_names_of_the_conventions() {
+    fn providers_have_the_names_of_the_conventions() {
         for (label, provider, model) in [
             ("openai/gpt-5-mini", "openai", "gpt-5-mini"),
             ("gemini/gemini-3-pro", "gcp.gemini", "gemini-3-pro"),

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n11_the_journal_is_known_by_its_stream() {
+    fn the_journal_is_known_by_its_stream() {
         for (told, expected) in
             [(Some("8:4711"), true), (Some("8:12"), false), (Some("9:4711"), false), (Some("x"), false), (None, false)]
         {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_levels_have_syslogs_priorities() {
+    fn levels_have_syslogs_priorities() {
         let all = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
         assert_eq!(all.map(priority), [3, 4, 6, 7, 7]);
     }

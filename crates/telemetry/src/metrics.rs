@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_a_histogram_counts_what_was_within_each_bound() {
+    fn a_histogram_counts_what_was_within_each_bound() {
         let histogram = Histogram::new(&[0.1, 1.0]);
         for millis in [50, 100, 101, 1_000, 5_000] {
             histogram.observe(Duration::from_millis(millis));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_labels_are_bounded() {
+    fn labels_are_bounded() {
         let family: Family<Counter> = Family::new(&["tool", "outcome"], Counter::default);
         for number in 0..2 * SERIES_MAX {
             family.of(&[&number.to_string(), "done"]).inc();

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n11_the_page_is_prometheus_text() {
+    fn the_page_is_prometheus_text() {
         let mut page = MetricsPage::default();
         page.gauge("hob_ready", "Whether it is.", 1.0);
         let counters: Family<Counter> = Family::new(&["model", "kind"], Counter::default);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n6_a_key_is_set_and_secrets_are_not_shown() {
+    async fn a_key_is_set_and_secrets_are_not_shown() {
         let desk =
             Harness::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
         let shown = desk.call(Role::Admin, json!({ "action": "show" })).await.unwrap();

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn c9_cut_ends_are_found() {
+    fn cut_ends_are_found() {
         for (bytes, expected) in [
             (&b"abc"[..], &b"abc"[..]),
             (b"a\xC3", b"a"),

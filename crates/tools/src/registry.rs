@@ -378,7 +378,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn d5_a_schema_that_is_none_costs_its_tool_and_no_other() {
+    fn a_schema_that_is_none_costs_its_tool_and_no_other() {
         let registry = Registry::default()
             .with(tool("good", json!({ "type": "object" })))
             .with(tool("typo", json!({ "type": "objekt" })))

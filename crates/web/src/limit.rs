@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a12_a_minute_has_so_many_calls() {
+    fn a_minute_has_so_many_calls() {
         let limit = PerMinuteLimit::new(2);
         let allowed: Vec<bool> = [0, 1, 59, 60, 61, 62, 30].iter().map(|now| limit.allows(*now)).collect();
         assert_eq!(allowed, [true, true, false, true, true, false, true]);

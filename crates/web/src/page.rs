@@ -150,7 +150,8 @@ pub fn routes(served: Arc<AppState>) -> Routes {
         .route("/operations/{*rest}", get(document))
         .route("/runs", get(document))
         .route("/runs/{*rest}", get(document))
-        .route("/login", get(login_document).post(login::enter).layer(DefaultBodyLimit::max(LOGIN_BYTES_MAX)));
+        .route("/login", get(login_document).post(login::enter).layer(DefaultBodyLimit::max(LOGIN_BYTES_MAX)))
+        .fallback(nowhere);
     for asset in ASSETS {
         routes = routes.route(asset.path, get(move || async move { served_as(asset.mime, asset.bytes) }));
     }
@@ -179,6 +180,11 @@ async fn document(State(_served): State<Arc<AppState>>, visitor: Result<Visitor,
 
 async fn login_document() -> Response {
     served_as("text/html; charset=utf-8", include_bytes!("app/login.html"))
+}
+
+/// An address that nothing of Hob's has.
+async fn nowhere() -> (StatusCode, Response) {
+    (StatusCode::NOT_FOUND, served_as("text/html; charset=utf-8", include_bytes!("app/nowhere.html")))
 }
 
 fn served_as(mime: &'static str, bytes: &'static [u8]) -> Response {

@@ -67,7 +67,7 @@ mod tests {
     const GITHUB: &str = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
     #[test]
-    fn a12_a_signature_over_the_body() {
+    fn a_signature_over_the_body() {
         let secret = Secret::new("It's a Secret to Everybody".to_owned());
         let good = |header: &str, body: &[u8]| judged(SignatureScheme::Body, &secret, header, body, 0).is_some();
         assert!(good(GITHUB, BODY));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_a_secret_is_the_same_or_not() {
+    fn a_secret_is_the_same_or_not() {
         let secret = Secret::new("0123456789abcdef".to_owned());
         assert!(is_same(&secret, b"0123456789abcdef"));
         for said in ["", "0123456789abcde", "0123456789abcdefg", "0123456789abcdeF"] {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a12_a_signature_over_time_and_body() {
+    fn a_signature_over_time_and_body() {
         let secret = Secret::new("0123456789abcdef".to_owned());
         let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).unwrap();
         mac.update(b"1000.{}");

@@ -86,9 +86,12 @@ fn persona(plan: &ImportPlan, config: &Table) -> Option<ConfigStep> {
 fn model(chosen: &ImportedModel, config: &Table) -> ConfigStep {
     let kind = ProviderInfo::of(chosen.kind).map_or("", |kind| kind.name);
     let there = value_at(config, &["provider"]);
-    let is_same = value_at(config, &["provider", "kind"]).and_then(Toml::as_str) == Some(kind)
-        && value_at(config, &["provider", "models", "primary"]).and_then(Toml::as_str) == Some(chosen.model.as_str());
+    let says = |path: &[&str]| value_at(config, path).and_then(Toml::as_str);
+    let is_same = says(&["provider", "kind"]) == Some(kind)
+        && says(&["provider", "base_url"]) == chosen.base_url.as_deref()
+        && says(&["provider", "models", "primary"]) == Some(chosen.model.as_str());
     let mut edits = vec![Edit::set_value("provider.kind", kind)];
+    edits.extend(chosen.base_url.as_deref().map(|url| Edit::set_value("provider.base_url", url)));
     edits.push(Edit::set_value("provider.models.primary", chosen.model.as_str()));
     let needs_key = is_same && value_at(config, &["provider", "api_key"]).is_none() && chosen.api_key.is_some();
     let kept = chosen.api_key.iter().map(|secret| SecretFile {
@@ -98,7 +101,7 @@ fn model(chosen: &ImportedModel, config: &Table) -> ConfigStep {
     });
     ConfigStep {
         what: "model",
-        told: format!("{kind}, {}", chosen.model),
+        told: [kind, &chosen.model].into_iter().chain(chosen.base_url.as_deref()).collect::<Vec<_>>().join(", "),
         standing: if needs_key { StepStatus::New } else { same(there, is_same) },
         edits,
         kept: kept.collect(),
@@ -233,7 +236,7 @@ mod tests {
         };
         plan.schedules = vec![row("morning"), row("noon"), row("evening")];
         let kind = hob_config::provider::ProviderKind::Anthropic;
-        plan.model = Some(ImportedModel { kind, model: "claude-9".to_owned(), api_key: None });
+        plan.model = Some(ImportedModel { kind, base_url: None, model: "claude-9".to_owned(), api_key: None });
         let config = "[provider]\nkind = 'openai'\n[telegram]\nbot_token = 'x'\nowner_user_ids = [5]\n[[schedule]]\n\
                       name = 'noon'\nwhen = 'x'\ntask = 'y'\n[[schedule]]\nname = 'evening'\nwhen = '30 8 * * 1-5'\n\
                       task = 'Say hello.'\n";
@@ -241,6 +244,19 @@ mod tests {
         let told = steps.iter().map(|step| format!("{:?} {} {:?}\n", step.standing, step.told, step.edits));
         let told: String = told.collect();
         assert!(told.starts_with("Yours anthropic, claude-9"), "{told}");
+        let own = ImportedModel {
+            kind: hob_config::provider::ProviderKind::OpenaiCompatible,
+            base_url: Some("http://box/v1".to_owned()),
+            model: "m".to_owned(),
+            api_key: Some(Secret::new("k".to_owned())),
+        };
+        let standing = |url: &str| {
+            let said =
+                format!("[provider]\nkind = 'openai_compatible'\nbase_url = '{url}'\nmodels = {{ primary = 'm' }}");
+            model(&own, &said.parse().unwrap()).standing
+        };
+        assert_eq!(standing("http://box/v1"), StepStatus::New, "its key is missing");
+        assert_eq!(standing("http://other/v1"), StepStatus::Yours, "no other server is given the key");
         let telegram = steps.iter().find(|step| step.what == "people").unwrap();
         assert_eq!(telegram.edits.len(), 1, "the token that is there stays: {told}");
         let standings: Vec<StepStatus> =

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
-use crate::cli::import::read::{Job, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables};
+use crate::cli::import::read::{
+    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables,
+};
 use hob_core::domain::secret::Secret;
 
 /// What stands between two entries of its memory.
@@ -44,7 +46,8 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     // Without a word on who runs it, hermes asks OpenRouter where it has a key for that.
     let provider = provider.or_else(|| key("openrouter").map(|_| "openrouter"));
     if let Some(chosen) = chosen {
-        model(&mut plan, chosen, provider, &key);
+        let server = |_: &str| text(&config, "/model/base_url").map(str::to_owned);
+        model(&mut plan, chosen, provider, &ForeignProvider { key: &key, server: &server });
     }
     plan.left.push(SkippedItem::new(
         "conversations",

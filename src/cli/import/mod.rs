@@ -45,9 +45,8 @@ pub struct ImportArguments {
     /// The folder; without it, where that program usually keeps it
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Do it; without this it is only shown what would be done
-    #[arg(long)]
-    apply: bool,
+    #[command(flatten)]
+    mode: ImportMode,
     /// Take keys and tokens as well, each into a file of its own beside the config
     #[arg(long)]
     secrets: bool,
@@ -57,6 +56,17 @@ pub struct ImportArguments {
     /// What was remembered becomes everybody's in the house
     #[arg(long)]
     house: bool,
+}
+
+/// Whether it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+struct ImportMode {
+    /// Do it; without this it is only shown what would be done
+    #[arg(long)]
+    apply: bool,
+    /// Only show it, as without --apply
+    #[arg(long, conflicts_with = "apply")]
+    dry_run: bool,
 }
 
 /// Another assistant.
@@ -123,12 +133,14 @@ impl Program {
                 "config.json",
                 "pairing.json",
                 "cron/jobs.json",
+                "cron/action.jsonl",
                 "workspace/SOUL.md",
                 "workspace/USER.md",
                 "workspace/HEARTBEAT.md",
                 "workspace/memory/MEMORY.md",
                 "workspace/memory/history.jsonl",
                 "workspace/cron/jobs.json",
+                "workspace/cron/action.jsonl",
             ],
         }
     }
@@ -189,7 +201,7 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
         let table = found.text.expose().parse()?;
         let known = apply::ExistingContent::read(&draft, &plan).await?;
         let steps = settable(steps(&plan, &table), &draft, &mut plan.left);
-        let done = if arguments.apply {
+        let done = if arguments.mode.apply {
             let whose = apply::memory_owner(arguments.house, arguments.person.as_deref(), &known, &plan)?;
             apply::apply(&mut draft, &plan, &steps, &known, whose).await?
         } else {

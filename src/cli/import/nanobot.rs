@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
-use crate::cli::import::read::{Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts};
+use crate::cli::import::read::{
+    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts,
+};
 use hob_core::domain::secret::Secret;
 
 /// The config.
@@ -30,11 +32,9 @@ pub(super) fn plan(foreign: &ForeignFolder, here: &ReadContext) -> anyhow::Resul
     plan.memories.extend(history.lines().filter_map(|line| history_line(line, here)));
     plan.skills.clone_from(&foreign.skills);
     channels(&mut plan, &config, foreign);
-    for path in ["workspace/cron/jobs.json", "cron/jobs.json"] {
-        let Some(file) = foreign.text(path) else { continue };
-        let file: Value = serde_json::from_str(file).with_context(|| format!("{path} is not JSON"))?;
-        for job in file.pointer("/jobs").and_then(Value::as_array).into_iter().flatten() {
-            one_job(&mut plan, job, here);
+    for folder in ["workspace/cron", "cron"] {
+        for job in jobs(foreign, folder)? {
+            one_job(&mut plan, &job, here);
         }
     }
     for (name, value) in config.pointer("/tools/mcpServers").and_then(Value::as_object).into_iter().flatten() {
@@ -84,6 +84,28 @@ fn channels(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
     }
 }
 
+/// What it holds, and then what was asked of it while its gateway did not run, which takes that over at its next start.
+fn jobs(foreign: &ForeignFolder, folder: &str) -> anyhow::Result<Vec<Value>> {
+    let kept = foreign.text(&format!("{folder}/jobs.json"));
+    let kept: Option<Value> =
+        kept.map(serde_json::from_str).transpose().with_context(|| format!("{folder}/jobs.json is not JSON"))?;
+    let kept = kept.as_ref().and_then(|file| file.pointer("/jobs")).and_then(Value::as_array);
+    let mut jobs = kept.cloned().unwrap_or_default();
+    let asked = foreign.text(&format!("{folder}/action.jsonl")).unwrap_or_default();
+    // A line that cannot be read is passed over, as by nanobot itself.
+    for action in asked.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let Some(about) = action.pointer("/params") else { continue };
+        let id = text(about, "/job_id").or_else(|| text(about, "/id"));
+        let known = jobs.iter().position(|job| text(job, "/id") == id);
+        match (text(&action, "/action"), known.and_then(|place| jobs.get_mut(place))) {
+            (Some("del"), _) => jobs.retain(|job| text(job, "/id") != id),
+            (_, Some(job)) => job.clone_from(about),
+            (_, None) => jobs.push(about.clone()),
+        }
+    }
+    Ok(jobs)
+}
+
 fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     let name = text(job, "/name").or_else(|| text(job, "/id")).unwrap_or("job");
     if text(job, "/payload/kind") == Some("system_event") {
@@ -92,14 +114,16 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
     if job.pointer("/enabled").and_then(Value::as_bool) == Some(false) {
         return plan.left.push(SkippedItem::new(format!("the schedule {name}"), "is switched off there"));
     }
-    let number = |pointer: &str| job.pointer(pointer).and_then(Value::as_i64);
+    // As it stands in the one file, and in the other.
+    let number = |names: [&str; 2]| names.into_iter().find_map(|name| job.pointer(name).and_then(Value::as_i64));
     let instant = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let when = match text(job, "/schedule/kind") {
         Some("cron") => text(job, "/schedule/expr").map(JobTiming::Cron),
         Some("every") => {
-            number("/schedule/everyMs").map(|ms| JobTiming::Every(ms / 60_000, instant(number("/createdAtMs"))))
+            let begun = instant(number(["/createdAtMs", "/created_at_ms"]));
+            number(["/schedule/everyMs", "/schedule/every_ms"]).map(|ms| JobTiming::Every(ms / 60_000, begun))
         }
-        Some("at") => instant(number("/schedule/atMs")).map(JobTiming::At),
+        Some("at") => instant(number(["/schedule/atMs", "/schedule/at_ms"])).map(JobTiming::At),
         _ => None,
     };
     let task = text(job, "/payload/message").unwrap_or_default();
@@ -113,6 +137,7 @@ fn read_model(plan: &mut ImportPlan, config: &Value) {
     let said = text(config, "/agents/defaults/provider").filter(|provider| *provider != "auto");
     let first = named.split_once('/').map(|(first, _)| first);
     if said.is_some() || first.is_some_and(|first| key(first).is_some()) {
-        model(plan, named, said, &key);
+        let server = |kind: &str| text(config, &format!("/providers/{kind}/apiBase")).map(str::to_owned);
+        model(plan, named, said, &ForeignProvider { key: &key, server: &server });
     }
 }

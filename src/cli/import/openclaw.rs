@@ -8,7 +8,7 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
+    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
 };
 use hob_core::domain::secret::Secret;
 
@@ -134,9 +134,15 @@ fn read_model(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {
     let key = |kind: &str| {
         let name = format!("{}_API_KEY", kind.to_uppercase());
         let said = variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.clone());
-        said.map(Secret::new).or_else(|| secret(config, &format!("/env/{name}")))
+        let said = said.map(Secret::new).or_else(|| secret(config, &format!("/env/{name}")));
+        said.or_else(|| secret(config, &format!("/models/providers/{kind}/apiKey")))
     };
-    model(plan, named, None, &key);
+    let server = |kind: &str| {
+        let own = config.pointer(&format!("/models/providers/{kind}"))?;
+        let is_ours = text(own, "/api").is_none_or(|api| api == "openai-completions" || api == "openai-responses");
+        text(own, "/baseUrl").filter(|_| is_ours).map(str::to_owned)
+    };
+    model(plan, named, None, &ForeignProvider { key: &key, server: &server });
     if config.pointer("/auth/profiles").and_then(Value::as_object).is_some_and(|all| !all.is_empty()) {
         let why = "are in openclaw's own keeping; give Hob a key by `hob init`, or in the environment";
         plan.left.push(SkippedItem::new("keys of model providers", why));

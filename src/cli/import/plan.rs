@@ -145,6 +145,8 @@ pub(super) struct ImportedServer {
 pub(super) struct ImportedModel {
     /// Who runs it.
     pub(super) kind: ProviderKind,
+    /// Where, if that is an address of one's own.
+    pub(super) base_url: Option<String>,
     /// Its name there.
     pub(super) model: String,
     /// The key.

@@ -13,6 +13,7 @@ use crate::cli::import::plan::{
 };
 use crate::cli::import::text::entries;
 use crate::cli::init::providers::ProviderInfo;
+use hob_config::provider::ProviderKind;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::schedule::read::read;
 
@@ -98,18 +99,28 @@ pub(super) fn door(plan: &mut ImportPlan, platform: Platform, said: &[String], t
     }
 }
 
-/// The model, if Hob knows who runs it. `named` is `provider/model`, `provider` who runs it where that is said apart.
-pub(super) fn model(plan: &mut ImportPlan, named: &str, provider: Option<&str>, key: &dyn Fn(&str) -> Option<Secret>) {
+/// What the other program says of whoever runs a model.
+pub(super) struct ForeignProvider<'a> {
+    /// The key.
+    pub(super) key: &'a dyn Fn(&str) -> Option<Secret>,
+    /// The address of a server that speaks OpenAI's API.
+    pub(super) server: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// The model, if Hob knows who runs it, or where. `named` is `provider/model`, `provider` who runs it where that is said apart.
+pub(super) fn model(plan: &mut ImportPlan, named: &str, provider: Option<&str>, by: &ForeignProvider<'_>) {
     let (first, rest) = named.split_once('/').unwrap_or(("", named));
     let (kind, model) = match provider {
         Some(kind) if kind == first => (kind, rest),
         Some(kind) => (kind, named),
         None => (first, rest),
     };
-    match ProviderInfo::named(provider_name(kind)) {
-        Some(found) => {
-            let api_key = key(kind);
-            plan.model = Some(ImportedModel { kind: found.kind, model: model.to_owned(), api_key });
+    let known = ProviderInfo::named(provider_name(kind)).map(|found| (found.kind, None));
+    let own = || (by.server)(kind).map(|server| (ProviderKind::OpenaiCompatible, Some(server)));
+    match known.or_else(own) {
+        Some((found, base_url)) => {
+            let api_key = (by.key)(kind);
+            plan.model = Some(ImportedModel { kind: found, base_url, model: model.to_owned(), api_key });
         }
         None => {
             let why = "is run by somebody whom Hob has no name for; `hob init` sets a model up";

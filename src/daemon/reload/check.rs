@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::daemon::configured_channels;
 use crate::daemon::reload::read::{ConfigReader, ReadOutcome, is_doubtful};
 use crate::daemon::reload::refusal::Refusal;
 use crate::daemon::reload::report_text::ReloadOutcome;
@@ -23,7 +24,10 @@ impl Reloader {
             // By the name that it began with: told of another, a secret that is missing would look like a change.
             file: file.clone(),
             environment: self.blueprint.environment.clone(),
-            needs_channel: self.blueprint.own_channel.is_none() && self.roots.own.page.is_none(),
+            // Where the page alone was to be and its port is taken, nothing of the file is missing.
+            needs_channel: self.blueprint.own_channel.is_none()
+                && self.roots.own.page.is_none()
+                && !configured_channels(&self.made.config).is_empty(),
         })
     }
 

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d5_only_what_is_installed_is_on_offer() {
+    fn only_what_is_installed_is_on_offer() {
         let dir = tempfile::tempdir().unwrap();
         let install = |name: &str, mode: u32| {
             let path = dir.path().join(name);

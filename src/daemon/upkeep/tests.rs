@@ -108,7 +108,7 @@ fn days(count: i64) -> Option<SignedDuration> {
 }
 
 #[tokio::test]
-async fn n12_what_is_old_goes_and_what_is_needed_stays() {
+async fn what_is_old_goes_and_what_is_needed_stays() {
     let bench = Harness::new().await;
     for (id, state, day) in [(1, "completed", 100), (2, "waiting", 100), (3, "failed", 995), (4, "completed", 999)] {
         bench.run(id, state, day).await;
@@ -171,7 +171,7 @@ async fn n12_what_is_old_goes_and_what_is_needed_stays() {
 
 /// A journal is let go in slices; between two of them it counts as gone.
 #[tokio::test]
-async fn n12_a_long_journal_goes_in_slices() {
+async fn a_long_journal_goes_in_slices() {
     let bench = Harness::new().await;
     bench.run(1, "completed", 1).await;
     bench.run(2, "completed", 1).await;
@@ -229,7 +229,7 @@ async fn n12_free_pages_are_given_back_and_indexes_merged() {
 
 /// A file from before gets small pages that can be given back when it is opened; once, and not while somebody else reads it.
 #[tokio::test]
-async fn n12_an_old_file_is_brought_into_shape() {
+async fn an_old_file_is_brought_into_shape() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
     Store::open(&path, SchedulingMode::Threaded).await.unwrap().close().await;
@@ -263,7 +263,7 @@ async fn endless(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
+async fn a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
     let bench = Harness::new().await;
     let step = bench.store.step(endless, StepMode::Transaction, Duration::from_millis(20));
     let text = "INSERT INTO blobs (hash, text) VALUES ('mine', 'x')";
@@ -364,7 +364,7 @@ async fn n9_a_low_disk_is_told_big_work_refused_and_it_mends_by_itself() {
 }
 
 #[test]
-fn n12_what_is_kept_is_what_the_config_says() {
+fn what_is_kept_is_what_the_config_says() {
     let config: UpkeepConfig = toml::from_str("journals_days = 30\noutbox_days = 0").unwrap();
     let keep =
         RetentionPeriods { journals: days(30), outbox: None, claims: days(365), calls: days(400), signals: days(1) };
@@ -376,7 +376,7 @@ fn n12_what_is_kept_is_what_the_config_says() {
 }
 
 #[test]
-fn n12_a_clock_that_jumps_keeps_no_round_away() {
+fn a_clock_that_jumps_keeps_no_round_away() {
     let hour = |hour: i64| Timestamp::from_second(hour * 3_600).unwrap();
     for (due, now, expected) in [(16, 10, 16), (16, 16, 16), (16, 900, 16), (16, 9, 15), (16, -900, -894)] {
         assert_eq!(capped_due(hour(due), hour(now), SignedDuration::from_hours(6)), hour(expected), "{due} at {now}");
@@ -384,7 +384,7 @@ fn n12_a_clock_that_jumps_keeps_no_round_away() {
 }
 
 #[test]
-fn n12_a_clock_far_ahead_of_all_messages_is_not_believed() {
+fn a_clock_far_ahead_of_all_messages_is_not_believed() {
     let at = |day: i64| Timestamp::from_millisecond(day * DAY).unwrap();
     for (now, newest, expected) in [
         (1_000, None, true),
@@ -399,7 +399,7 @@ fn n12_a_clock_far_ahead_of_all_messages_is_not_believed() {
 }
 
 #[tokio::test]
-async fn n12_the_newest_message_is_the_one_that_came_last() {
+async fn the_newest_message_is_the_one_that_came_last() {
     let bench = Harness::new().await;
     assert_eq!(bench.store.read(latest_message::message_at).await.unwrap(), None);
     bench.run(1, "completed", 20).await;

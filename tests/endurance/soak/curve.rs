@@ -127,7 +127,7 @@ fn bars(values: &[f64]) -> String {
 }
 
 #[test]
-fn n12_a_leak_is_seen_and_noise_is_not() {
+fn a_leak_is_seen_and_noise_is_not() {
     let of = |resident: fn(u64) -> u64| Curve {
         samples: (0..40)
             .map(|place| Sample {

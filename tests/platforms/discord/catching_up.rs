@@ -99,7 +99,7 @@ async fn after_a_break(
 }
 
 #[tokio::test]
-async fn n11_an_interrupted_catch_up_passes_over_nothing_that_was_made_meanwhile() {
+async fn an_interrupted_catch_up_passes_over_nothing_that_was_made_meanwhile() {
     let fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "known");

@@ -16,7 +16,7 @@ async fn kicked(fake: &FakeDiscord, kick: Kick) {
 }
 
 #[tokio::test]
-async fn n11_a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
+async fn a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
     let fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
     for (round, kick) in [Kick::Drop, Kick::Reconnect, Kick::Invalid(true), Kick::Close(4000)].into_iter().enumerate() {
@@ -34,7 +34,7 @@ async fn n11_a_dropped_connection_is_resumed_and_nothing_is_lost_or_doubled() {
 }
 
 #[tokio::test]
-async fn n11_a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched() {
+async fn a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched() {
     let fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
@@ -59,7 +59,7 @@ async fn n11_a_session_that_is_over_begins_anew_and_what_was_missed_is_fetched()
 }
 
 #[tokio::test]
-async fn n11_some_failed_resumes_end_in_a_new_session() {
+async fn some_failed_resumes_end_in_a_new_session() {
     let fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
     fake.say(HALL, ADA, "before");
@@ -74,7 +74,7 @@ async fn n11_some_failed_resumes_end_in_a_new_session() {
 }
 
 #[tokio::test]
-async fn n11_a_session_outlives_an_outage_of_the_network() {
+async fn a_session_outlives_an_outage_of_the_network() {
     let mut fake = FakeDiscord::start().await;
     let running = RunningAdapter::start(&fake).await;
     let said = fake.say(HALL, ADA, "before");
@@ -93,7 +93,7 @@ async fn n11_a_session_outlives_an_outage_of_the_network() {
 }
 
 #[tokio::test]
-async fn n11_a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
+async fn a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
     let fake = FakeDiscord::start().await;
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = nobody.local_addr().unwrap();

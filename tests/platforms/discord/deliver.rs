@@ -117,7 +117,7 @@ async fn n11_a_number_is_sent_once_however_often_it_is_tried() {
 }
 
 #[tokio::test]
-async fn n11_another_process_looks_for_the_number_or_marks_what_it_repeats() {
+async fn another_process_looks_for_the_number_or_marks_what_it_repeats() {
     let fake = FakeDiscord::start().await;
     adapter(&fake, PACE).deliver(&message(HALL, "there")).await.unwrap();
     let there = fake.sent(HALL)[0].id.to_string();

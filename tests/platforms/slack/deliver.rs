@@ -233,7 +233,7 @@ async fn k2_each_refusal_is_what_the_outbox_makes_of_it() {
 }
 
 #[tokio::test]
-async fn n11_no_token_and_no_words_stand_in_an_error() {
+async fn no_token_and_no_words_stand_in_an_error() {
     let fake = workspace().await;
     let slack = adapter(&fake.api_url());
     for fault in [Fault::error("invalid_auth"), Fault::Proxy(404), Fault::CutBefore] {

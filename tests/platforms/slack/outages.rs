@@ -17,7 +17,7 @@ async fn connected_anew(fake: &FakeSlack, known: u64) {
 }
 
 #[tokio::test]
-async fn n11_a_lost_socket_is_rebuilt_and_nothing_is_lost() {
+async fn a_lost_socket_is_rebuilt_and_nothing_is_lost() {
     let fake = workspace().await;
     let running = RunningAdapter::start(&fake).await;
     fake.say(ADAS, ADA, "one");
@@ -43,7 +43,7 @@ async fn n11_a_silent_socket_is_rebuilt() {
 }
 
 #[tokio::test]
-async fn n11_disconnects_lead_to_another_socket() {
+async fn disconnects_lead_to_another_socket() {
     let fake = workspace().await;
     let running = RunningAdapter::start(&fake).await;
     for (number, reason) in ["refresh_requested", "warning"].into_iter().enumerate() {
@@ -127,7 +127,7 @@ async fn n11_a_backlog_comes_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn n11_a_restart_finds_what_was_said_meanwhile_and_nothing_from_before_hob() {
+async fn a_restart_finds_what_was_said_meanwhile_and_nothing_from_before_hob() {
     let fake = workspace().await;
     fake.say(ADAS, ADA, "before Hob was there");
     let running = RunningAdapter::start(&fake).await;
@@ -140,7 +140,7 @@ async fn n11_a_restart_finds_what_was_said_meanwhile_and_nothing_from_before_hob
 }
 
 #[tokio::test]
-async fn n11_older_messages_go_before_newer_ones() {
+async fn older_messages_go_before_newer_ones() {
     let fake = workspace().await;
     let running = RunningAdapter::start(&fake).await;
     let known = running.end().await;
@@ -158,7 +158,7 @@ async fn n11_older_messages_go_before_newer_ones() {
 }
 
 #[tokio::test]
-async fn n11_a_live_message_waits_no_longer_than_slack_does() {
+async fn a_live_message_waits_no_longer_than_slack_does() {
     let fake = workspace().await;
     let running = RunningAdapter::start(&fake).await;
     let known = running.end().await;
@@ -175,7 +175,7 @@ async fn n11_a_live_message_waits_no_longer_than_slack_does() {
 }
 
 #[tokio::test]
-async fn n11_deliveries_do_not_wait_for_the_socket() {
+async fn deliveries_do_not_wait_for_the_socket() {
     let fake = workspace().await;
     fake.fault("apps.connections.open", Fault::HangAfter);
     let running = RunningAdapter::start_with(&fake, Arc::new(Memory::default()));
@@ -186,7 +186,7 @@ async fn n11_deliveries_do_not_wait_for_the_socket() {
 }
 
 #[tokio::test]
-async fn n11_a_press_is_handed_in_though_the_socket_goes() {
+async fn a_press_is_handed_in_though_the_socket_goes() {
     let fake = workspace().await;
     let running = RunningAdapter::start(&fake).await;
     let asking = json!([{"type": "actions", "elements": [{"type": "button", "action_id": "a", "value": "t:yes",
@@ -227,7 +227,7 @@ async fn n11_one_channel_that_slack_does_not_tell_of_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn n11_where_slack_does_not_say_where_hob_is_it_hears_all_the_same() {
+async fn where_slack_does_not_say_where_hob_is_it_hears_all_the_same() {
     let fake = workspace().await;
     let known = RunningAdapter::start(&fake).await.end().await;
     fake.until_true("closed socket", |world| world.sockets.is_empty()).await;

@@ -102,7 +102,7 @@ async fn c1_only_telegram_may_call() {
 }
 
 #[tokio::test]
-async fn n8_telegram_keeps_its_seat() {
+async fn telegram_keeps_its_seat() {
     let fake = FakeTelegram::start().await;
     let served = Served::start(&fake).await;
     let (address, _) = served.url.trim_start_matches("http://").split_once('/').unwrap();

@@ -27,7 +27,7 @@ const VIEWS = [
 const WIDTHS = [360, 768, 1280];
 const PICTURED = /^(chat|run)$/;
 /** The largest picture. */
-const BYTES_MAX = 100 * 1024;
+const BYTES_MAX = 160 * 1024;
 /** What is pressed is so wide and high at least, in CSS pixels; words within a sentence are not. */
 const TOUCH_MIN = 44;
 

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_a_tool_call_has_one_outcome_and_a_name_that_there_is() {
+    fn a_tool_call_has_one_outcome_and_a_name_that_there_is() {
         let meters = Arc::new(Meters::default());
         let call = ToolCall { id: CallId("1.0".to_owned()), name: "x".repeat(9), arguments: String::new() };
         ToolCallMeter::begin(&meters, &call, true)

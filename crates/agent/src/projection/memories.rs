@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a1_the_question_is_the_last_sentence_that_asks() {
+    fn the_question_is_the_last_sentence_that_asks() {
         let long = format!("Which of these: {}?", "one, ".repeat(100));
         let table = [
             ("", None),

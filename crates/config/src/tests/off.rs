@@ -57,7 +57,7 @@ impl Harness {
 }
 
 #[test]
-fn n6_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
+fn a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
     let files: [(&str, &[u8], u32); 4] = [
         ("keys/token", b"1:file\n", 0o600),
         ("keys/crlf", b"1:crlf\r\n", 0o400),
@@ -84,7 +84,7 @@ fn n6_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
 }
 
 #[test]
-fn n6_only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
+fn only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
     let config =
         "[agent]\nsystem_prompt = 'file:keys/token'\n[http.x]\nhosts = ['api.example.org']\nsecret = '${LOOKS}'\n";
     let loaded = Harness::of(config, &[]).load().unwrap();
@@ -217,7 +217,7 @@ fn n6_each_section_is_off_for_itself_and_nothing_else_is() {
 }
 
 #[test]
-fn n6_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_problem() {
+fn what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_problem() {
     for (config, expected) in [
         (
             "[telegram]\nbot_token = '${NONE}'\npoll_timeout_secs = 0\n",
@@ -236,7 +236,7 @@ fn n6_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_probl
 }
 
 #[test]
-fn n6_a_broken_list_of_who_may_speak_closes_its_channel() {
+fn a_broken_list_of_who_may_speak_closes_its_channel() {
     let config = "[email]\naddress = 'hob@example.org'\nimap_password = 'x'\nimap_host = 'i.example.org'\n\
                   smtp_host = 's.example.org'\nallowed_addresses = ['a@example.org', '${NONE}']\n";
     let room = Harness::of(config, &[]);
@@ -245,7 +245,7 @@ fn n6_a_broken_list_of_who_may_speak_closes_its_channel() {
 }
 
 #[test]
-fn n6_every_secret_lies_in_a_section_that_can_be_off() {
+fn every_secret_lies_in_a_section_that_can_be_off() {
     fn walk(at: &mut Vec<PathStep>, fields: &[KeyShape], seen: &mut usize) {
         for field in fields {
             at.push(PathStep::Key(field.name.clone()));
@@ -273,7 +273,7 @@ fn n6_every_secret_lies_in_a_section_that_can_be_off() {
 }
 
 #[test]
-fn n6_a_file_with_secrets_that_others_can_read_is_told_not_refused() {
+fn a_file_with_secrets_that_others_can_read_is_told_not_refused() {
     let note = |config: &str, mode: u32| {
         let room = Harness::of(config, &[("keys/token", b"1:a", 0o600)]);
         fs::set_permissions(room.dir.path().join("config.toml"), Permissions::from_mode(mode)).unwrap();

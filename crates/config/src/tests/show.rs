@@ -6,7 +6,7 @@ use crate::environment::Environment;
 use crate::show::show;
 
 #[test]
-fn n6_each_value_is_shown_with_where_it_comes_from_and_no_secret() {
+fn each_value_is_shown_with_where_it_comes_from_and_no_secret() {
     let dir = tempfile::tempdir().unwrap();
     let config = "[provider]\nkind = 'anthropic'\napi_key = 'hunter2-plain'\n[[provider.fallbacks]]\nkind = 'openai'\n\
                   model = 'm'\napi_key = '${FIRST}'\n[telegram]\nbot_token = 'file:token'\nowner_user_ids = [7]\n[agent]\n\

@@ -277,7 +277,7 @@ fn what_the_check_refuses_is_not_written() {
 }
 
 #[test]
-fn n6_what_is_said_in_a_chat_sends_no_key_elsewhere() {
+fn what_is_said_in_a_chat_sends_no_key_elsewhere() {
     let desk = Harness::new(
         "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
     );

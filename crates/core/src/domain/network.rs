@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n6_places_are_read_as_people_write_them() {
+    fn places_are_read_as_people_write_them() {
         for (text, expected) in [
             ("192.168.1.0/24", "192.168.1.0/24"),
             ("192.168.1.77/24", "192.168.1.0/24"),

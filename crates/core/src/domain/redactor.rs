@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn n6_short_values_count_where_they_stand_alone_and_placeholders_nowhere() {
+    fn short_values_count_where_they_stand_alone_and_placeholders_nowhere() {
         let redactor = of(&["s3cr7", "abc", "ollama", "hunter2hunter2"]);
         let table = [
             ("s3cr7", "[redacted]"),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn n6_secrets_that_overlap_leave_no_rest() {
+    fn secrets_that_overlap_leave_no_rest() {
         assert_eq!(of(&["abcdefgh", "efghijkl", "cdefghij"]).redact("-abcdefghijkl-"), "-[redacted]-");
     }
 

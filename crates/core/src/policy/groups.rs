@@ -114,7 +114,7 @@ mod tests {
     use crate::domain::inbound::DEFAULT_ACCOUNT;
 
     #[test]
-    fn c4_who_is_meant_goes_by_mode_audience_and_sender() {
+    fn who_is_meant_goes_by_mode_audience_and_sender() {
         use Audience::{Group, Hob};
         use GroupMode::{All, Mention, Off};
         use MessageDisposition::{Heard, Ignored, Overheard, Unknown};
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn c4_modes_have_names() {
+    fn modes_have_names() {
         for mode in [GroupMode::Mention, GroupMode::All, GroupMode::Off] {
             assert_eq!(GroupMode::parse(mode.as_str()), Some(mode));
         }

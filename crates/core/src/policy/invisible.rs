@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d6_what_hides_is_marked_and_what_shows_is_not() {
+    fn what_hides_is_marked_and_what_shows_is_not() {
         assert_eq!(marked("Grüße, 世界 👪 a b"), "Grüße, 世界 👪 a b");
         assert_eq!(marked("a\u{202e}b\u{200b}c\u{feff}d\u{e0041}"), "a⟨U+202E⟩b⟨U+200B⟩c⟨U+FEFF⟩d⟨U+E0041⟩");
         assert_eq!(marked("a\u{a0}b\u{3000}c\td\u{2800}\u{3164}"), "a⟨U+00A0⟩b⟨U+3000⟩c⟨U+0009⟩d⟨U+2800⟩⟨U+3164⟩");

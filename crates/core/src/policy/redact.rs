@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn b4_secrets_are_known_by_their_shape() {
+    fn secrets_are_known_by_their_shape() {
         let bot = format!("123456789:AA{}", "x".repeat(33));
         let table = [
             ("key sk-abcdefghijklmnop1234, ok", "key [redacted], ok"),
@@ -158,7 +158,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn b4_nothing_breaks_and_a_second_look_changes_nothing(text in "\\PC{0,200}") {
+        fn nothing_breaks_and_a_second_look_changes_nothing(text in "\\PC{0,200}") {
             let once = redact(&text);
             proptest::prop_assert_eq!(redact(&once), once);
         }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_a_stride_finds_what_fits_in_its_time() {
+    fn a_stride_finds_what_fits_in_its_time() {
         let sizes = |held: &[u64]| {
             let mut stride = StepSize::new(100, 300);
             held.iter()
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_a_log_is_stuck_when_it_stays_long() {
+    fn a_log_is_stuck_when_it_stays_long() {
         let watch = (0..29).fold(WalMonitor::default(), |watch, _| watch.after(80_000, 100));
         assert!(!watch.is_stuck() && watch.after(80_000, 100).is_stuck());
         assert!(!watch.after(80_000, 100).after(80_000, 80_000).is_stuck());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn n12_some_free_pages_are_kept() {
+    fn some_free_pages_are_kept() {
         for (pages, free, gone) in
             [(9_000, 2_048, 0), (9_000, 2_049, 1_025), (100_000, 10_000, 0), (100_000, 20_000, 15_000)]
         {

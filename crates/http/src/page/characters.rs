@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n6_what_nobody_sees_is_left_out_and_counted() {
+    fn what_nobody_sees_is_left_out_and_counted() {
         let tagged: String = "ignore".chars().filter_map(|c| char::from_u32(0xe0000 + c as u32)).collect();
         for (text, expected, count) in [
             ("plain, Grüße 👪", "plain, Grüße 👪", 0),

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n6_what_cannot_be_seen_is_known_by_its_style() {
+    fn what_cannot_be_seen_is_known_by_its_style() {
         for hidden in [
             "display:none",
             "DISPLAY : None !important",

@@ -25,7 +25,7 @@ moored where they should not have been. <strong>The bridge stays closed until Tu
 <footer>© 2026 The Daily Example <a href="/imprint">Imprint</a></footer></body></html>"##;
 
 #[test]
-fn n6_an_article_is_read_without_its_frame() {
+fn an_article_is_read_without_its_frame() {
     insta::assert_snapshot!(shown(ARTICLE), @r#"
     Some("Storm passes the coast | The Daily Example") Some("2026-03-02T08:15:00Z") hidden 0 invisible 0 cut false
     The storm that had been expected for two days passed the coast on Sunday night, and left less damage behind than forecasters had feared. Trains run again since the morning, the ferries from noon on.
@@ -52,7 +52,7 @@ fn n6_an_article_is_read_without_its_frame() {
 }
 
 #[test]
-fn n6_a_shop_keeps_prices_and_a_forum_every_post() {
+fn a_shop_keeps_prices_and_a_forum_every_post() {
     let shop: String = (1..4)
         .map(|n| format!("<div class=card><a href='/p/{n}'>Kettle {n}</a><span class=price>{n}9.90 €</span><button>Buy</button></div>"))
         .collect();
@@ -80,7 +80,7 @@ fn n6_a_shop_keeps_prices_and_a_forum_every_post() {
 }
 
 #[test]
-fn n6_documentation_keeps_its_code() {
+fn documentation_keeps_its_code() {
     let page = "<title>retry</title><main><h1>retry</h1><p>Runs a closure again.</p><pre><code class=language-rust>fn retry(times: u32) {\n    loop {}\n}\n</code></pre>\
                 <dl><dt>times</dt><dd>How often.</dd></dl><ol><li>One</li><li>Two<ul><li>Inner</li></ul></li></ol></main>";
     insta::assert_snapshot!(shown(page), @r#"
@@ -106,7 +106,7 @@ fn n6_documentation_keeps_its_code() {
 }
 
 #[test]
-fn n6_a_cookie_wall_does_not_stand_for_the_page() {
+fn a_cookie_wall_does_not_stand_for_the_page() {
     let page = format!(
         "<title>Recipe</title><dialog><p>We value your privacy and share it with 873 partners. Accept all?</p></dialog>\
          <div id=consent style='position:fixed'><p>We use cookies. Accept?</p></div><article><h1>Soup</h1><p>{}</p></article>",
@@ -159,7 +159,7 @@ fn n6_links_lead_where_they_led_or_nowhere() {
 }
 
 #[test]
-fn n6_what_a_page_can_make_of_itself_is_bounded() {
+fn what_a_page_can_make_of_itself_is_bounded() {
     let bold: String = (0..3_000).map(|n| format!("<b id={n}>")).collect();
     for (name, page) in [
         ("deep", "<div>".repeat(400_000)),
@@ -197,7 +197,7 @@ fn n6_what_a_page_can_make_of_itself_is_bounded() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
     #[test]
-    fn n6_no_page_breaks_the_reader(pieces in proptest::collection::vec(proptest::sample::select(vec![
+    fn no_page_breaks_the_reader(pieces in proptest::collection::vec(proptest::sample::select(vec![
         "<p>", "</p>", "<div style='color:#f", "'>", "<table>", "<td>", "<b>", "</i>", "<a href='", "//x'>", "text ", "é", "<!--", "-->",
         "<style>", ".a{display:none}", "</style>", "<svg>", "<math>", "<template>", "<select>", "<option>", "\0", "&#x", "<script>", "</body>",
     ]), 0..60)) {

@@ -1,7 +1,6 @@
 //! What vectors from a server take: set aside before it is asked, and billed by what it says it read (rows C2, N10).
 //!
-//! Never: a row for what costs nothing. What nobody knows the price of counts by its tokens. Whose bill it is, says [`Bill`]. The
-//! house's is on its first owner's: before there is one, none are bought for it.
+//! Never: a row for what costs nothing. What nobody knows the price of counts by its tokens. Whose bill it is, says [`Bill`].
 //! Start at `Account::begin`.
 
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use hob_model::price::{self, Rates};
 use hob_store::error::StoreError;
 use hob_store::memory_calls::{self, NewMemoryCall};
 use hob_store::model_calls::CallEnd;
-use hob_store::{Store, Tx, millis, users};
+use hob_store::{Store, Tx, millis};
 
 /// Where it is written down who pays, and within which caps.
 #[derive(Clone)]
@@ -75,7 +74,7 @@ impl CallOutcome {
 }
 
 impl Account {
-    /// Sets aside what vectors for so many tokens may take; none: it is nothing, or there is nobody yet whose bill it could be on.
+    /// Sets aside what vectors for so many tokens may take; none: it is nothing.
     ///
     /// # Errors
     /// When a cap does not allow it, or the database fails.
@@ -94,14 +93,8 @@ impl Account {
             at: self.clock.now(),
         };
         match self.store.write(async move |tx| begin.run(tx).await).await {
-            Ok(BeginOutcome::Call(id)) => Ok(Some(OpenCall { id, tokens, rates })),
-            // An address of one's own, as far as anybody knows.
-            Ok(BeginOutcome::NobodyPays) if rates.is_none() => Ok(None),
-            Ok(BeginOutcome::NobodyPays) => {
-                let what = "Nobody owns this Hob yet: no vectors are bought.".to_owned();
-                Err(EmbedError::Transient { what, retry_after: None })
-            }
-            Ok(BeginOutcome::Refused(CapExceeded { cap, resets, .. })) => {
+            Ok(Ok(id)) => Ok(Some(OpenCall { id, tokens, rates })),
+            Ok(Err(CapExceeded { cap, resets, .. })) => {
                 let until = resets.map(|at| format!(" until {at}")).unwrap_or_default();
                 let what =
                     format!("The budget of {} for {} is used up{until}: no vectors are bought.", cap.most, cap.words);
@@ -146,24 +139,14 @@ struct BeginEmbeddingCall {
     at: Timestamp,
 }
 
-/// Whether the server may be asked.
-enum BeginOutcome {
-    /// Yes: it is on record.
-    Call(i64),
-    /// Nobody owns this Hob yet.
-    NobodyPays,
-    /// It does not fit a cap.
-    Refused(CapExceeded),
-}
-
 impl BeginEmbeddingCall {
-    async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
+    /// The call on record, or the cap that it does not fit.
+    async fn run(&self, tx: &mut Tx) -> Result<Result<i64, CapExceeded>, StoreError> {
         let (user, persona) = match &self.bill {
-            Bill::House => (users::first_owner(tx).await?, None),
+            Bill::House => (None, None),
             Bill::Said(user) => (Some(*user), None),
             Bill::Asked { user, persona } => (Some(*user), persona.as_deref()),
         };
-        let Some(user) = user else { return Ok(BeginOutcome::NobodyPays) };
         let guard = match self.bill {
             Bill::House | Bill::Said(_) => &self.budget_guard.of_house(),
             Bill::Asked { .. } => &*self.budget_guard,
@@ -177,8 +160,7 @@ impl BeginEmbeddingCall {
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        let asked = reserve_call(tx, guard, self.at, &call).await?;
-        Ok(asked.map_or_else(BeginOutcome::Refused, BeginOutcome::Call))
+        reserve_call(tx, guard, self.at, &call).await
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Embedded {
 /// On whose bill vectors are, where they cost something (row C2).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Bill {
-    /// The household's. Sums are people's: it is on the first owner's. Only the house's caps hold.
+    /// The house's own: nobody in particular wanted them. Only the house's caps hold.
     #[default]
     House,
     /// Of whoever said what is to be found later. Only the house's caps hold: nobody's caps keep memory from being searchable.

@@ -27,34 +27,13 @@ pub const CALLS_PER_HOUR: i64 = 30;
 /// How long a model may take.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What a call is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Facts of the turns of an episode after a place.
-    Stretch {
-        /// The episode.
-        episode: EpisodeId,
-        /// The place.
-        from: i64,
-    },
-    /// A look at the facts of a scope.
-    Review,
-}
-
-impl Purpose {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Stretch { .. } => "extraction",
-            Self::Review => "consolidation",
-        }
-    }
-}
-
-/// A call that is about to be made.
+/// A call that is about to be made: for facts of the turns of an episode after a place.
 #[derive(Clone)]
 pub struct BeginCall {
-    /// What for.
-    pub purpose: Purpose,
+    /// The episode.
+    pub episode: EpisodeId,
+    /// The place.
+    pub from: i64,
     /// Whose words it reads.
     pub user: UserId,
     /// Whom it asks.
@@ -105,31 +84,23 @@ impl BeginCall {
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
             return Ok(BeginOutcome::HourIsFull);
         }
-        let tries = match self.purpose {
-            Purpose::Stretch { episode, from } => match episodes::try_from(tx, episode, from).await? {
-                Some(tries) => tries,
-                None => return Ok(BeginOutcome::Stale),
-            },
-            Purpose::Review => 1,
+        let Some(tries) = episodes::try_from(tx, self.episode, self.from).await? else {
+            return Ok(BeginOutcome::Stale);
         };
-        let persona = match self.purpose {
-            Purpose::Stretch { episode, .. } => memory_calls::persona_of(tx, episode).await?,
-            Purpose::Review => None,
-        };
+        let persona = memory_calls::persona_of(tx, self.episode).await?;
         let call = NewMemoryCall {
-            user: self.user,
+            user: Some(self.user),
             persona: persona.as_deref(),
-            purpose: self.purpose.as_str(),
+            purpose: "extraction",
             model: &self.model,
             estimate: signed(self.estimate),
             reserved: self.reserve.nanos(),
             at: millis(self.at),
         };
-        match (reserve_call(tx, &self.budget_guard, self.at, &call).await?, self.purpose) {
-            (Ok(id), _) => Ok(BeginOutcome::Call { id, tries }),
-            (Err(refusal), Purpose::Review) => Ok(BeginOutcome::Refused(refusal)),
-            (Err(refusal), Purpose::Stretch { episode, .. }) => {
-                episodes::uncount_try(tx, episode).await?;
+        match reserve_call(tx, &self.budget_guard, self.at, &call).await? {
+            Ok(id) => Ok(BeginOutcome::Call { id, tries }),
+            Err(refusal) => {
+                episodes::uncount_try(tx, self.episode).await?;
                 Ok(BeginOutcome::Refused(refusal))
             }
         }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::extraction::call::{BeginCall, BeginOutcome, Purpose};
+use crate::extraction::call::{BeginCall, BeginOutcome};
 use crate::extraction::excerpt::{EpisodeExcerpt, TURNS_MAX};
 use crate::extraction::reply::{DroppedCounts, ExtractedFact};
 use crate::facts::keep::{RememberOutcome, keep};
@@ -185,7 +185,8 @@ impl Extractor {
         };
         let request = excerpt::request(&stretch.shown, &keys, &self.settings.zone);
         let begin = BeginCall {
-            purpose: Purpose::Stretch { episode: id, from },
+            episode: id,
+            from,
             user,
             model: model.to_owned(),
             estimate: call::estimate(&request),

@@ -95,42 +95,42 @@ fn a7_people_are_told_what_to_do() {
         .map(|(provider, row)| format!("{provider}, {}: {}", row.name, row.classify()))
         .collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
-    local, vLLM: model: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: The model `x` does not exist.
-    local, vLLM: model, newer: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: The model `x` does not exist.
+    local, vLLM: model: The model cannot be used. It says: The model `x` does not exist.
+    local, vLLM: model, newer: The model cannot be used. It says: The model `x` does not exist.
     local, vLLM: context: The conversation is too long for the model. It says: This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).
     local, vLLM: max_tokens: The model provider finds the request malformed (400). It says: 'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 16384 tokens and your request has 1200 input tokens (32000 > 16384 - 1200).
-    local, vLLM: tools: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set
-    local, vLLM: key: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment.
+    local, vLLM: tools: The model cannot be used. It says: "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set
+    local, vLLM: key: The model provider does not accept the API key.
     local, vLLM: validation: The model provider finds the request malformed (422). It says: Input should be a valid integer
     local, llama.cpp: context: The conversation is too long for the model. It says: the request exceeds the available context size (4096 tokens), try increasing it
     local, llama.cpp: loading: The model provider is overloaded at the moment. It says: Loading model
-    local, llama.cpp: key: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment.
+    local, llama.cpp: key: The model provider does not accept the API key.
     local, llama.cpp: address: There is no model API at this address (404): check `base_url` under [provider] in config.toml.
-    local, LM Studio: nothing loaded: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: No models loaded. Please load a model in the developer page or use the `lms load` command.
+    local, LM Studio: nothing loaded: The model cannot be used. It says: No models loaded. Please load a model in the developer page or use the `lms load` command.
     local, LM Studio: context in the stream: The conversation is too long for the model. It says: The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input
     local, LM Studio: context, as text: The conversation is too long for the model. It says: Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)
     local, LM Studio: context, in a success: The conversation is too long for the model. It says: Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.
-    local, Ollama: model: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: model "llama9" not found, try pulling it first
-    local, Ollama: model, native: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: model 'llama9' not found
-    local, Ollama: tools: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: registry.ollama.ai/library/gemma:2b does not support tools
-    local, Ollama: tools, native: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: registry.ollama.ai/library/gemma:2b does not support tools
+    local, Ollama: model: The model cannot be used. It says: model "llama9" not found, try pulling it first
+    local, Ollama: model, native: The model cannot be used. It says: model 'llama9' not found
+    local, Ollama: tools: The model cannot be used. It says: registry.ollama.ai/library/gemma:2b does not support tools
+    local, Ollama: tools, native: The model cannot be used. It says: registry.ollama.ai/library/gemma:2b does not support tools
     local, Ollama: memory: The model provider failed (500). It says: model requires more system memory (5.6 GiB) than is available (3.1 GiB)
     local, Ollama: thinking: The model provider finds the request malformed (400). It says: "llama3.2" does not support thinking
     local, Ollama: context: The conversation is too long for the model. It says: the input length exceeds the context length
     local, Ollama: busy: The model provider is overloaded at the moment. It says: server busy, please try again. maximum pending requests exceeded
     local, Ollama: address: There is no model API at this address (404): check `base_url` under [provider] in config.toml.
-    gemini, key: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment.
-    gemini, key leaked: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment.
+    gemini, key: The model provider does not accept the API key.
+    gemini, key leaked: The model provider does not accept the API key.
     gemini, not switched on: The model provider denies access (403): check that the API key may use this model. It says: Generative Language API has not been used in project 1 before or it is disabled. Enable it by visiting https://console.developers.google.com/apis/api/generativelanguage.googleapis.com/overview?project…
     gemini, place: The model provider denies access (400): check that the API key may use this model. It says: User location is not supported for the API use.
     gemini, minute: The model provider allows no more calls for now. It says: You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. * Quota exceeded for metric…
     gemini, minute, said in words alone: The model provider allows no more calls for now. It says: You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits. Please retry in 34.07482422…
     gemini, day: The model provider allows no more calls today. It says: You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.
     gemini, bare: The model provider allows no more calls for now. It says: Resource has been exhausted (e.g. check quota).
-    gemini, money: The account at the model provider has no credit left: top it up there, or choose another provider under [provider] in config.toml.
+    gemini, money: The account at the model provider has no credit left.
     gemini, no capacity, as a rate: The model provider is overloaded at the moment. It says: No capacity available for model gemini-3.1-flash-lite on the server
     gemini, overloaded: The model provider is overloaded at the moment. It says: The model is overloaded. Please try again later.
-    gemini, model: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.
+    gemini, model: The model cannot be used. It says: models/gemini-9 is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.
     gemini, context: The conversation is too long for the model. It says: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).
     gemini, unknown field: The model provider finds the request malformed (400). It says: Invalid JSON payload received. Unknown name "stream": Cannot find field.
     gemini, unknown field deep inside: The model provider finds the request malformed (400). It says: Invalid JSON payload received. Unknown name "const" at 'tools[0].function_declarations[5].parameters.properties[8].value': Cannot find field.
@@ -148,8 +148,8 @@ fn a7_people_are_told_what_to_do() {
     proxies, Cloudflare: origin: The model provider failed (520). It says: error code: 520
     proxies, LiteLLM: parameter: The model provider finds the request malformed (400). It says: litellm.BadRequestError: XaiException - {"code":"Client specified an invalid argument","error":"Argument not supported on this model: stop"}. Received Model Group=xai_grok-4 Available Model Group Fall…
     proxies, LiteLLM: rate: The model provider allows no more calls for now. It says: litellm.RateLimitError: RateLimitError: GroqException - Rate limit reached for model `x` on tokens per minute (TPM): Limit 7000, Used 6148, Requested 7895. Please try again in 1m0.363142857s.
-    proxies, LiteLLM: budget: The account at the model provider has no credit left: top it up there, or choose another provider under [provider] in config.toml.
-    proxies, LiteLLM: budget, older: The account at the model provider has no credit left: top it up there, or choose another provider under [provider] in config.toml.
+    proxies, LiteLLM: budget: The account at the model provider has no credit left.
+    proxies, LiteLLM: budget, older: The account at the model provider has no credit left.
     proxies, LiteLLM: context: The conversation is too long for the model. It says: litellm.ContextWindowExceededError: litellm.BadRequestError: this request does not fit
     proxies, a list of errors: The model provider finds the request malformed (400). It says: max_tokens must be at most 4096
     proxies, a web page with status 200: There is a web page where the model should be: check `base_url` under [provider] in config.toml.

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn e5_new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
+    async fn new_words_are_taken_once_and_only_if_nothing_stands_before_them() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let queued = |key| store.write(async move |tx| queue(tx, key, true).await);

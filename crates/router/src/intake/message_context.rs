@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn c4_a_quoted_text_is_known_however_it_is_shown() {
+    fn a_quoted_text_is_known_however_it_is_shown() {
         let table = [
             ("**Red**, or _blue_?", "Red, or blue?", true),
             ("I said: red, or blue? Well.", "red or blue", true),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn k5_the_number_changes_while_runs_are_at_work() {
+    async fn the_number_changes_while_runs_are_at_work() {
         let places = RunSlots::new(3);
         let (one, two) = (places.take().await, places.take().await);
         places.resize(1);

@@ -197,7 +197,7 @@ fn k2_the_slash_command_is_a_command_or_words() {
 }
 
 #[test]
-fn n11_a_ts_is_a_position() {
+fn a_ts_is_a_position() {
     for (ts, expected) in
         [(TS, Some(1_712_345_678_000_100)), ("1.5", None), ("x.000000", None), ("-1.000000", None), ("", None)]
     {

@@ -24,7 +24,7 @@ async fn cut_off(from: &Path, to: &Path) {
 }
 
 #[tokio::test]
-async fn n12_a_first_write_that_was_cut_off_leaves_no_database_yet() {
+async fn a_first_write_that_was_cut_off_leaves_no_database_yet() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("left.db");
     cut_off(&dir.path().join(FILE), &path).await;
@@ -35,7 +35,7 @@ async fn n12_a_first_write_that_was_cut_off_leaves_no_database_yet() {
 }
 
 #[tokio::test]
-async fn n12_what_a_cut_off_write_left_is_taken_back_for_who_only_looks() {
+async fn what_a_cut_off_write_left_is_taken_back_for_who_only_looks() {
     let (dir, store) = store().await;
     store.close().await;
     let path = dir.path().join("left.db");

@@ -46,7 +46,7 @@ impl Harness {
 }
 
 #[tokio::test]
-async fn d5_an_installed_agent_gets_its_task_its_folder_and_no_more_of_the_environment_than_was_named() {
+async fn an_installed_agent_gets_its_task_its_folder_and_no_more_of_the_environment_than_was_named() {
     let trial = trial("printf '%s|' \"$@\"; basename \"$PWD\"; env | cut -d= -f1 | sort | tr '\\n' ' '");
     let said = trial.said(json!({ "agent": "fake", "task": "Dig; $(rm -rf /)", "dir": "garden" })).await;
     assert!(said.starts_with("0: [fake's own words; a claim]\n-p|Dig; $(rm -rf /)|garden\n"), "{said}");
@@ -64,7 +64,7 @@ async fn d5_a_task_is_no_option_and_a_failure_is_told() {
 }
 
 #[tokio::test]
-async fn d6_it_stays_within_the_workspace() {
+async fn it_stays_within_the_workspace() {
     let trial = trial("pwd");
     std::os::unix::fs::symlink("/", trial.home.path().join("workspace/out")).unwrap();
     std::fs::write(trial.home.path().join("workspace/file"), "x").unwrap();

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn d5_what_is_not_there_names_what_is_near() {
+    fn what_is_not_there_names_what_is_near() {
         let text = "fn main() {\n    let total = count + 1;\n}\n";
         insta::assert_snapshot!(not_found_message(text, "  let total = counts + 1;\n", &StopFlag::default()), @r"
         That text is not in the file, letter by letter. Nearest to its first line:
@@ -226,7 +226,7 @@ mod tests {
         "#);
     }
     #[test]
-    fn d5_what_is_looked_through_is_bounded_by_work() {
+    fn what_is_looked_through_is_bounded_by_work() {
         let first = "x".repeat(LINE_CHARS_MAX);
         let compared = PAIRS_MAX / LINE_CHARS_MAX / LINE_CHARS_MAX;
         let far = |lines: usize| {

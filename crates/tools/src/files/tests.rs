@@ -192,7 +192,7 @@ fn n6_what_is_hobs_own_stays_its_own_whatever_folder_is_allowed() {
 }
 
 #[test]
-fn d6_where_a_link_leads_is_told() {
+fn where_a_link_leads_is_told() {
     let home = Harness::new();
     let workspace = home.path("data/workspace");
     fs::create_dir_all(workspace.join("contracts/old")).unwrap();
@@ -281,7 +281,7 @@ async fn c9_a_folder_of_any_size_is_listed_within_bounds() {
 }
 
 #[tokio::test]
-async fn d5_a_search_is_bounded_and_a_pattern_that_explodes_is_refused() {
+async fn a_search_is_bounded_and_a_pattern_that_explodes_is_refused() {
     let home = Harness::new();
     let tool = SearchFiles::new(Arc::clone(&home.room));
     fs::write(home.path("data/workspace/a/long.md"), format!("{}!\nInside again\n", "a".repeat(1 << 20))).unwrap();
@@ -316,7 +316,7 @@ async fn c9_a_huge_file_costs_no_more_than_its_ends() {
 }
 
 #[tokio::test]
-async fn d5_an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
+async fn an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
     let home = Harness::new();
     let tool = EditFile::new(Arc::clone(&home.room));
     let (shown, tainted) = call(&tool, json!({ "path": "a/b/in.txt", "old": "inside", "new": "within" })).await;
@@ -402,7 +402,7 @@ async fn people(tx: &mut Tx) -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn n6_what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
+async fn what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
     let home = Harness::new();
     let before = home.beside();
     let (moves, deletes) = (MoveFile::new(Arc::clone(&home.room)), DeleteFile::new(Arc::clone(&home.room)));

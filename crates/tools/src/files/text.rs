@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn d5_lines_are_numbered_and_pieces_say_what_follows() {
+    fn lines_are_numbered_and_pieces_say_what_follows() {
         let text = b"one\ntwo\nthree\n";
         assert_eq!(shown(text, None, None).unwrap(), "1\tone\n2\ttwo\n3\tthree");
         assert_eq!(shown(text, Some(2), Some(1)).unwrap(), "2\ttwo\n[There is more: from_line 3]");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn d5_what_is_no_text_says_what_it_is() {
+    fn what_is_no_text_says_what_it_is() {
         insta::assert_snapshot!(shown(b"\x89PNG\r\n\x1a\n....", None, None).unwrap_err(), @"This is image/png, 12 bytes: not text that can be shown.");
         insta::assert_snapshot!(shown(b"a\0b", None, None).unwrap_err(), @"This is application/octet-stream, 3 bytes: not text that can be shown.");
     }

@@ -36,7 +36,7 @@ async fn echo() -> TestServer {
 }
 
 #[tokio::test]
-async fn d6_the_model_names_credentials_and_never_sees_them() {
+async fn the_model_names_credentials_and_never_sees_them() {
     let server = echo().await;
     let tool = tool(&server);
     let told = ask(
@@ -86,7 +86,7 @@ async fn d6_credentials_go_to_their_own_places_alone() {
 }
 
 #[tokio::test]
-async fn d6_headers_cannot_be_smuggled() {
+async fn headers_cannot_be_smuggled() {
     let server = echo().await;
     let tool = tool(&server);
     for (name, value) in [
@@ -109,7 +109,7 @@ async fn d6_headers_cannot_be_smuggled() {
 }
 
 #[tokio::test]
-async fn d6_an_answer_is_shown_within_bounds() {
+async fn an_answer_is_shown_within_bounds() {
     let server = TestServer::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
         "/long" => {
             reply(200, "", format!("begin{}hunter2-token{}end", "x".repeat(1_120), "y".repeat(9_000)).as_bytes())
@@ -141,7 +141,7 @@ async fn d6_an_answer_is_shown_within_bounds() {
 }
 
 #[tokio::test]
-async fn n6_what_a_request_may_do_is_in_its_arguments() {
+async fn what_a_request_may_do_is_in_its_arguments() {
     let server = echo().await;
     let tool = tool(&server);
     let heard = |said: &Mention<'_>| said.stands_in("https://api.example.com/state");

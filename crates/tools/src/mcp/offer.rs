@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n16_a_look_may_only_go_to_addresses_that_somebody_has_told() {
+    fn a_look_may_only_go_to_addresses_that_somebody_has_told() {
         let told = |said: &Mention<'_>| said.stands_in("see https://a.example/x and go");
         let of = |arguments: Value| unmentioned_address("", &arguments, &told).map(|url| url.to_string());
         assert_eq!(of(json!({ "url": "https://a.example/x#part", "n": 1, "q": "https: what is that?" })), None);

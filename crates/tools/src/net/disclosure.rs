@@ -68,7 +68,7 @@ mod tests {
     use hob_core::domain::network::NamedPlace;
 
     #[test]
-    fn n6_an_address_that_was_made_up_tells_its_host_something() {
+    fn an_address_that_was_made_up_tells_its_host_something() {
         let said = "Look at https://a.example/page?id=7 and at news.example, or http://192.168.1.9/state. Also \
                     https://b.example/#top and http://8.8.8.8/ and https://c.example/log";
         let heard = |what: &Mention<'_>| what.stands_in(said);

@@ -62,7 +62,7 @@ mod tests {
     use hob_core::policy::net::machine_networks::AddressProximity;
 
     #[test]
-    fn n6_the_kernel_tells_this_machines_own_addresses() {
+    fn the_kernel_tells_this_machines_own_addresses() {
         let near = SystemNetworkProbe.now();
         assert_eq!(near.of("127.0.0.1".parse().unwrap()), AddressProximity::Own);
         assert_eq!(near.of("127.9.9.9".parse().unwrap()), AddressProximity::OnLink);

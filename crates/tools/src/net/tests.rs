@@ -209,7 +209,7 @@ async fn n6_nothing_of_the_house_is_asked() {
 }
 
 #[tokio::test]
-async fn n6_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
+async fn a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
     let server = TestServer::start(|_| reply(200, "", b"inside")).await;
     let port = server.port;
     // The second answer would lead inside; it is never asked for. (The first is an address that nobody answers at.)
@@ -245,7 +245,7 @@ impl NetworkProbe for PublicMachine {
 }
 
 #[tokio::test]
-async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
+async fn a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
     let names = FakeResolver::of(&[("evil.example", &["2001:470:0:1::aa 81.2.69.7 2001:470:0:1::9 81.2.69.9"])]);
     let guard = guard(&[], names).with_local_networks(Arc::new(PublicMachine));
     let mut told = String::new();
@@ -268,7 +268,7 @@ async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
 }
 
 #[tokio::test]
-async fn n6_a_range_does_not_open_the_house_to_names() {
+async fn a_range_does_not_open_the_house_to_names() {
     let server = TestServer::start(|_| reply(200, "", b"inside")).await;
     let names = FakeResolver::of(&[("evil.example", &["127.0.0.1"])]);
     let guard = guard(&["127.0.0.0/8".to_owned()], names);
@@ -427,7 +427,7 @@ async fn n6_what_has_no_end_is_bounded() {
 }
 
 #[tokio::test]
-async fn n6_a_closed_port_and_a_wrong_certificate_are_told_apart() {
+async fn a_closed_port_and_a_wrong_certificate_are_told_apart() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let closed = guard(&[format!("127.0.0.1:{port}")], FakeResolver::of(&[]));
     let error = get(&closed, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();

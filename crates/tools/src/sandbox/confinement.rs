@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn d6_a_start_takes_the_leftovers_out_of_the_way_at_once() {
+    async fn a_start_takes_the_leftovers_out_of_the_way_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join(SCRATCH).join("run-x").join(vec!["d"; 500].join("/"));
         std::fs::create_dir_all(&deep).unwrap();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn c9_the_last_room_of_a_disk_is_left() {
+    fn the_last_room_of_a_disk_is_left() {
         for (now, written, is_below) in [
             (room(GIB, None), u64::MAX, false),
             (room(GIB - 1, None), u64::MAX, true),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn c9_many_programs_one_after_the_other_do_not_eat_the_last_part() {
+    fn many_programs_one_after_the_other_do_not_eat_the_last_part() {
         let mut left = GIB;
         for _ in 0..10_000 {
             // Each writes until it is ended.
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn c9_what_was_written_is_counted() {
+    fn what_was_written_is_counted() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let before = written_by("self").unwrap();
         fs::write(dir.path().join("a"), vec![1; 3 << 20]).unwrap();

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d6_what_a_command_names_is_read_and_hobs_data_is_not() {
+    fn what_a_command_names_is_read_and_hobs_data_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name).display().to_string();
         std::fs::create_dir_all(at("data")).unwrap();

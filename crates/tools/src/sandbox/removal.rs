@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_a_very_deep_folder_is_deleted() {
+    fn a_very_deep_folder_is_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep");
         fs::create_dir(&path).unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_what_lies_in_it_cannot_keep_it() {
+    fn what_lies_in_it_cannot_keep_it() {
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("heap"), dir.path().join("other"));
         fs::create_dir_all(path.join("a/b/c")).unwrap();

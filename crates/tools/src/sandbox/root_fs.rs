@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d6_mounts_are_read_as_the_kernel_writes_them() {
+    fn mounts_are_read_as_the_kernel_writes_them() {
         let line = r"36 35 98:0 /mnt1 /mnt\040two/\134x rw,noatime,nosuid master:1 - ext3 /dev/root rw,errors=continue";
         let (path, options) = mounted(line).unwrap();
         assert_eq!(path, PathBuf::from(r"/mnt two/\x"));

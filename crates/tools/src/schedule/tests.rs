@@ -212,7 +212,7 @@ async fn f1_what_looks_first_is_a_schedule_that_says_so() {
 }
 
 #[tokio::test]
-async fn f1_n6_a_command_that_is_run_again_and_again_is_asked_about() {
+async fn f1_a_command_that_is_run_again_and_again_is_asked_about() {
     let home = Harness::new().await;
     let known = async |tool: &str, arguments: Value, is_heard: bool| {
         home.tools.get(tool).unwrap().assess(&nth(0, arguments), &move |_| is_heard).await

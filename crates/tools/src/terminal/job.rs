@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn c9_a_full_disk_costs_the_output_and_not_the_command() {
+    async fn a_full_disk_costs_the_output_and_not_the_command() {
         let (output, mut pipe) = io::pipe().unwrap();
         pipe.write_all(b"more than there is room for").unwrap();
         drop(pipe);

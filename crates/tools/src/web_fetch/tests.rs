@@ -58,7 +58,7 @@ async fn n6_a_page_is_read_as_text_and_names_where_it_comes_from() {
 }
 
 #[tokio::test]
-async fn d6_what_is_no_page_is_shown_as_it_is_or_told_of() {
+async fn what_is_no_page_is_shown_as_it_is_or_told_of() {
     let server = TestServer::start(|head| match head.split(' ').nth(1).unwrap_or_default() {
         "/json" => reply(200, "Content-Type: application/json\r\n", br#"{"a": [1, 2]}"#),
         "/feed" => {
@@ -97,7 +97,7 @@ async fn d6_what_is_no_page_is_shown_as_it_is_or_told_of() {
 }
 
 #[tokio::test]
-async fn d6_a_long_page_is_read_in_parts() {
+async fn a_long_page_is_read_in_parts() {
     let body: String = (0..1_000).map(|n| format!("{n:03} ä\n")).collect();
     let server =
         TestServer::start(move |_| reply(200, "Content-Type: text/plain; charset=utf-8\r\n", body.as_bytes())).await;
@@ -118,7 +118,7 @@ async fn d6_a_long_page_is_read_in_parts() {
 }
 
 #[tokio::test]
-async fn n6_what_it_may_do_depends_on_whether_the_address_was_heard() {
+async fn what_it_may_do_depends_on_whether_the_address_was_heard() {
     let server = TestServer::start(pages(&[])).await;
     let tool = tool(&server, 8_000);
     let heard = |said: &Mention<'_>| said.stands_in("see https://example.org/a");

@@ -65,7 +65,7 @@ async fn search(tool: &WebSearch, arguments: serde_json::Value) -> String {
 }
 
 #[tokio::test]
-async fn d6_three_services_are_read_alike() {
+async fn three_services_are_read_alike() {
     let mut told = String::new();
     for (backend, body) in [(Backend::DuckDuckGo, DUCKDUCKGO), (Backend::Brave, BRAVE), (Backend::SearXng, SEARXNG)] {
         let (_server, tool) = service(backend, 200, body).await;
@@ -133,7 +133,7 @@ async fn d6_a_service_that_does_not_answer_is_told_of() {
 }
 
 #[tokio::test]
-async fn n6_words_that_were_heard_may_be_sought_and_others_are_told_to_somebody() {
+async fn words_that_were_heard_may_be_sought_and_others_are_told_to_somebody() {
     let (server, tool) = service(Backend::DuckDuckGo, 200, EMPTY).await;
     let said =
         "What is a good leek soup for 4 people? My PIN is 4711-0815 and my key k3y9x, Ada says. Call me on 0171555333.";
@@ -158,7 +158,7 @@ async fn n6_words_that_were_heard_may_be_sought_and_others_are_told_to_somebody(
 }
 
 #[tokio::test]
-async fn d6_a_query_has_words_and_an_end() {
+async fn a_query_has_words_and_an_end() {
     let (server, tool) = service(Backend::DuckDuckGo, 200, EMPTY).await;
     for query in [" ".to_owned(), "x".repeat(401)] {
         assert_eq!(search(&tool, json!({ "query": query })).await, r#"Error("A query has 1 to 400 characters.")"#);

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n11_days_begin_where_the_household_lives() {
+    fn days_begin_where_the_household_lives() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         // The clocks go forward on 29 March 2026.
         let now: Timestamp = "2026-03-30T09:00:00Z".parse().unwrap();

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_names_in_a_plot_are_text() {
+    fn names_in_a_plot_are_text() {
         let svg = plot(vec![series("<script>alert('x')</script>&\"", [1.0, 0.0, 2.0])], Theme::Light);
         assert!(svg.starts_with("<svg ") && svg.contains("&lt;script&gt;"), "{svg}");
         assert!(!svg.contains("<script"), "{svg}");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn n11_bars_stand_on_each_other_and_the_small_ones_together() {
+    fn bars_stand_on_each_other_and_the_small_ones_together() {
         let many: Vec<Series> =
             (0..9).map(|number| series(&format!("model {number}"), [f64::from(9 - number), 0.0, 1.0])).collect();
         let svg = plot(many, Theme::Dark);
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn n11_where_nothing_was_spent_there_is_an_empty_plot() {
+    fn where_nothing_was_spent_there_is_an_empty_plot() {
         let svg = plot(Vec::new(), Theme::Light);
         assert!(svg.starts_with("<svg ") && svg.contains("1 Jan"), "{svg}");
     }
 
     #[test]
-    fn n11_amounts_are_short() {
+    fn amounts_are_short() {
         let amounts = [0.0, 0.0042, 0.25, 42.0, 25_000.0, 12_500_000.0].map(|value| amount(value, "$"));
         assert_eq!(amounts, ["$0", "$0.0042", "$0.25", "$42", "$25 k", "$12.5 M"]);
     }

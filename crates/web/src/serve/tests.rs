@@ -65,7 +65,7 @@ async fn n8_who_does_not_say_what_they_want_is_hung_up_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn n8_a_body_that_stops_coming_is_not_waited_for() {
+async fn a_body_that_stops_coming_is_not_waited_for() {
     let served = TestServer::start(ConnectionLimits::default()).await;
     let head = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
     let answer = to_its_end(served.says(&format!("{head}abc")).await).await;
@@ -86,7 +86,7 @@ async fn n8_a_whole_request_is_answered_and_knows_where_it_came_in() {
 }
 
 #[tokio::test]
-async fn n8_who_takes_all_seats_gives_them_up_to_others() {
+async fn who_takes_all_seats_gives_them_up_to_others() {
     let served = TestServer::start(ConnectionLimits { local: 2, ..ConnectionLimits::default() }).await;
     let held = [served.says("GET /hel").await, served.says("GET /hel").await];
     assert!(to_its_end(served.says(ASKS).await).await.starts_with("HTTP/1.1 200"));
@@ -95,7 +95,7 @@ async fn n8_who_takes_all_seats_gives_them_up_to_others() {
 }
 
 #[test]
-fn n8_seats_are_few_for_an_address_and_some_for_all() {
+fn seats_are_few_for_an_address_and_some_for_all() {
     let bounds = ConnectionLimits { per_address: 2, remote: 5, local: 1, ..ConnectionLimits::default() };
     let seats = Arc::new(ConnectionSlots::new(bounds));
     let take = |address: &str| seats.acquire(address.parse().unwrap());
@@ -124,7 +124,7 @@ fn n8_seats_are_few_for_an_address_and_some_for_all() {
 }
 
 #[test]
-fn n8_a_few_addresses_that_hold_all_seats_keep_nobody_out() {
+fn a_few_addresses_that_hold_all_seats_keep_nobody_out() {
     let seats = Arc::new(ConnectionSlots::new(ConnectionLimits::default()));
     let take = |address: &str| seats.acquire(address.parse().unwrap());
     let crowd: Vec<ConnectionSlot> =
@@ -140,7 +140,7 @@ fn n8_a_few_addresses_that_hold_all_seats_keep_nobody_out() {
 }
 
 #[test]
-fn n8_who_has_shown_who_they_are_keeps_nobody_out_either() {
+fn who_has_shown_who_they_are_keeps_nobody_out_either() {
     let bounds =
         ConnectionLimits { per_address: 6, remote: 12, local: 6, per_person: 2, ..ConnectionLimits::default() };
     for (crowded, newcomer) in [

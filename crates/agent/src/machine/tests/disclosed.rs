@@ -42,7 +42,7 @@ fn d6_what_is_called_through_use_tool_is_approved_and_recorded_under_its_own_nam
 }
 
 #[test]
-fn d4_what_is_safe_to_run_twice_is_so_through_use_tool() {
+fn what_is_safe_to_run_twice_is_so_through_use_tool() {
     let mut run = wanting(&[through("look")], &["run 1.0 look #1"]);
     run.check(crash(), &["run 1.0 look #2"]);
     let mut run = wanting(&[through("nothing")], &["run 1.0 use_tool #1"]);

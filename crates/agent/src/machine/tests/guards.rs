@@ -207,7 +207,7 @@ fn b3_what_is_new_takes_it_back_to_the_beginning() {
 }
 
 #[test]
-fn b3_a_person_who_joins_in_ends_the_suspicion() {
+fn a_person_who_joins_in_ends_the_suspicion() {
     let mut run = with(&["look"]);
     for _ in 0..3 {
         round(&mut run);

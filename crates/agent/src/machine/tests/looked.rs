@@ -57,7 +57,7 @@ fn n6_each_call_of_a_reply_is_looked_at_and_asked_about_as_it_starts() {
 }
 
 #[test]
-fn n6_a_yes_stands_as_long_as_it_is_what_would_happen() {
+fn a_yes_stands_as_long_as_it_is_what_would_happen() {
     let mut run = wanting(&["set"], &["look at 1.0 set"]);
     run.check(looked("1.0", DangerGrade::Critical, "7 → 9"), &["human approves 1.0 set"]);
     run.check(answers("approve"), &["look at 1.0 set"]);
@@ -69,7 +69,7 @@ fn n6_a_yes_stands_as_long_as_it_is_what_would_happen() {
 }
 
 #[test]
-fn n6_what_is_harmless_as_it_starts_is_made_in_its_turn() {
+fn what_is_harmless_as_it_starts_is_made_in_its_turn() {
     let mut run = wanting(&["look", "set", "look"], &["run 1.0 look #1"]);
     run.check(done("1.0"), &["look at 1.1 set"]);
     run.check(looked("1.2", DangerGrade::Safe, ""), &["ignored: nobody waits for what is known of that call"]);
@@ -79,7 +79,7 @@ fn n6_what_is_harmless_as_it_starts_is_made_in_its_turn() {
 }
 
 #[test]
-fn n6_a_look_is_made_again_after_a_crash_and_a_pause_and_not_after_a_stop() {
+fn a_look_is_made_again_after_a_crash_and_a_pause_and_not_after_a_stop() {
     let mut run = wanting(&["set"], &["look at 1.0 set"]);
     run.check(crash(), &["look at 1.0 set"]);
     run.check(Event::PauseRequested { by: BEN }, &[]);

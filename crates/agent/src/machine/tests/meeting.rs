@@ -192,7 +192,7 @@ fn c2_a_look_for_something_to_do_is_silent_about_a_quota_too() {
 }
 
 #[test]
-fn e14_a_pause_says_nothing_to_anybody() {
+fn a_pause_says_nothing_to_anybody() {
     let mut run = of(household());
     run.on(wants(&["look"]));
     run.on(pause());

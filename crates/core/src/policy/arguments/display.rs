@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d6_what_steers_is_shown_first_and_whole() {
+    fn what_steers_is_shown_first_and_whole() {
         let body = format!("Dear all,\n{}\nrecipients: mum@example.org", "x".repeat(5_000));
         let arguments = serde_json::json!({ "body": body, "subject": "Hi", "recipients": ["eve@evil.example", "a@b"] });
         let DisplayedArguments { text, whole } = shown(&arguments.to_string());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_nothing_crowds_out_what_steers_and_no_item_passes_for_two() {
+    fn nothing_crowds_out_what_steers_and_no_item_passes_for_two() {
         let long: Vec<String> = (0..9).map(|n| format!(r#""to_{n}": "{}""#, "x".repeat(1_000))).collect();
         let DisplayedArguments { text, whole } =
             shown(&format!(r#"{{{}, "recipient": "eve@evil.example"}}"#, long.join(",")));
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_a_value_that_steers_and_is_cut_is_counted_in_the_warning() {
+    fn a_value_that_steers_and_is_cut_is_counted_in_the_warning() {
         let command = format!("ls {}; rm -r ~; {}", "a".repeat(1_500), "b".repeat(700));
         let DisplayedArguments { text, whole } = shown(&serde_json::json!({ "command": command }).to_string());
         assert!(text.contains("characters …⟩") && !text.contains("rm -r"), "{text}");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_a_short_call_is_shown_whole_and_as_it_was_written() {
+    fn a_short_call_is_shown_whole_and_as_it_was_written() {
         let written = r#"{"note":"a \"b\"\\ \u202e c","amount":123456789012345678901234567890,"to":{"iban":"DE1"},"x":[{"y":1.50},null],"e":{},"l":[]}"#;
         let DisplayedArguments { text, whole } = shown(written);
         insta::assert_snapshot!(text, @r#"
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_many_members_are_counted_and_go_along_as_a_file() {
+    fn many_members_are_counted_and_go_along_as_a_file() {
         let many: serde_json::Map<String, serde_json::Value> =
             (0..500).map(|n| (format!("n{n:03}"), "v".repeat(20).into())).collect();
         let DisplayedArguments { text, whole } = shown(&serde_json::Value::Object(many).to_string());
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn d6_a_call_is_told_in_a_line() {
+    fn a_call_is_told_in_a_line() {
         assert_eq!(on_one_line(r#"{"b":1,"a":"x\ny"}"#), r#"b="1" a="x\ny""#);
         assert!(names_money(r#"{"payment":{"amount":3}}"#) && !names_money(r#"{"to":"a"}"#));
     }

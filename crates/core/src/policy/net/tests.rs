@@ -110,7 +110,7 @@ const CLOSED: [&str; 48] = [
 ];
 
 #[test]
-fn n6_addresses_are_known_by_where_they_lead() {
+fn addresses_are_known_by_where_they_lead() {
     for address in PUBLIC {
         assert_eq!(zone_of(address), AddressZone::Public, "{address}");
     }
@@ -139,7 +139,7 @@ fn verdict(allowed: &AllowedPlaces, url: &str, leads_to: &str) -> Result<Allowed
 }
 
 #[test]
-fn n6_odd_spellings_of_this_machine_lead_nowhere() {
+fn odd_spellings_of_this_machine_lead_nowhere() {
     for url in [
         "http://0x7f.1/",
         "http://0x7f000001/",
@@ -169,7 +169,7 @@ fn n6_odd_spellings_of_this_machine_lead_nowhere() {
 }
 
 #[test]
-fn n6_a_range_opens_addresses_and_a_name_itself() {
+fn a_range_opens_addresses_and_a_name_itself() {
     let opened = allowed(&["192.168.1.0/24", "nas.local:5000", "127.0.0.1:8080", "[fd00::7]:80", "169.254.169.254"]);
     for (url, leads_to, expected) in [
         ("https://example.org/", "93.184.215.14", Ok(AllowedAs::ToAll)),
@@ -193,7 +193,7 @@ fn n6_a_range_opens_addresses_and_a_name_itself() {
 }
 
 #[test]
-fn n6_this_machines_own_addresses_and_networks_are_not_everybodys() {
+fn this_machines_own_addresses_and_networks_are_not_everybodys() {
     let mut near = MachineNetworks::default();
     near.has("81.2.69.7".parse().unwrap(), 24);
     near.has("2001:470:0:1::aa".parse().unwrap(), 64);
@@ -227,7 +227,7 @@ fn n6_this_machines_own_addresses_and_networks_are_not_everybodys() {
 
 proptest::proptest! {
     #[test]
-    fn n6_an_address_is_as_private_however_it_is_wrapped(bits: u32) {
+    fn an_address_is_as_private_however_it_is_wrapped(bits: u32) {
         let plain = Ipv4Addr::from_bits(bits);
         let [a, b, c, d] = plain.octets();
         let two = |high, low| u16::from_be_bytes([high, low]);

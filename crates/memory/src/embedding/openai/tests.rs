@@ -23,7 +23,7 @@ use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
 use hob_model::budget_guard::BudgetGuard;
 use hob_model::model_table::ModelTable;
-use hob_store::{SchedulingMode, Store};
+use hob_store::{SchedulingMode, Store, spend};
 
 /// What was asked, and what is answered, in order; then vectors that begin with the text's length.
 #[derive(Default)]
@@ -246,19 +246,28 @@ async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
 }
 
 #[tokio::test]
-async fn n10_nobody_buys_vectors_before_there_is_an_owner() {
-    let (script, base_url) = server().await;
-    let (dir, account) = house(PRICED, 1.0).await;
-    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
-    sqlx::query("UPDATE users SET role = 'user'").execute(&mut raw).await.unwrap();
-    let error = OpenAiEmbedder::open(remote(&base_url), Some(account.clone())).await.err().unwrap();
-    assert_eq!(error.to_string(), "Nobody owns this Hob yet: no vectors are bought.");
-    assert!(error.is_transient(), "there will be one");
-    let rows_then = rows(&dir).await.len();
-    assert_eq!((script.lock().unwrap().asked.len(), rows_then), (0, 0));
-    sqlx::query("UPDATE users SET role = 'owner'").execute(&mut raw).await.unwrap();
-    OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
-    assert_eq!(rows(&dir).await.len(), 1);
+async fn n10_what_nobody_in_particular_wants_is_the_houses_own_and_within_its_caps() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 0.01).await;
+    let store = account.store.clone();
+    // The try at the start, and a skill: 1 and 5 tokens.
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let four = ["one two three four".to_owned()];
+    embedder.embed(&four).await.unwrap();
+    let told = embedder.embed(&four).await.unwrap_err().to_string();
+    assert!(told.starts_with("The budget of $0.01 for an hour is used up"), "{told}");
+    let (owner, all, people) = store
+        .read(async |tx| {
+            let owner = spend::since(tx, 0, Some(UserId(1))).await?;
+            Ok((owner, spend::since(tx, 0, None).await?, spend::by_user(tx, 0).await?))
+        })
+        .await
+        .unwrap();
+    assert_eq!((owner.calls, owner.cost), (0, 0), "the owner did not ask for it");
+    let people: Vec<(&str, i64, i64)> = people.iter().map(|line| (line.name.as_str(), line.calls, line.cost)).collect();
+    assert_eq!(people, [("the house", 2, all.cost)]);
+    assert_eq!((all.calls, all.cost), (2, 6_000_000));
+    assert_eq!(rows(&dir).await.len(), 2);
 }
 
 #[tokio::test]
@@ -342,12 +351,12 @@ async fn c2_a_question_is_on_the_bill_of_who_asks_and_what_is_said_stops_at_no_p
     // What Bo said is to be found all the same, and so is what nobody in particular said.
     embedder.embed_for(&Bill::Said(UserId(2)), &four).await.unwrap();
     embedder.embed(&four).await.unwrap();
-    let bills = "SELECT user_id, coalesce(persona, '') FROM memory_calls ORDER BY id";
+    let bills = "SELECT coalesce(user_id, 0), coalesce(persona, '') FROM memory_calls ORDER BY id";
     let bills: Vec<(i64, String)> = sqlx::query_as(bills).fetch_all(&mut raw).await.unwrap();
-    let expected = [(1, ""), (2, "cook"), (2, ""), (2, ""), (1, "")];
+    let expected = [(0, ""), (2, "cook"), (2, ""), (2, ""), (0, "")];
     assert_eq!(bills, expected.map(|(user, persona)| (user, persona.to_owned())));
     let spent = "SELECT user_id, persona, cost FROM spend ORDER BY user_id, persona";
     let spent: Vec<(i64, String, i64)> = sqlx::query_as(spent).fetch_all(&mut raw).await.unwrap();
-    let expected = [(1, "", 6_000_000), (2, "", 10_000_000), (2, "cook", 5_000_000)];
+    let expected = [(0, "", 6_000_000), (2, "", 10_000_000), (2, "cook", 5_000_000)];
     assert_eq!(spent, expected.map(|(user, persona, cost)| (user, persona.to_owned(), cost)));
 }

@@ -132,7 +132,7 @@ fn set(changes: Vec<Change>) -> ChangeSet {
 }
 
 #[test]
-fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
+fn what_lies_beside_the_workspace_is_told_by_its_whole_path() {
     // Where the workspace lies says nothing of what is in it.
     let roots = ["/home/fish/systemd", "/home/x/.config/autostart", "/home/x/bin"].map(PathBuf::from).to_vec();
     let made = |root, path: &str, now| Change { root, path: path.into(), mode: 0o644, now, ..Change::blank() };
@@ -160,7 +160,7 @@ fn d6_what_lies_beside_the_workspace_is_told_by_its_whole_path() {
 }
 
 #[test]
-fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
+fn a_long_text_is_shown_as_far_as_there_is_room() {
     let house = Harness::new();
     let line = |number: u32| format!("line {number} of a long text that is longer than anybody reads\n");
     let text: String = (0..5_000).map(line).collect();
@@ -187,7 +187,7 @@ fn d6_a_long_text_is_shown_as_far_as_there_is_room() {
 }
 
 #[test]
-fn d6_what_is_different_far_into_a_long_file_is_shown() {
+fn what_is_different_far_into_a_long_file_is_shown() {
     let house = Harness::new();
     // Each sign is two bytes, and one lies across the border of two pieces.
     let text = format!("{}\n", "ä".repeat(63)).repeat(20_000) + "x";
@@ -201,7 +201,7 @@ fn d6_what_is_different_far_into_a_long_file_is_shown() {
 }
 
 #[test]
-fn d6_what_fills_an_empty_file_or_empties_one_is_shown() {
+fn what_fills_an_empty_file_or_empties_one_is_shown() {
     let house = Harness::new();
     house.write("__init__.py", "");
     house.write("notes.txt", "buy milk\n");

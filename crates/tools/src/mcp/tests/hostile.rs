@@ -196,7 +196,7 @@ async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
 }
 
 #[tokio::test]
-async fn n6_a_server_gets_nothing_from_hob_but_what_it_is_given() {
+async fn a_server_gets_nothing_from_hob_but_what_it_is_given() {
     let world = Harness::with(|dir| {
         let way = match hostile(dir, "").way {
             ServerTransport::Program { vector, dir, own, .. } => {
@@ -266,7 +266,7 @@ async fn a_list_has_pages_and_an_end() {
 }
 
 #[tokio::test]
-async fn n6_a_tool_that_changes_under_ones_hands_is_not_called() {
+async fn a_tool_that_changes_under_ones_hands_is_not_called() {
     let world = world().await;
     world.says("s__echo", json!({})).await;
     let before = world.shed.now().get("s__echo").unwrap();
