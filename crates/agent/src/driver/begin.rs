@@ -20,6 +20,7 @@ use crate::recalled_context::RenderedContext;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
 use hob_core::policy::access::ToolAccess;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::routing::{MessageFeatures, RoutingContext, Tiers, route};
 use hob_memory::embedding::Bill;
 use hob_model::discover::preset::assumed_window;
@@ -35,6 +36,7 @@ use hob_store::{files, messages, model_calls, runs};
 use hob_tools::ToolSpec;
 use hob_tools::registry::is_offered_to;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// By the price of so many tokens, read and written, models that sum up are compared.
@@ -105,7 +107,8 @@ impl RunPreparation<'_> {
         let acts =
             |tool: &ToolSpec| tool.module != CONTROL && !tool.facts.most().is_read() && is_offered_to(&reach, tool);
         let plans = agent.is_none() && ports.tools.now().specs().any(acts);
-        let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
+        let withheld = self.withheld_tools().await;
+        let fits = |name: &String| (plans || name != PLAN) && handed_on(name) && !withheld.contains(name);
         let offer = ports.tools.offer(|tool| is_offered_to(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
         let has_skills = tools.get(USE_SKILL).is_some();
@@ -153,6 +156,13 @@ impl RunPreparation<'_> {
             at: ports.clock.now(),
         };
         Ok(PreparedRun { begun, blobs, material })
+    }
+
+    /// The names of the tools that are for others, or not for here.
+    async fn withheld_tools(&self) -> BTreeSet<String> {
+        let accepted = self.accepted;
+        let place = SpeakingPlace::of(accepted.home(self.session.id), &accepted.destination.conversation);
+        self.ports.tools.now().withheld_from(&accepted.principal, place).await
     }
 
     /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.
