@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+#[path = "../email/servers.rs"]
+#[expect(dead_code, reason = "the mail servers have more users")]
+mod servers;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -31,6 +34,7 @@ mod guards;
 mod human;
 mod kills;
 mod loops;
+mod mail;
 mod mcp;
 mod memory;
 mod models;
