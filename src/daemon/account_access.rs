@@ -1,6 +1,6 @@
 //! Who is let in by each account, and who Hob is there: what the sections of all platforms say alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::daemon::{config_mapping, discord, email_policy, slack, telegram};
 use hob_config::Config;
@@ -54,6 +54,12 @@ fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
     all.into_iter().flat_map(|(channel, ids)| ids.into_iter().map(move |id| (channel, id)))
 }
 
+/// All names by which somebody of the household is known.
+pub(super) fn aliases(person: &PersonConfig) -> BTreeSet<Alias> {
+    let aliases = names(person).map(|(channel, id)| Alias::of(channel, &id));
+    aliases.chain(person.terminal.then_some(Alias::TERMINAL)).collect()
+}
+
 /// Who is let in by each account, and who is one person.
 pub(super) fn admit(config: &Config, list: &mut AccessList) {
     for AccountSection { channel, account, admitted, guests, .. } in sections(config) {
@@ -68,8 +74,7 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
         }
     }
     for person in config.people.values() {
-        let aliases = names(person).map(|(channel, id)| Alias::of(channel, &id));
-        list.people.push(aliases.chain(person.terminal.then_some(Alias::TERMINAL)).collect());
+        list.people.push(aliases(person));
     }
 }
 

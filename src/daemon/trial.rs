@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::provider::Provider;
+use hob_tools::audience::Audience;
 use hob_tools::registry::Registry;
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 
@@ -19,8 +20,8 @@ pub struct Trial {
 /// What a tool answers that would reach the outside.
 pub const REFUSED: &str = "This is a trial: nothing reaches the outside, so the call was not made.";
 
-/// The module of the tools that look at the network: a look tells its server something as well.
-const NETWORK: &str = "web";
+/// The modules of the tools that look at the network: a look tells its server something as well.
+const NETWORK: [&str; 2] = ["web", "mail"];
 
 /// The same tools; those that could reach the outside are on offer as ever, and refuse.
 pub(super) fn without_outside_tools(registry: Registry) -> Registry {
@@ -30,7 +31,7 @@ pub(super) fn without_outside_tools(registry: Registry) -> Registry {
 }
 
 fn reaches_out(spec: &ToolSpec) -> bool {
-    spec.facts.most() > Risk::Write || spec.module == NETWORK
+    spec.facts.most() > Risk::Write || NETWORK.contains(&spec.module.as_str())
 }
 
 /// A tool that is assessed as ever, and not run.
@@ -40,6 +41,10 @@ struct InertTool(Arc<dyn Tool>);
 impl Tool for InertTool {
     fn spec(&self) -> &ToolSpec {
         self.0.spec()
+    }
+
+    fn audience(&self) -> Option<&dyn Audience> {
+        self.0.audience()
     }
 
     async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {

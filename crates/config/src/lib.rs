@@ -38,6 +38,7 @@ mod key_destinations;
 mod key_path;
 pub mod keychain;
 pub mod load;
+pub mod mail;
 pub mod mcp;
 pub mod memory;
 pub mod models;
@@ -97,6 +98,7 @@ use crate::guards::GuardsConfig;
 use crate::heartbeat::HeartbeatConfig;
 use crate::hooks::HookConfig;
 use crate::http::HttpConfig;
+use crate::mail::MailConfig;
 use crate::mcp::McpConfig;
 use crate::memory::MemoryConfig;
 use crate::models::ModelConfig;
@@ -216,6 +218,10 @@ pub struct Config {
     /// are called `NAME__TOOL`. docs/mcp.md says more.
     #[schemars(extend("x-name" = "notes"))]
     pub mcp: BTreeMap<String, McpConfig>,
+    /// The mailboxes of people, each under a name of its own, usually theirs. Hob looks into one for its person alone, in
+    /// private. docs/mail.md says more.
+    #[schemars(extend("x-name" = "ada"))]
+    pub mail: BTreeMap<String, MailConfig>,
     /// Coding agents that are installed here and that Hob may hand tasks to, each time after an approval. Those that Hob
     /// knows need no section: aider, claude, codex, cursor-agent, gemini, goose and opencode are found on PATH.
     #[schemars(extend("x-name" = "claude"))]
@@ -305,6 +311,7 @@ impl Config {
             take("mcp", Vec::from_iter(mcp::validate_name(name)));
             take("mcp", server.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
+        take("mail", mail::validate(&self.mail, &self.people));
         for (name, agent) in &self.cli_agents {
             take("cli_agents", agent.validate(name).into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }

@@ -80,7 +80,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 19] = [
+const UNITS: [(&[&str], OffMeaning); 20] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
@@ -93,6 +93,7 @@ const UNITS: [(&[&str], OffMeaning); 19] = [
     (&["discord_accounts", "*"], OffMeaning::Absent),
     (&["email"], OffMeaning::Absent),
     (&["email_accounts", "*"], OffMeaning::Absent),
+    (&["mail", "*"], OffMeaning::Absent),
     (&["memory", "embedding"], OffMeaning::Nobody),
     (&["web", "search"], OffMeaning::Nobody),
     (&["http", "*"], OffMeaning::Absent),

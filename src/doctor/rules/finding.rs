@@ -35,6 +35,8 @@ pub enum Check {
     Sandbox,
     /// Meaning in the memory's search.
     Embeddings,
+    /// The mailboxes of people.
+    Mail,
     /// The MCP servers.
     Mcp,
     /// What is to be done later.
@@ -47,7 +49,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
@@ -61,6 +63,7 @@ impl Check {
         Self::Channels,
         Self::Sandbox,
         Self::Embeddings,
+        Self::Mail,
         Self::Mcp,
         Self::Schedules,
         Self::Service,
@@ -84,6 +87,7 @@ impl Check {
             Self::Channels => "channels",
             Self::Sandbox => "sandbox",
             Self::Embeddings => "embeddings",
+            Self::Mail => "mail",
             Self::Mcp => "mcp",
             Self::Schedules => "schedules",
             Self::Service => "service",

@@ -48,6 +48,8 @@ fn with_everything_on_it_has_no_problems() {
     // Each bot has a token of its own.
     let (one, other) = text.rsplit_once("\"123456789:").unwrap();
     let text = format!("{one}\"987654321:{other}");
+    // Whom Ada lets into her mail.
+    let text = text + "[people.ben]\n";
     let config = parse(&text).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let provider = config.provider.unwrap();
     assert!(provider.api_key.is_some() && provider.models.smart.is_some() && provider.fallbacks[0].base_url.is_some());

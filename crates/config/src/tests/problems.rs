@@ -71,7 +71,7 @@ fn unknown_keys() {
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs, webhook_url, webhook_secret
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, mail, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -395,4 +395,13 @@ fn e5_an_embedding_that_cannot_be() {
     config.toml:6: memory.embedding.fetch_url: is not a URL, expected one that begins with http:// or https://; for example `http://127.0.0.1:8080`
     config.toml:7: memory.embedding.kind: is not a known word, expected one of: local, openai_compatible, none; did you mean `local`?
     ");
+}
+
+#[test]
+fn a_persons_mailbox_is_somebodys() {
+    let found = told(
+        "[mail.ada]\naddress = \"ada\"\npassword = \"x\"\nimap_host = \"imap.example.org\"\nimap_tls = \"none\"\n\
+         smtp_host = \"localhost\"\nsmtp_tls = \"none\"\nfor = [\"ben\", \"cy\"]\n[people.ben]\n",
+    );
+    insta::assert_snapshot!(found, @"");
 }

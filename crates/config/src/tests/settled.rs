@@ -84,6 +84,14 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "mcp" => servers(section),
+            "mail" => {
+                *section = std::mem::take(section)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(n, (_, one))| (format!("m{n}"), one))
+                    .collect();
+                section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(mailbox);
+            }
             // Their limits say it all.
             "approvals" | "delivery" => {}
             "groups" => {
@@ -110,6 +118,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
         }
     }
     voiced(&mut document);
+    owned(&mut document);
     document
 }
 
@@ -166,6 +175,25 @@ fn slack(section: &mut toml::Table) {
     replace(section, "api_url", "http://localhost:80/api");
     for key in ["allowed_user_ids", "owner_user_ids", "admin_user_ids", "guest_user_ids"] {
         replace_items(section, key, "U012AB3CD");
+    }
+}
+
+fn mailbox(section: &mut toml::Table) {
+    for key in ["person", "for", "imap_tls", "smtp_tls"] {
+        section.remove(key);
+    }
+    section.insert("address".to_owned(), "a@example.org".into());
+    replace(section, "ca_file", "/c");
+    for key in ["drafts", "sent", "archive", "trash"] {
+        replace(section, key, "Entwürfe");
+    }
+}
+
+/// Each mailbox is somebody's.
+fn owned(document: &mut toml::Table) {
+    let Some(accounts) = document.get("mail").and_then(Toml::as_table).cloned() else { return };
+    if let Some(people) = document.entry("people").or_insert_with(|| toml::Table::new().into()).as_table_mut() {
+        accounts.keys().for_each(|name| drop(people.insert(name.clone(), toml::Table::new().into())));
     }
 }
 

@@ -24,7 +24,7 @@ pub const ASK_READER: &str = "ask_reader";
 pub const USE_SKILL: &str = "use_skill";
 
 /// The modules of the built-in tools that personas choose by (row C3).
-pub const MODULES: [&str; 13] = [
+pub const MODULES: [&str; 14] = [
     "memory",
     "time",
     "journal",
@@ -38,10 +38,11 @@ pub const MODULES: [&str; 13] = [
     "skills",
     "system",
     "mcp",
+    "mail",
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 39] = [
+pub const BUILT_IN: [&str; 44] = [
     "agent_send",
     "append_run_journal_entry",
     "ask_human",
@@ -56,6 +57,11 @@ pub const BUILT_IN: [&str; 39] = [
     KEEP_CHANGES,
     "keep_file",
     "list_files",
+    "mail_draft",
+    "mail_file",
+    "mail_read",
+    "mail_search",
+    "mail_send",
     "manage_config",
     "manage_people",
     "manage_skills",
