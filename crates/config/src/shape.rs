@@ -275,6 +275,7 @@ mod tests {
                 "skills",
                 "tools",
                 "mcp",
+                "mail",
                 "cli_agents",
                 "approvals",
                 "hooks",

@@ -71,8 +71,9 @@ pub fn compose(
         let before = answered.map(|letter| letter.references.as_slice()).unwrap_or_default();
         builder = builder.in_reply_to(format!("<{id}>")).references(references(before, id));
     }
+    // The line is ended by the letter.
     let text = draft.text.trim_end().replace("\r\n", "\n");
-    let letter = builder.singlepart(SinglePart::plain(format!("{text}\n"))).map_err(unfit)?;
+    let letter = builder.singlepart(SinglePart::plain(text)).map_err(unfit)?;
     let envelope = letter.envelope().clone();
     // What lettre writes is in characters: a body in others is packed.
     let source = String::from_utf8(letter.formatted()).map_err(unfit)?;
@@ -158,7 +159,21 @@ pub(crate) mod tests {
         let letter = b"From: ben@x.example\r\nMessage-ID: <b@x>\r\nReferences: <a@x>\r\n\r\nTea?\r\n";
         let letter = hob_email::reading::read(letter, letter.len() as u64, "1/1").unwrap();
         let ready = made(&draft("ben@x.example"), Some(&letter)).unwrap();
-        insta::assert_snapshot!(ready.source.replace("\r\n", "\n"), @"");
+        insta::assert_snapshot!(ready.source.replace("\r\n", "\n"), @"
+        Message-ID: <1@home.example>
+        Date: Thu, 01 Jan 1970 00:00:00 +0000
+        From: Ada <ada@home.example>
+        Subject: Re: Tea Bcc: eve@x
+        To: ben@x.example
+        Cc: Cy <cy@x.example>
+        In-Reply-To: <b@x>
+        References: <a@x> <b@x>
+        MIME-Version: 1.0
+        Content-Type: text/plain; charset=utf-8
+        Content-Transfer-Encoding: base64
+
+        RGVhciBCZW4sDQoNCkdyw7zDn2UNCkFkYQ==
+        ");
         let to: Vec<String> = ready.envelope.to().iter().map(ToString::to_string).collect();
         assert_eq!(to, ["ben@x.example", "cy@x.example"]);
     }

@@ -309,7 +309,7 @@ fn models_and_aliases() {
 fn c3_personas() {
     insta::assert_snapshot!(told("[personas.cook]\nprompt = 'Cook.'\nmodules = ['time', 'memori', 'lights', 'music']\niterations_max = 3\niterations_cap = 2\n[personas.default]\n[personas.'a b']\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = 'lights'\n[agent]\npersona = 'cok'\n[telegram]\nbot_token = '1:a'\npersona = 'butler'\npersonas = { home = 'cook', '-12' = 'waiter' }"), @r#"
     config.toml:3: personas.cook.modules[2]: is not the module of any tool; did you mean `memory`?
-    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: agents, commands, files, journal, lights, mcp, memory, messages, schedules, skills, system, terminal, time, web
+    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: agents, commands, files, journal, lights, mail, mcp, memory, messages, schedules, skills, system, terminal, time, web
     config.toml:4: personas.cook.iterations_max: is 3, expected at most iterations_cap, which is 2; lower it or raise iterations_cap
     config.toml:6: personas.default: is the word by which `/persona` goes back, expected another; rename it
     config.toml:7: personas."a b": cannot name a persona, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
@@ -403,5 +403,10 @@ fn a_persons_mailbox_is_somebodys() {
         "[mail.ada]\naddress = \"ada\"\npassword = \"x\"\nimap_host = \"imap.example.org\"\nimap_tls = \"none\"\n\
          smtp_host = \"localhost\"\nsmtp_tls = \"none\"\nfor = [\"ben\", \"cy\"]\n[people.ben]\n",
     );
-    insta::assert_snapshot!(found, @"");
+    insta::assert_snapshot!(found, @r#"
+    config.toml:1: mail.ada: is nobody's mailbox: the config knows no person of this name; add `[people.ada]`, or say whose it is: `person = …`
+    config.toml:2: mail.ada.address: is not an e-mail address, expected one without a name; for example `ada@example.org`
+    config.toml:5: mail.ada.imap_tls: would send the password and all letters readable over the network; set it to "tls" or "starttls", or name a server on this machine
+    config.toml:8: mail.ada.for[2]: names cy, whom the config does not know; add `[people.cy]` with their ids on your platforms
+    "#);
 }
