@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_imap::error::Error as ImapError;
 use async_imap::types::Mailbox;
-use async_imap::{Authenticator, Client, Session};
+use async_imap::{Client, Session};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -18,8 +18,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::settings::{Security, Server};
 use crate::{SetupError, one_line};
-use crate::settings::{Login, Security, Server};
 
 /// So much of a server's reason is told.
 pub(crate) const REASON_CHARS: usize = 200;
@@ -107,8 +107,9 @@ pub type ImapSession = Session<MailStream>;
 pub fn tls(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, SetupError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(path) = ca_file {
-        let unreadable =
-            |error: &dyn fmt::Display| SetupError(format!("the certificates in {} cannot be read: {error}", path.display()));
+        let unreadable = |error: &dyn fmt::Display| {
+            SetupError(format!("the certificates in {} cannot be read: {error}", path.display()))
+        };
         let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
         for certificate in certificates {
             roots.add(certificate.map_err(|error| unreadable(&error))?).map_err(|error| unreadable(&error))?;
@@ -142,11 +143,7 @@ pub async fn with_deadline<T>(deadline: Duration, work: impl Future<Output = T>)
     in_time.map_err(|_elapsed| MailboxError::Lost(format!("the mail server has not answered for {deadline:?}")))
 }
 
-async fn sign_in(
-    server: &Server,
-    security: Security,
-    tls: &Arc<ClientConfig>,
-) -> Result<ImapSession, MailboxError> {
+async fn sign_in(server: &Server, security: Security, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
     let stream = TcpStream::connect((server.host.as_str(), server.port)).await.map_err(MailboxError::lost)?;
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(channel = "email", %error, "TCP_NODELAY cannot be set");
@@ -168,32 +165,10 @@ async fn sign_in(
 }
 
 async fn log_in(client: Client<MailStream>, server: &Server) -> Result<ImapSession, MailboxError> {
-    let signed_in = match server.login {
-        Login::Password => client.login(&server.user, server.password.expose()).await,
-        Login::AccessToken => client.authenticate("XOAUTH2", TokenAnswer::of(server)).await,
-    };
-    signed_in.map_err(|(error, _client)| match error {
+    client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
         ImapError::No(why) | ImapError::Bad(why) => sign_in_error(&why),
         other => other.into(),
     })
-}
-
-/// What is answered when the server asks for an access token. Asked once more, it has said what is wrong with it, and waits
-/// for an empty line before it ends.
-struct TokenAnswer(Option<String>);
-
-impl TokenAnswer {
-    fn of(server: &Server) -> Self {
-        Self(Some(format!("user={}\x01auth=Bearer {}\x01\x01", server.user, server.password.expose())))
-    }
-}
-
-impl Authenticator for TokenAnswer {
-    type Response = String;
-
-    fn process(&mut self, _challenge: &[u8]) -> String {
-        self.0.take().unwrap_or_default()
-    }
 }
 
 /// Why a server does not let Hob in. By these codes (RFC 5530, RFC 9051) it says that it is not the password.
@@ -233,11 +208,7 @@ fn greeting<T>(response: std::io::Result<Option<T>>) -> Result<(), MailboxError>
 ///
 /// # Errors
 /// When there is none, or none that can be looked into.
-pub async fn open(
-    session: &mut ImapSession,
-    folder: &str,
-    changes: bool,
-) -> Result<(Mailbox, u32), MailboxError> {
+pub async fn open(session: &mut ImapSession, folder: &str, changes: bool) -> Result<(Mailbox, u32), MailboxError> {
     let mailbox = if changes { session.select(folder).await? } else { session.examine(folder).await? };
     let validity = mailbox.uid_validity;
     let validity = validity.ok_or_else(|| MailboxError::Unreadable("the folder has no UIDVALIDITY".to_owned()))?;

@@ -14,20 +14,8 @@ pub struct Server {
     pub port: u16,
     /// The user's name there.
     pub user: String,
-    /// The password, or what else `login` says.
+    /// The password.
     pub password: Secret,
-    /// How Hob shows who it is.
-    pub login: Login,
-}
-
-/// What a server is shown by whoever signs in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Login {
-    /// A password.
-    #[default]
-    Password,
-    /// An access token (XOAUTH2).
-    AccessToken,
 }
 
 /// How a connection is kept from being read.

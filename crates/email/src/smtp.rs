@@ -9,7 +9,7 @@ use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, Certific
 use lettre::transport::smtp::extension::ClientId;
 
 use crate::SetupError;
-use crate::settings::{Login, Security, Server};
+use crate::settings::{Security, Server};
 
 /// What TLS believes there; none: nothing is secured.
 ///
@@ -59,11 +59,7 @@ pub async fn connect(
     }
     if !server.user.is_empty() {
         let credentials = Credentials::new(server.user.clone(), server.password.expose().to_owned());
-        let mechanisms: &[Mechanism] = match server.login {
-            Login::Password => &[Mechanism::Plain, Mechanism::Login],
-            Login::AccessToken => &[Mechanism::Xoauth2],
-        };
-        connection.auth(mechanisms, &credentials).await?;
+        connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
     }
     Ok(connection)
 }

@@ -81,7 +81,6 @@ pub(crate) fn settings_at(imap_port: u16, smtp_port: u16) -> Settings {
         port,
         user: "hob".to_owned(),
         password: Secret::new("secret".to_owned()),
-        login: hob_email::settings::Login::Password,
     };
     Settings {
         account: "default".to_owned(),
