@@ -172,9 +172,12 @@ pub(crate) mod tests {
         References: <a@x> <b@x>
         MIME-Version: 1.0
         Content-Type: text/plain; charset=utf-8
-        Content-Transfer-Encoding: base64
+        Content-Transfer-Encoding: quoted-printable
 
-        RGVhciBCZW4sDQoNCkdyw7zDn2UNCkFkYQ==
+        Dear Ben,
+
+        Gr=C3=BC=C3=9Fe
+        Ada
         ");
         let to: Vec<String> = ready.envelope.to().iter().map(ToString::to_string).collect();
         assert_eq!(to, ["ben@x.example", "cy@x.example"]);
