@@ -29,6 +29,7 @@ const PAGES: &[(&str, &str)] = &[
     ("import", include_str!("../../docs/import.md")),
     ("invariants", include_str!("../../docs/invariants.md")),
     ("limits", include_str!("../../docs/limits.md")),
+    ("mail", include_str!("../../docs/mail.md")),
     ("mcp", include_str!("../../docs/mcp.md")),
     ("memory", include_str!("../../docs/memory.md")),
     ("models", include_str!("../../docs/models.md")),

@@ -9,6 +9,8 @@ use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
 use hob_core::policy::access::{AccessList, Alias};
 use hob_core::policy::persona::PersonaAssignments;
+#[cfg(any(feature = "dav", feature = "mail"))]
+use hob_tools::audience::People;
 
 /// What the section of an account says of people.
 pub(super) struct AccountSection<'a> {
@@ -58,6 +60,13 @@ fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
 pub(super) fn aliases(person: &PersonConfig) -> Vec<Alias> {
     let named = names(person).map(|(channel, id)| Alias::of(channel, &id));
     named.chain(person.terminal.then_some(Alias::TERMINAL)).collect()
+}
+
+/// Those whom a section names, and without names whoever owns this Hob.
+#[cfg(any(feature = "dav", feature = "mail"))]
+pub(super) fn people(config: &Config, names: &[String]) -> People {
+    let known = names.iter().filter_map(|name| config.people.get(name));
+    People { owners: names.is_empty(), named: known.map(aliases).collect() }
 }
 
 /// Who is let in by each account, and who is one person.

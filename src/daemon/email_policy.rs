@@ -20,11 +20,12 @@ use hob_router::mail::EmailPolicy;
 #[cfg(feature = "email")]
 use {
     crate::daemon::reload::plan::AccountAddress,
-    hob_config::email::TlsConfig,
     hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
     hob_email::Email,
-    hob_email::settings::{Authentication, Security, Server, Settings, Timing},
+    hob_email::settings::{Authentication, Server, Settings, Timing},
 };
+#[cfg(any(feature = "email", feature = "mail"))]
+use {hob_config::email::TlsConfig, hob_email::settings::Security};
 
 /// The mailboxes, and what each is called.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
@@ -121,8 +122,8 @@ fn settings(account: &str, config: &EmailConfig) -> Settings {
     }
 }
 
-#[cfg(feature = "email")]
-fn security(tls: TlsConfig) -> Security {
+#[cfg(any(feature = "email", feature = "mail"))]
+pub(super) fn security(tls: TlsConfig) -> Security {
     match tls {
         TlsConfig::Tls => Security::Tls,
         TlsConfig::StartTls => Security::StartTls,

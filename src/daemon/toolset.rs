@@ -3,6 +3,7 @@
 mod agents;
 pub(crate) mod dav;
 pub(in crate::daemon) mod files;
+pub mod mail;
 pub mod mcp;
 pub mod own_programs;
 pub mod terminal;
@@ -132,7 +133,7 @@ fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
-    dav::add(agents::with(web::add(files::add(registry, grounds), grounds), grounds), grounds)
+    dav::add(agents::with(web::add(mail::add(files::add(registry, grounds), grounds), grounds), grounds), grounds)
 }
 
 /// Where schedules are kept.
@@ -249,9 +250,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_built_in_tools_are_known_by_name() {
-        // No coding agent is installed in this environment.
-        let there =
-            hob_core::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
+        // No coding agent is installed in this environment, and nobody's mailbox is configured.
+        let absent = |name: &str| name == "cli_agent" || name.starts_with("mail_");
+        let there = hob_core::domain::tools::BUILT_IN.into_iter().filter(|name| !absent(name)).collect::<Vec<_>>();
         let usual = usual().await;
         assert_eq!(usual.names(), there);
         let any = serde_json::json!({});

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use hob_core::domain::tools::{Assessment, Risk};
 use hob_model::provider::Provider;
+use hob_tools::audience::Audience;
 use hob_tools::registry::Registry;
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 
@@ -20,7 +21,7 @@ pub struct Trial {
 pub const REFUSED: &str = "This is a trial: nothing reaches the outside, so the call was not made.";
 
 /// The modules of the tools that look at the network: a look tells its server something as well.
-const NETWORK: [&str; 2] = ["calendar", "web"];
+const NETWORK: [&str; 3] = ["calendar", "mail", "web"];
 
 /// The same tools; those that could reach the outside are on offer as ever, and refuse.
 pub(super) fn without_outside_tools(registry: Registry) -> Registry {
@@ -40,6 +41,10 @@ struct InertTool(Arc<dyn Tool>);
 impl Tool for InertTool {
     fn spec(&self) -> &ToolSpec {
         self.0.spec()
+    }
+
+    fn audience(&self) -> Option<&dyn Audience> {
+        self.0.audience()
     }
 
     async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {

@@ -88,6 +88,7 @@ fn run_check(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Fin
         Check::Channels => Box::pin(probes::network::channels(patient)),
         Check::Sandbox => Box::pin(probes::tools::sandbox(patient)),
         Check::Embeddings => Box::pin(probes::tools::embeddings(patient)),
+        Check::Mail => Box::pin(probes::network::mail(patient)),
         Check::Mcp => Box::pin(probes::tools::mcp(patient)),
         Check::Calendars => Box::pin(probes::calendars::calendars(patient)),
         Check::Schedules => Box::pin(probes::data::schedules(patient)),

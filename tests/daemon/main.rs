@@ -33,6 +33,7 @@ mod human;
 mod kills;
 mod looks;
 mod loops;
+mod mail;
 mod mcp;
 mod memory;
 mod models;

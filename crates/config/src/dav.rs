@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::people::PersonConfig;
+use crate::people::{self, PersonConfig};
 use crate::problem::Finding;
 use crate::{email, key_path, shape, values};
 use hob_core::domain::secret::Secret;
@@ -58,21 +58,16 @@ pub struct DavConfig {
 }
 
 impl DavConfig {
-    /// What cannot be; `people` are those that there are.
+    /// What cannot be; `known` are the people that there are.
     #[must_use]
-    pub fn validate(&self, people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
+    pub fn validate(&self, known: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
         let mut found: Vec<Finding> = values::check_http_url("url", &self.url).into_iter().collect();
         if self.user.contains(':') || self.user.chars().any(char::is_control) {
             found.push(Finding::new("user", "has a colon or a line break in it, expected neither", "remove it"));
         }
         found.extend(email::validate_addresses("addresses", &self.addresses));
-        for (key, names) in [("for", &self.people), ("busy_for", &self.busy_for)] {
-            let unknown = names.iter().enumerate().filter(|(_, name)| !people.contains_key(*name));
-            found.extend(unknown.map(|(index, name)| {
-                let why = format!("names {name}, expected somebody under [people]");
-                Finding::new(key_path::item(key, index), why, format!("add [people.{name}], or correct the name"))
-            }));
-        }
+        found.extend(people::unknown("for", &self.people, known));
+        found.extend(people::unknown("busy_for", &self.busy_for, known));
         found
     }
 }
@@ -85,14 +80,7 @@ pub(super) fn validate_accounts(
 ) -> Vec<Finding> {
     let of = |(name, account): (&String, &DavConfig)| {
         let own = account.validate(people).into_iter().map(|finding| finding.within(&key_path::key(name)));
-        validate_name(name).into_iter().chain(own).collect::<Vec<_>>()
+        people::account_name(name).into_iter().chain(own).collect::<Vec<_>>()
     };
     accounts.iter().flat_map(of).collect()
-}
-
-/// Finds what keeps `name` from naming an account.
-#[must_use]
-fn validate_name(name: &str) -> Option<Finding> {
-    let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`";
-    (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
 }

@@ -251,16 +251,16 @@ pub(super) fn validate_addresses(key: &str, addresses: &[String]) -> Vec<Finding
     bad.map(|(index, _)| no_address(&key_path::item(key, index))).collect()
 }
 
-fn no_address(at: &str) -> Finding {
+pub(super) fn no_address(at: &str) -> Finding {
     Finding::new(at, "is not an e-mail address, expected one without a name", "for example `ada@example.org`")
 }
 
-fn is_address(text: &str) -> bool {
+pub(super) fn is_address(text: &str) -> bool {
     let plain =
         text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | ',' | ';' | '"'));
     plain && text.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty())
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -39,6 +39,7 @@ mod key_destinations;
 mod key_path;
 pub mod keychain;
 pub mod load;
+pub mod mail;
 pub mod mcp;
 pub mod memory;
 pub mod models;
@@ -99,6 +100,7 @@ use crate::guards::GuardsConfig;
 use crate::heartbeat::HeartbeatConfig;
 use crate::hooks::HookConfig;
 use crate::http::HttpConfig;
+use crate::mail::MailConfig;
 use crate::mcp::McpConfig;
 use crate::memory::MemoryConfig;
 use crate::models::ModelConfig;
@@ -211,6 +213,9 @@ pub struct Config {
     /// People's calendars and address books, each account under a name of its own. docs/calendar.md says more.
     #[schemars(extend("x-name" = "ada"))]
     pub dav: BTreeMap<String, DavConfig>,
+    /// People's mailboxes, each under a name of its own; Hob's own is `[email]`. docs/mail.md says more.
+    #[schemars(extend("x-name" = "ada"))]
+    pub mail: BTreeMap<String, MailConfig>,
     /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
     pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
@@ -302,6 +307,7 @@ impl Config {
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         take("dav", dav::validate_accounts(&self.dav, &self.people));
+        take("mail", mail::validate_accounts(&self.mail, &self.people));
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
@@ -403,7 +409,7 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn validate_across_sections(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS);
+        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS).chain(mail::TOOLS);
         let mut known: BTreeSet<&str> = built_in.chain(commands.iter().copied()).collect();
         // Which tools a server has is known only when it has been asked.
         let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);

@@ -49,6 +49,22 @@ pub struct PersonConfig {
     pub role: RoleConfig,
 }
 
+/// Finds those whom the list at `key` names, and whom nobody knows.
+pub(super) fn unknown(key: &str, names: &[String], known: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
+    let unknown = names.iter().enumerate().filter(|(_, name)| !known.contains_key(*name));
+    let told = unknown.map(|(index, name)| {
+        let why = format!("names {name}, expected somebody under [people]");
+        Finding::new(key_path::item(key, index), why, format!("add [people.{name}], or correct the name"))
+    });
+    told.collect()
+}
+
+/// Finds what keeps `name` from naming an account of somebody's.
+pub(super) fn account_name(name: &str) -> Option<Finding> {
+    let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`";
+    (!values::is_name(name)).then(|| Finding::new(key_path::key(name), why, "rename it"))
+}
+
 /// Finds what cannot be.
 #[must_use]
 pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {

@@ -273,6 +273,7 @@ mod tests {
                 "web",
                 "http",
                 "dav",
+                "mail",
                 "skills",
                 "tools",
                 "mcp",

@@ -21,13 +21,12 @@ use crate::reading;
 use crate::rule::Effort;
 use crate::series::Window;
 use crate::words::Reader;
-use hob_core::domain::principal::{Principal, Role, Trust};
+use hob_core::domain::principal::Principal;
 use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
-use hob_core::policy::access::Alias;
+use hob_store::Store;
 use hob_store::error::StoreError;
-use hob_store::users::PlatformName;
-use hob_store::{Store, users};
+use hob_tools::audience::{Asker, People};
 use hob_tools::net::EgressGuard;
 
 /// So long it is known which collections there are.
@@ -36,27 +35,6 @@ const KNOWN_FOR: SignedDuration = SignedDuration::from_mins(10);
 const ACCOUNTS_AT_ONCE: usize = 2;
 /// The most entries of one account that are told of a window.
 const ENTRIES_MAX: usize = 20_000;
-
-/// Who is meant.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct People {
-    /// Whoever owns this Hob.
-    pub owners: bool,
-    /// Each by the names that they have on the platforms.
-    pub named: Vec<Vec<Alias>>,
-}
-
-impl People {
-    fn has(&self, principal: &Principal, names: &[PlatformName]) -> bool {
-        let is_known = |alias: &Alias| {
-            names.iter().any(|name| {
-                name.channel == alias.channel.as_str()
-                    && alias.external_id.as_ref().is_none_or(|id| *id == name.external_id)
-            })
-        };
-        (self.owners && principal.role == Role::Owner) || self.named.iter().flatten().any(is_known)
-    }
-}
 
 /// An account, as its section has it.
 #[derive(Debug, Clone)]
@@ -220,14 +198,10 @@ impl Accounts {
     /// # Errors
     /// When the database does not say who somebody is.
     pub async fn of(&self, principal: &Principal, sight: Sight) -> Result<Vec<Arc<Account>>, StoreError> {
-        if principal.trust == Trust::Untrusted {
-            return Ok(Vec::new());
-        }
-        let user = principal.user;
-        let names = self.store.read(async move |tx| users::all_names(tx, user).await).await?;
+        let Some(asker) = Asker::of(&self.store, principal).await? else { return Ok(Vec::new()) };
         let may = |account: &&Arc<Account>| {
             let Settings { people, busy_for, .. } = &account.settings;
-            people.has(principal, &names) || (sight == Sight::Busy && busy_for.has(principal, &names))
+            people.include(&asker) || (sight == Sight::Busy && busy_for.include(&asker))
         };
         Ok(self.all.iter().filter(may).cloned().collect())
     }

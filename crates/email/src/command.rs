@@ -15,30 +15,68 @@ use crate::one_line;
 
 /// What the server shows of a letter.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct FetchedItem {
-    pub(super) uid: u32,
-    pub(super) bytes: Option<u32>,
-    pub(super) came_at: Option<Timestamp>,
+pub struct FetchedItem {
+    /// Its number in the folder.
+    pub uid: u32,
+    /// How many bytes it has.
+    pub bytes: Option<u32>,
+    /// When the server took it.
+    pub came_at: Option<Timestamp>,
+    /// What it is marked with, such as `\\Seen`.
+    pub flags: Vec<String>,
     /// Its bytes, or those of the part that was asked for.
-    pub(super) content: Option<Vec<u8>>,
+    pub content: Option<Vec<u8>>,
 }
 
 /// What a search has found.
 #[derive(Debug, Default)]
-pub(super) struct SearchResult {
-    pub(super) uids: BTreeSet<u32>,
+pub struct SearchResult {
+    /// Their numbers.
+    pub uids: BTreeSet<u32>,
     /// The server told of letters meanwhile: they may not be among these.
-    pub(super) is_told: bool,
+    pub is_told: bool,
 }
 
 /// Runs a command to its end.
-pub(super) async fn run(session: &mut ImapSession, command: &str) -> Result<(), MailboxError> {
-    let tag = session.run_command(command).await?;
-    finish(session, &tag, |_| {}).await
+///
+/// # Errors
+/// When the server refuses it, or is gone.
+pub async fn run(session: &mut ImapSession, command: &str) -> Result<(), MailboxError> {
+    converse(session, &[command.to_owned()], |_| {}).await
+}
+
+/// Runs a command that is told in parts, and hears all answers, the last one too. Each part but the last ends by how many
+/// bytes the next one begins with (`{5}`), and the server asks for that.
+///
+/// # Errors
+/// When the server refuses it, or is gone.
+pub async fn converse(
+    session: &mut ImapSession,
+    parts: &[String],
+    mut hear: impl FnMut(&Response<'_>),
+) -> Result<(), MailboxError> {
+    let (first, further) = parts.split_first().map_or(("NOOP", parts), |(first, further)| (first.as_str(), further));
+    let tag = session.run_command(first).await?;
+    for part in further {
+        loop {
+            let response = response_or_lost(session.read_response().await)?;
+            match response.parsed() {
+                Response::Continue(_) => break,
+                // It wants no more of it.
+                Response::Done { tag: done, status, outcome } if *done == tag => return verdict(status, outcome),
+                other => hear(other),
+            }
+        }
+        session.run_command_untagged(part).await?;
+    }
+    finish(session, &tag, hear).await
 }
 
 /// Asks what letters are, or what stands in them; `command` asks for their UIDs, too.
-pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Vec<FetchedItem>, MailboxError> {
+///
+/// # Errors
+/// When the server refuses it, or is gone.
+pub async fn fetch(session: &mut ImapSession, command: &str) -> Result<Vec<FetchedItem>, MailboxError> {
     let mut all = Vec::new();
     let tag = session.run_command(command).await?;
     finish(session, &tag, |response| {
@@ -51,10 +89,20 @@ pub(super) async fn fetch(session: &mut ImapSession, command: &str) -> Result<Ve
 }
 
 /// Asks which letters there are.
-pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<SearchResult, MailboxError> {
+///
+/// # Errors
+/// When the server refuses it, or is gone.
+pub async fn search(session: &mut ImapSession, query: &str) -> Result<SearchResult, MailboxError> {
+    search_in_parts(session, &[format!("UID SEARCH {query}")]).await
+}
+
+/// The same by a whole command in parts, as [`converse`] takes them.
+///
+/// # Errors
+/// When the server refuses it, or is gone.
+pub async fn search_in_parts(session: &mut ImapSession, parts: &[String]) -> Result<SearchResult, MailboxError> {
     let mut found = SearchResult::default();
-    let tag = session.run_command(format!("UID SEARCH {query}")).await?;
-    finish(session, &tag, |response| match response {
+    converse(session, parts, |response| match response {
         Response::MailboxData(MailboxDatum::Search(uids)) => found.uids.extend(uids),
         Response::MailboxData(MailboxDatum::Exists(_) | MailboxDatum::Recent(_)) => found.is_told = true,
         _ => {}
@@ -64,7 +112,7 @@ pub(super) async fn search(session: &mut ImapSession, query: &str) -> Result<Sea
 }
 
 /// Waits until the server tells something, for `longest` at most; false: it does not let itself be waited with.
-pub(super) async fn idle(
+pub(crate) async fn idle(
     session: &mut ImapSession,
     deadline: Duration,
     longest: Duration,
@@ -121,7 +169,10 @@ async fn finish(
     loop {
         let response = response_or_lost(session.read_response().await)?;
         match response.parsed() {
-            Response::Done { tag: done, status, outcome } if done == tag => return verdict(status, outcome),
+            Response::Done { tag: done, status, outcome } if done == tag => {
+                hear(response.parsed());
+                return verdict(status, outcome);
+            }
             other => hear(other),
         }
     }
@@ -147,11 +198,12 @@ fn verdict(status: &Status, outcome: &Outcome<'_>) -> Result<(), MailboxError> {
 
 /// What is known of a letter by one answer; one without a UID is not a letter that was asked for.
 fn fetched_item(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
-    let (mut uid, mut bytes, mut came_at, mut content) = (None, None, None, None);
+    let (mut uid, mut bytes, mut came_at, mut content, mut flags) = (None, None, None, None, Vec::new());
     for attribute in attributes {
         match attribute {
             AttributeValue::Uid(number) => uid = Some(*number),
             AttributeValue::Rfc822Size(size) => bytes = Some(*size),
+            AttributeValue::Flags(all) => flags = all.iter().map(|flag| flag.to_string()).collect(),
             AttributeValue::InternalDate(date) => came_at = date_of(date),
             AttributeValue::BodySection { data: Some(data), .. } | AttributeValue::Rfc822(Some(data)) => {
                 content = Some(data.to_vec());
@@ -159,7 +211,7 @@ fn fetched_item(attributes: &[AttributeValue<'_>]) -> Option<FetchedItem> {
             _ => {}
         }
     }
-    Some(FetchedItem { uid: uid?, bytes, came_at, content })
+    Some(FetchedItem { uid: uid?, bytes, came_at, flags, content })
 }
 
 /// `17-Jul-1996 02:44:25 -0700`; the first days of a month have a space before them.
@@ -188,11 +240,12 @@ mod tests {
     #[test]
     fn n14_what_a_server_shows_of_a_letter_is_read() {
         let line =
-            b"* 5 FETCH (UID 7 RFC822.SIZE 12 INTERNALDATE \" 1-Jan-2026 10:00:00 +0100\" BODY[]<0> {3}\r\nabc)\r\n";
+            b"* 5 FETCH (UID 7 FLAGS (\\Seen) RFC822.SIZE 12 INTERNALDATE \" 1-Jan-2026 10:00:00 +0100\" BODY[]<0> {3}\r\nabc)\r\n";
         let (_, response) = Response::parse(line).unwrap();
         let Response::Fetch(_, attributes) = response else { panic!("it is not a letter") };
         let came_at = Some("2026-01-01T09:00:00Z".parse().unwrap());
-        let expected = FetchedItem { uid: 7, bytes: Some(12), came_at, content: Some(b"abc".to_vec()) };
+        let flags = vec!["\\Seen".to_owned()];
+        let expected = FetchedItem { uid: 7, bytes: Some(12), came_at, flags, content: Some(b"abc".to_vec()) };
         assert_eq!(fetched_item(&attributes), Some(expected));
         assert_eq!(fetched_item(&[AttributeValue::Rfc822Size(12)]), None);
         let late = "2026-12-31T23:59:59Z".parse().ok();

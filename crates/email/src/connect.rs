@@ -1,6 +1,7 @@
 //! A connection to the mailbox: TLS, sign in, and no command that waits for ever.
 
 use std::fmt;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,15 +18,15 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::one_line;
-use crate::settings::{Security, Settings};
+use crate::settings::{Security, Server};
+use crate::{SetupError, one_line};
 
 /// So much of a server's reason is told.
-pub(super) const REASON_CHARS: usize = 200;
+pub(crate) const REASON_CHARS: usize = 200;
 
 /// Why the mailbox cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MailboxError {
+pub enum MailboxError {
     /// There is no connection, or there is none any more.
     #[error("{0}")]
     Lost(String),
@@ -64,13 +65,13 @@ impl From<ImapError> for MailboxError {
 }
 
 /// The stream below: secured, or not.
-pub(super) trait ByteStream: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
+trait ByteStream: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> ByteStream for T {}
 
 /// Any of them.
 #[derive(Debug)]
-pub(super) struct MailStream(Box<dyn ByteStream>);
+pub struct MailStream(Box<dyn ByteStream>);
 
 impl AsyncRead for MailStream {
     fn poll_read(
@@ -97,14 +98,18 @@ impl AsyncWrite for MailStream {
 }
 
 /// A session in the mailbox.
-pub(super) type ImapSession = Session<MailStream>;
+pub type ImapSession = Session<MailStream>;
 
 /// What TLS believes: the usual authorities, and those of `ca_file`.
-pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, String> {
+///
+/// # Errors
+/// When that cannot be read, in words for an operator.
+pub fn tls(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, SetupError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(path) = &settings.ca_file {
-        let unreadable =
-            |error: &dyn fmt::Display| format!("the certificates in {} cannot be read: {error}", path.display());
+    if let Some(path) = ca_file {
+        let unreadable = |error: &dyn fmt::Display| {
+            SetupError(format!("the certificates in {} cannot be read: {error}", path.display()))
+        };
         let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
         for certificate in certificates {
             roots.add(certificate.map_err(|error| unreadable(&error))?).map_err(|error| unreadable(&error))?;
@@ -112,28 +117,38 @@ pub(super) fn tls(settings: &Settings) -> Result<Arc<ClientConfig>, String> {
     }
     let config =
         ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?;
+    let config = config.map_err(|error| SetupError(error.to_string()))?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// Connects and signs in.
-pub(super) async fn connect(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
-    with_deadline(settings.pace.command_deadline, sign_in(settings, tls)).await?
+///
+/// # Errors
+/// When the server cannot be reached, or lets nobody in.
+pub async fn connect(
+    server: &Server,
+    security: Security,
+    tls: &Arc<ClientConfig>,
+    deadline: Duration,
+) -> Result<ImapSession, MailboxError> {
+    with_deadline(deadline, sign_in(server, security, tls)).await?
 }
 
 /// Ends what takes too long.
-pub(super) async fn with_deadline<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
+///
+/// # Errors
+/// When it did.
+pub async fn with_deadline<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
     let in_time = tokio::time::timeout(deadline, work).await;
     in_time.map_err(|_elapsed| MailboxError::Lost(format!("the mail server has not answered for {deadline:?}")))
 }
 
-async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
-    let server = &settings.imap;
+async fn sign_in(server: &Server, security: Security, tls: &Arc<ClientConfig>) -> Result<ImapSession, MailboxError> {
     let stream = TcpStream::connect((server.host.as_str(), server.port)).await.map_err(MailboxError::lost)?;
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(channel = "email", %error, "TCP_NODELAY cannot be set");
     }
-    let line = match settings.imap_security {
+    let line = match security {
         Security::Plain => MailStream(Box::new(stream)),
         Security::Tls => MailStream(Box::new(secured(stream, &server.host, tls).await?)),
         Security::StartTls => {
@@ -141,16 +156,15 @@ async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSes
             greeting(client.read_response().await)?;
             client.run_command_and_check_ok("STARTTLS", None).await?;
             let line = MailStream(Box::new(secured(client.into_inner(), &server.host, tls).await?));
-            return log_in(Client::new(line), settings).await;
+            return log_in(Client::new(line), server).await;
         }
     };
     let mut client = Client::new(line);
     greeting(client.read_response().await)?;
-    log_in(client, settings).await
+    log_in(client, server).await
 }
 
-async fn log_in(client: Client<MailStream>, settings: &Settings) -> Result<ImapSession, MailboxError> {
-    let server = &settings.imap;
+async fn log_in(client: Client<MailStream>, server: &Server) -> Result<ImapSession, MailboxError> {
     client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
         ImapError::No(why) | ImapError::Bad(why) => sign_in_error(&why),
         other => other.into(),
@@ -191,11 +205,10 @@ fn greeting<T>(response: std::io::Result<Option<T>>) -> Result<(), MailboxError>
 }
 
 /// Opens a folder to look into, and gives its UIDVALIDITY.
-pub(super) async fn open(
-    session: &mut ImapSession,
-    folder: &str,
-    changes: bool,
-) -> Result<(Mailbox, u32), MailboxError> {
+///
+/// # Errors
+/// When there is none, or none that can be looked into.
+pub async fn open(session: &mut ImapSession, folder: &str, changes: bool) -> Result<(Mailbox, u32), MailboxError> {
     let mailbox = if changes { session.select(folder).await? } else { session.examine(folder).await? };
     let validity = mailbox.uid_validity;
     let validity = validity.ok_or_else(|| MailboxError::Unreadable("the folder has no UIDVALIDITY".to_owned()))?;

@@ -20,7 +20,7 @@ use hob_core::domain::inbound::{
 };
 
 /// The most characters of a subject or a name.
-const LINE_CHARS_MAX: usize = 200;
+pub(super) const LINE_CHARS_MAX: usize = 200;
 /// The most characters of a letter that are handed in.
 const LETTER_CHARS_MAX: usize = 100_000;
 /// The most who get an answer.
@@ -62,9 +62,7 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     let passed = |why: &str| LetterOutcome::Passed { why: why.to_owned() };
     let LetterSource { raw, is_cut } = source::readable(fetched.raw);
     let headers = Headers::of(&raw);
-    // Whoever writes a letter that the parser cannot bear must not keep the mailbox from those after it.
-    let parsed = std::panic::catch_unwind(|| MessageParser::default().parse(&raw));
-    let Some(message) = parsed.ok().flatten() else {
+    let Some(message) = parsed(&raw) else {
         return passed("it cannot be read");
     };
     let senders = addresses(&message, HeaderName::From);
@@ -122,6 +120,32 @@ pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOu
     }))
 }
 
+/// A letter in its parts. Whoever writes one that the parser cannot bear must not keep the mailbox from those after it.
+pub(super) fn parsed(raw: &[u8]) -> Option<Message<'_>> {
+    std::panic::catch_unwind(|| MessageParser::default().parse(raw)).ok().flatten()
+}
+
+/// The words, no longer than they may be, and what should be known besides; `is_part` says that not all was fetched of
+/// so many bytes.
+pub(super) fn remarks(mut text: String, body: &LetterBody, is_part: bool, bytes: u64) -> (String, Vec<String>) {
+    let mut notes = bounded(&body.notes);
+    if let Some((cut, _)) = text.char_indices().nth(LETTER_CHARS_MAX) {
+        text.truncate(cut);
+        notes.push(format!("The letter is longer than {LETTER_CHARS_MAX} characters; the rest is left out."));
+    }
+    if body.hidden > 0 {
+        notes.push(format!(
+            "Hidden text was left out in {} places: nobody would have seen it on a screen. That is suspicious.",
+            body.hidden
+        ));
+    }
+    if is_part {
+        let megabytes = bytes.div_ceil(1 << 20);
+        notes.push(format!("The letter has {megabytes} MB. That was too big: I have read only its beginning."));
+    }
+    (text, notes)
+}
+
 /// What a letter quotes that Hob has not had: all but what was said in a thread with Hob's own letters, and its own words.
 fn foreign(body: &LetterBody, place: &ThreadPosition, subject: &str, settings: &Settings) -> Option<QuotedLetter> {
     let others = first_quote(&body.text)?;
@@ -146,7 +170,6 @@ impl QuotedLetter {
     }
 }
 
-/// What is put into words about a letter.
 /// What came with a letter, told with no more words than a letter has itself.
 fn bounded(notes: &[String]) -> Vec<String> {
     let mut left = LETTER_CHARS_MAX;
@@ -159,6 +182,7 @@ fn bounded(notes: &[String]) -> Vec<String> {
     notes.collect()
 }
 
+/// What is put into words about a letter.
 struct LetterContext<'a> {
     fetched: &'a FetchedLetter<'a>,
     place: &'a ThreadPosition,
@@ -172,28 +196,15 @@ impl LetterContext<'_> {
     /// The words that are handed in, and what is new in the letter.
     fn inbound_texts(&self, body: &LetterBody) -> (String, String) {
         let trimmed = trim(&body.text);
-        let (mut new, left_out) = match &self.others {
+        let (new, left_out) = match &self.others {
             Some(_) => {
                 let FullText { text, signature } = without_signature(&body.text, &names_of(self.writer));
                 (text, signature)
             }
             None => (trimmed.text.clone(), trimmed.quoted),
         };
-        let mut notes = bounded(&body.notes);
-        if let Some((cut, _)) = new.char_indices().nth(LETTER_CHARS_MAX) {
-            new.truncate(cut);
-            notes.push(format!("The letter is longer than {LETTER_CHARS_MAX} characters; the rest is left out."));
-        }
-        if body.hidden > 0 {
-            notes.push(format!(
-                "Hidden text was left out in {} places: nobody would have seen it on a screen. That is suspicious.",
-                body.hidden
-            ));
-        }
-        if self.fetched.bytes > self.fetched.raw.len() as u64 {
-            let megabytes = self.fetched.bytes.div_ceil(1 << 20);
-            notes.push(format!("The letter has {megabytes} MB. That was too big: I have read only its beginning."));
-        }
+        let is_part = self.fetched.bytes > self.fetched.raw.len() as u64;
+        let (new, mut notes) = remarks(new, body, is_part, self.fetched.bytes);
         let is_first = self.place.references.is_empty();
         let is_word = !new.is_empty() && !new.contains('\n') && new.chars().count() <= WORD_CHARS;
         let is_command = is_word && new.starts_with('/');
@@ -218,7 +229,7 @@ impl LetterContext<'_> {
 }
 
 /// Those whom a header names, in order. What has no address is nobody.
-fn addresses(message: &Message<'_>, header: HeaderName<'static>) -> Vec<Mailbox> {
+pub(super) fn addresses(message: &Message<'_>, header: HeaderName<'static>) -> Vec<Mailbox> {
     let of = message.headers().iter().filter(|known| known.name == header);
     of.filter_map(|known| known.value.as_address()).flat_map(Address::iter).filter_map(mailbox).collect()
 }

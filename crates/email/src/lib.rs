@@ -8,9 +8,9 @@ mod authentic;
 mod automatic;
 mod body;
 mod charset;
-mod command;
+pub mod command;
 mod compose;
-mod connect;
+pub mod connect;
 mod folder;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -18,11 +18,13 @@ mod header;
 mod ignored;
 mod invitation;
 mod letter;
-mod part_handle;
+pub mod part_handle;
 mod quotes;
+pub mod reading;
 mod send;
 pub mod settings;
 mod side_sessions;
+pub mod smtp;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -37,7 +39,7 @@ use async_trait::async_trait;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
 
-use crate::connect::MailboxError;
+use crate::connect::{ImapSession, MailboxError};
 use crate::ignored::IgnoredSenders;
 use crate::send::SmtpSender;
 use crate::settings::Settings;
@@ -81,8 +83,8 @@ impl Email {
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
         let verifier = settings.authentication.verify.then(Verifier::of_system).transpose();
         let verifier = verifier.map_err(|error| SetupError(error.to_string()))?;
-        let tls = connect::tls(&settings).map_err(SetupError)?;
-        let sender = SmtpSender::new(&settings).map_err(SetupError)?;
+        let tls = connect::tls(settings.ca_file.as_deref())?;
+        let sender = SmtpSender::new(&settings)?;
         let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), SideSessions::default());
         let ignored = IgnoredSenders::default();
         Ok(Self { settings, clock, rng, tls, verifier, health, passed, ignored, sender, beside })
@@ -92,6 +94,12 @@ impl Email {
     #[must_use]
     pub fn passed(&self) -> u64 {
         self.passed.load(Ordering::Relaxed)
+    }
+
+    /// A connection to the mailbox.
+    async fn connect(&self) -> Result<ImapSession, MailboxError> {
+        let Settings { imap, imap_security, pace, .. } = &self.settings;
+        connect::connect(imap, *imap_security, &self.tls, pace.command_deadline).await
     }
 
     fn note_passed(&self) {
@@ -132,7 +140,7 @@ impl Adapter for Email {
 
     async fn check(&self) -> Result<String, AccountError> {
         let imap = async {
-            let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await?;
+            let mut session = Box::pin(self.connect()).await?;
             let opened = connect::open(&mut session, &self.settings.folder, false);
             connect::with_deadline(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
         };
@@ -143,7 +151,8 @@ impl Adapter for Email {
 }
 
 /// Words on one line, without what could break out of it.
-fn one_line(text: &str, chars_max: usize) -> String {
+#[must_use]
+pub fn one_line(text: &str, chars_max: usize) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let (plain, _) = hob_http::page::characters::strip_invisible(&plain);
     plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()

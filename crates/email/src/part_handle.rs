@@ -1,8 +1,13 @@
-//! Where a file of a letter lies in the mailbox, as text that is kept with it.
+//! Where a file of a letter lies in the mailbox, as text that is kept with it; and the file from there.
 
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::{Encoding, MessagePart, MimeHeaders as _};
+
+use crate::command::fetch;
+use crate::connect::{ImapSession, MailboxError, open};
+use hob_core::domain::channel::FetchError;
+use hob_core::domain::inbound::Attachment;
 
 /// A part of a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +68,42 @@ impl PartHandle {
             Encoding::QuotedPrintable => quoted_printable_decode(&raw),
             Encoding::Base64 => base64_decode(&raw),
         }
+    }
+}
+
+/// Fetches a file of a letter that lies in this folder. What the file itself keeps from it is no failure of the mailbox.
+///
+/// # Errors
+/// When the server does not let it be looked for.
+pub async fn fetch_file(
+    session: &mut ImapSession,
+    folder: &str,
+    attachment: &Attachment,
+    bytes_max: u64,
+) -> Result<Result<Vec<u8>, FetchError>, MailboxError> {
+    let no = |why: &str| Ok(Err(FetchError(why.to_owned())));
+    let Some((handle, spot)) = PartHandle::decode(&attachment.handle) else {
+        return no("its place in the letter cannot be read");
+    };
+    let too_big = || no(&format!("it is larger than {} MB", bytes_max >> 20));
+    if attachment.bytes.is_some_and(|bytes| bytes > bytes_max) {
+        return too_big();
+    }
+    // Base64 makes four bytes of three, and breaks lines.
+    let raw_max = bytes_max.saturating_mul(3) / 2 + 4_096;
+    let (_, validity) = open(session, folder, false).await?;
+    let command = format!("UID FETCH {} (UID BODY.PEEK[{}]<0.{raw_max}>)", spot.uid, handle.section);
+    let shown = if validity == spot.validity { fetch(session, &command).await? } else { Vec::new() };
+    let Some(raw) = shown.into_iter().filter(|shown| shown.uid == spot.uid).find_map(|shown| shown.content) else {
+        return no("the letter is not in the mailbox any more");
+    };
+    if raw.len() as u64 >= raw_max {
+        return too_big();
+    }
+    match handle.open(raw) {
+        Some(bytes) if bytes.len() as u64 > bytes_max => too_big(),
+        Some(bytes) => Ok(Ok(bytes)),
+        None => no("it is damaged"),
     }
 }
 

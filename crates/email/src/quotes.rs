@@ -161,6 +161,17 @@ pub(super) fn without_signature(text: &str, names: &[String]) -> FullText {
     }
 }
 
+/// A plain text as it is, but that the letters which it quotes as a whole stand behind marks as well.
+pub(super) fn marked(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let others = (0..lines.len()).find(|at| begins_quoted_letter(&lines, *at)).unwrap_or(lines.len());
+    let mark = |(at, line): (usize, &&str)| match at >= others {
+        true => format!("> {line}").trim_end().to_owned(),
+        false => (*line).to_owned(),
+    };
+    lines.iter().enumerate().map(mark).collect::<Vec<_>>().join("\n")
+}
+
 /// Where the writer's own signature begins below what they quote, as many programs put it: at the end, and in their name. It
 /// is left out, never taken for their words: the other's letter may end with such lines as well.
 fn signature_below(lines: &[&str], names: &[String]) -> Option<usize> {

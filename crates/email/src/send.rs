@@ -9,15 +9,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use lettre::transport::smtp::Error as SmtpError;
-use lettre::transport::smtp::authentication::{Credentials, Mechanism};
-use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, CertificateStore, TlsParameters};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
-use lettre::transport::smtp::extension::ClientId;
 use tracing::{debug, info, warn};
 
-use crate::Email;
 use crate::compose::{OutgoingLetter, compose, id};
-use crate::settings::{Security, Settings};
+use crate::settings::Settings;
+use crate::smtp::{self, Greeting};
+use crate::{Email, SetupError};
 use hob_core::domain::channel::AccountError;
 use hob_core::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 
@@ -46,21 +45,9 @@ pub(super) struct SmtpSender {
 }
 
 impl SmtpSender {
-    pub(super) fn new(settings: &Settings) -> Result<Self, String> {
-        if settings.smtp_security == Security::Plain {
-            return Ok(Self { tls: None, waiting: Mutex::default() });
-        }
-        let mut tls =
-            TlsParameters::builder(settings.smtp.host.clone()).certificate_store(CertificateStore::WebpkiRoots);
-        if let Some(path) = &settings.ca_file {
-            let unreadable = |error: &dyn std::fmt::Display| {
-                format!("the certificates in {} cannot be read: {error}", path.display())
-            };
-            let pem = std::fs::read(path).map_err(|error| unreadable(&error))?;
-            tls = tls.add_root_certificate(Certificate::from_pem(&pem).map_err(|error| unreadable(&error))?);
-        }
-        let tls = tls.build_rustls().map_err(|error| error.to_string())?;
-        Ok(Self { tls: Some(tls), waiting: Mutex::default() })
+    pub(super) fn new(settings: &Settings) -> Result<Self, SetupError> {
+        let tls = smtp::tls(&settings.smtp.host, settings.smtp_security, settings.ca_file.as_deref())?;
+        Ok(Self { tls, waiting: Mutex::default() })
     }
 
     /// Whether a letter has waited long enough for those who are refused for now; from here on it waits.
@@ -180,21 +167,8 @@ pub(super) async fn check(email: &Email) -> Result<(), AccountError> {
 /// Connects and signs in.
 async fn sign_in(email: &Email) -> Result<AsyncSmtpConnection, SmtpError> {
     let settings = &email.settings;
-    let server = &settings.smtp;
-    let hello = ClientId::Domain(settings.domain().to_owned());
-    let tls = email.sender.tls.clone();
-    let at_once = tls.clone().filter(|_| settings.smtp_security == Security::Tls);
-    let address = (server.host.as_str(), server.port);
-    let timeout = Some(settings.pace.command_deadline);
-    let mut connection = AsyncSmtpConnection::connect_tokio1(address, timeout, &hello, at_once, None).await?;
-    if let (Security::StartTls, Some(tls)) = (settings.smtp_security, tls) {
-        connection.starttls(tls, &hello).await?;
-    }
-    if !server.user.is_empty() {
-        let credentials = Credentials::new(server.user.clone(), server.password.expose().to_owned());
-        connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
-    }
-    Ok(connection)
+    let greeting = Greeting { domain: settings.domain(), deadline: settings.pace.command_deadline };
+    smtp::connect(&settings.smtp, settings.smtp_security, email.sender.tls.as_ref(), greeting).await
 }
 
 /// Up to the point where the server waits for the letter itself.

@@ -3,9 +3,9 @@
 use tokio::sync::Mutex;
 
 use crate::Email;
-use crate::command::{fetch, run, search};
-use crate::connect::{ImapSession, MailboxError, connect, open, with_deadline};
-use crate::part_handle::{MailboxPosition, PartHandle};
+use crate::command::{run, search};
+use crate::connect::{ImapSession, MailboxError, open, with_deadline};
+use crate::part_handle::fetch_file;
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
 
@@ -25,36 +25,12 @@ impl SideSessions {
         attachment: &Attachment,
         bytes_max: u64,
     ) -> Result<Vec<u8>, FetchError> {
-        let Some((handle, spot)) = PartHandle::decode(&attachment.handle) else {
-            return Err(FetchError("its place in the letter cannot be read".to_owned()));
-        };
-        let too_big = || FetchError(format!("it is larger than {} MB", bytes_max >> 20));
-        if attachment.bytes.is_some_and(|bytes| bytes > bytes_max) {
-            return Err(too_big());
-        }
-        // Base64 makes four bytes of three, and breaks lines.
-        let raw_max = bytes_max.saturating_mul(3) / 2 + 4_096;
-        let raw = self.part(email, &handle, spot, raw_max).await.map_err(|error| FetchError(error.to_string()))?;
-        let raw = raw.ok_or_else(|| FetchError("the letter is not in the mailbox any more".to_owned()))?;
-        if raw.len() as u64 >= raw_max {
-            return Err(too_big());
-        }
-        let bytes = handle.open(raw).ok_or_else(|| FetchError("it is damaged".to_owned()))?;
-        if bytes.len() as u64 > bytes_max { Err(too_big()) } else { Ok(bytes) }
-    }
-
-    async fn part(
-        &self,
-        email: &Email,
-        handle: &PartHandle,
-        spot: MailboxPosition,
-        bytes_max: u64,
-    ) -> Result<Option<Vec<u8>>, MailboxError> {
         let kept = self.files.lock().await.take();
-        let mut session = working(kept, email).await?;
-        let work = part_of(&mut session, &email.settings.folder, handle, spot, bytes_max);
-        let done = with_deadline(email.settings.pace.command_deadline, work).await?;
-        keep(&mut *self.files.lock().await, session, done)
+        let failed = |error: MailboxError| FetchError(error.to_string());
+        let mut session = working(kept, email).await.map_err(failed)?;
+        let work = fetch_file(&mut session, &email.settings.folder, attachment, bytes_max);
+        let done = with_deadline(email.settings.pace.command_deadline, work).await.map_err(failed)?;
+        keep(&mut *self.files.lock().await, session, done).map_err(failed)?
     }
 
     /// Puts what was sent away.
@@ -82,7 +58,7 @@ async fn working(kept: Option<ImapSession>, email: &Email) -> Result<ImapSession
     {
         return Ok(session);
     }
-    connect(&email.settings, &email.tls).await
+    email.connect().await
 }
 
 /// Keeps the connection for the next time, unless it failed.
@@ -95,22 +71,6 @@ fn keep<T>(
         *place = Some(session);
     }
     done
-}
-
-async fn part_of(
-    session: &mut ImapSession,
-    folder: &str,
-    handle: &PartHandle,
-    spot: MailboxPosition,
-    bytes_max: u64,
-) -> Result<Option<Vec<u8>>, MailboxError> {
-    let (_, validity) = open(session, folder, false).await?;
-    if validity != spot.validity {
-        return Ok(None);
-    }
-    let command = format!("UID FETCH {} (UID BODY.PEEK[{}]<0.{bytes_max}>)", spot.uid, handle.section);
-    let shown = fetch(session, &command).await?;
-    Ok(shown.into_iter().filter(|shown| shown.uid == spot.uid).find_map(|shown| shown.content))
 }
 
 async fn has_letter(session: &mut ImapSession, folder: &str, id: &str) -> Result<bool, MailboxError> {

@@ -19,7 +19,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::Email;
 use crate::command::{FetchedItem, SearchResult, fetch, idle, run, search};
-use crate::connect::{ImapSession, MailboxError, connect, with_deadline};
+use crate::connect::{ImapSession, MailboxError, with_deadline};
 use crate::folder::Folder;
 use crate::ignored;
 use crate::letter::{FetchedLetter, LetterOutcome, read};
@@ -99,7 +99,7 @@ impl<'a> Watcher<'a> {
         let settings = &self.email.settings;
         let deadline = settings.pace.command_deadline;
         self.email.health.turned(deadline * 3);
-        let mut session = connect(settings, &self.email.tls).await?;
+        let mut session = self.email.connect().await?;
         let capabilities = with_deadline(deadline, session.capabilities()).await?.map_err(MailboxError::from)?;
         let mut can_idle = capabilities.has_str("IDLE");
         let mut folder = with_deadline(deadline, Folder::open(self.email, self.intake, &mut session)).await??;
@@ -181,7 +181,7 @@ impl<'a> Watcher<'a> {
         for uid in uids {
             match self.sizes(session, &[*uid]).await {
                 Err(MailboxError::No(_)) => {
-                    all.push(FetchedItem { uid: *uid, bytes: None, came_at: None, content: None })
+                    all.push(FetchedItem { uid: *uid, bytes: None, came_at: None, flags: Vec::new(), content: None })
                 }
                 other => all.extend(other?),
             }

@@ -6,6 +6,7 @@
 pub mod agent_send;
 pub mod ask_human;
 pub mod ask_reader;
+pub mod audience;
 pub mod changes;
 pub mod cli_agent;
 pub mod command;
@@ -52,6 +53,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::audience::Audience;
 use crate::changes::Drafts;
 use crate::hook::Hooks;
 use crate::mcp::classes::Classes;
@@ -366,6 +368,11 @@ pub trait Tool: Send + Sync {
     /// What its settings name that a call may be steered by, such as those whom it may write to (row N16).
     fn settled(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// For whom it is, beside role and module; none: for everybody whom these let have it.
+    fn audience(&self) -> Option<&dyn Audience> {
+        None
     }
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.

@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 use crate::use_tool::{DeferredTool, UseTool};
 use crate::{Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
-use hob_core::domain::principal::Role;
+use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{BUILT_IN, CONTROL, ToolFacts, USE_TOOL};
 use hob_core::policy::access::ToolAccess;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_model::provider::ToolSchema;
 
 /// The most wrong places that are named to the model at once.
@@ -116,6 +117,19 @@ impl Registry {
     #[must_use]
     pub fn offered_within(&self, reach: &ToolAccess<'_>) -> Self {
         self.only(|spec| is_offered_to(reach, spec))
+    }
+
+    /// The names of those that are not for this person, there.
+    pub async fn withheld_from(&self, who: &Principal, place: SpeakingPlace) -> BTreeSet<String> {
+        let mut withheld = BTreeSet::new();
+        for (name, known) in &self.tools {
+            if let Some(audience) = known.tool.audience()
+                && !audience.includes(who, place).await
+            {
+                withheld.insert(name.clone());
+            }
+        }
+        withheld
     }
 
     /// The same, with a `use_tool` that knows those among them that are shown on need; without it where there are none.

@@ -21,13 +21,15 @@ use hob_config::dav::DavConfig;
 use hob_core::domain::principal::Principal;
 use hob_core::domain::rng::Rng;
 #[cfg(feature = "dav")]
-use hob_dav::account::{Account, Accounts, People, Settings};
+use hob_dav::account::{Account, Accounts, Settings};
 #[cfg(feature = "dav")]
 use hob_dav::tools;
 use hob_memory::recall::Memory;
 use hob_router::agenda::Agenda;
 #[cfg(feature = "dav")]
 use hob_store::error::StoreError;
+#[cfg(feature = "dav")]
+use hob_tools::audience::People;
 use hob_tools::registry::Registry;
 
 /// With their tools, where an account is set up.
@@ -102,17 +104,13 @@ pub(crate) fn accounts(config: &Config) -> Vec<(&str, Result<Account, String>)> 
 
 #[cfg(feature = "dav")]
 fn settings(name: &str, own: &DavConfig, config: &Config) -> Result<Settings, String> {
-    let named = |names: &[String]| {
-        let people = names.iter().filter_map(|name| config.people.get(name));
-        people.map(account_access::aliases).collect()
-    };
     Ok(Settings {
         name: name.to_owned(),
         url: Url::parse(&own.url).map_err(|error| error.to_string())?,
         user: own.user.clone(),
         password: own.password.clone(),
-        people: People { owners: own.people.is_empty(), named: named(&own.people) },
-        busy_for: People { owners: false, named: named(&own.busy_for) },
+        people: account_access::people(config, &own.people),
+        busy_for: People { owners: false, ..account_access::people(config, &own.busy_for) },
         calendar: own.calendar.clone(),
         addresses: account_access::lower(&own.addresses),
     })

@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use crate::daemon::models::{ModelSources, addresses, build};
+#[cfg(feature = "mail")]
+use crate::daemon::toolset;
 use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, accounts};
 use crate::doctor::DoctorInputs;
@@ -18,6 +20,8 @@ use crate::doctor::rules::{host, network};
 use hob_config::Config;
 use hob_core::domain::condition::Conditions;
 use hob_http::client;
+#[cfg(feature = "mail")]
+use hob_mail::folders::FolderRole;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::guarded_provider::BreakerMonitor;
 use hob_model::message::Message;
@@ -185,4 +189,33 @@ pub(in crate::doctor) async fn channels(patient: &DoctorInputs) -> Vec<Finding> 
         network::channel(&format!("{kind} ({account})"), answer)
     });
     join_all(looked).await
+}
+
+/// The mailboxes of people; nothing is said where there are none.
+#[cfg(feature = "mail")]
+pub(in crate::doctor) async fn mail(patient: &DoctorInputs) -> Vec<Finding> {
+    let Some(config) = patient.config() else { return Vec::new() };
+    let looked = toolset::mail::accounts(config).into_iter().map(|(name, account)| async move {
+        let checked = match account {
+            Ok(account) => Box::pin(account.check()).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let known = checked.map(|folders| {
+            let has = [FolderRole::Drafts, FolderRole::Sent].map(|role| folders.of_role(role).is_some());
+            let roles = folders.with_roles().filter_map(|one| Some(format!("{} {}", one.name, one.role?.as_str())));
+            (roles.collect::<Vec<_>>(), has)
+        });
+        network::mailbox(name, known)
+    });
+    join_all(looked).await
+}
+
+#[cfg(not(feature = "mail"))]
+pub(in crate::doctor) async fn mail(patient: &DoctorInputs) -> Vec<Finding> {
+    let there = patient.config().is_some_and(|config| !config.mail.is_empty());
+    let fix = "take a Hob that was built with it, or remove the section";
+    there
+        .then(|| Finding::fail(Check::Mail, "this Hob was built without the feature `mail`", fix))
+        .into_iter()
+        .collect()
 }

@@ -35,6 +35,8 @@ pub enum Check {
     Sandbox,
     /// Meaning in the memory's search.
     Embeddings,
+    /// The mailboxes of people.
+    Mail,
     /// The MCP servers.
     Mcp,
     /// Calendars and address books.
@@ -49,7 +51,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
@@ -63,6 +65,7 @@ impl Check {
         Self::Channels,
         Self::Sandbox,
         Self::Embeddings,
+        Self::Mail,
         Self::Mcp,
         Self::Calendars,
         Self::Schedules,
@@ -87,6 +90,7 @@ impl Check {
             Self::Channels => "channels",
             Self::Sandbox => "sandbox",
             Self::Embeddings => "embeddings",
+            Self::Mail => "mail",
             Self::Mcp => "mcp",
             Self::Calendars => "calendars",
             Self::Schedules => "schedules",

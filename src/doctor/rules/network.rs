@@ -193,6 +193,26 @@ pub fn mcp_needs_login(name: &str) -> Finding {
     Finding::warn(Check::Mcp, format!("{name}: needs a login"), format!("hob mcp login {name}"))
 }
 
+/// Somebody's mailbox: the folders whose role is known, and whether those for drafts and for what was sent are among them.
+#[must_use]
+pub fn mailbox(account: &str, known: Result<(Vec<String>, [bool; 2]), String>) -> Finding {
+    match known {
+        Ok((roles, [true, true])) => {
+            Finding::ok(Check::Mail, format!("{account}: both servers let it in; {}", roles.join(", ")))
+        }
+        Ok((roles, [drafts, _])) => {
+            let key = if drafts { "sent" } else { "drafts" };
+            let roles = if roles.is_empty() { "no folder with a role".to_owned() } else { roles.join(", ") };
+            let what = format!("{account}: both servers let it in, and do not say which folder is for {key} ({roles})");
+            Finding::warn(Check::Mail, what, format!("name it under [mail.{account}]: {key} = \"…\""))
+        }
+        Err(why) => {
+            let fix = format!("see to [mail.{account}]; many providers want a password made for programs");
+            Finding::fail(Check::Mail, format!("{account}: {why}"), fix)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,9 @@ use tempfile::TempDir;
 /// As whom a server works where the tests run as root, which dovecot does not do.
 const NOBODY: &str = "nobody";
 
+/// Who has a mailbox there; the password is `secret`.
+const USERS: [&str; 3] = ["hob", "ada", "ben"];
+
 /// A mail server: dovecot over Maildirs, and aiosmtpd that delivers into them.
 pub struct Servers {
     pub imap_port: u16,
@@ -35,6 +38,25 @@ pub fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/email/servers")
 }
 
+/// The folders of people's mailboxes: what they are for, their names do not say to everybody.
+pub const ROLES: &str = "namespace inbox {
+  inbox = yes
+  separator = /
+  mailbox Entwürfe {
+    auto = create
+    special_use = \\Drafts
+  }
+  mailbox Gesendet {
+    auto = create
+    special_use = \\Sent
+  }
+  mailbox Ablage {
+    auto = create
+    special_use = \\Archive
+  }
+}
+";
+
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
@@ -55,18 +77,28 @@ impl Servers {
 
     /// Both; of IMAP's abilities only these, unless that is empty.
     pub fn with(capabilities: &str) -> Self {
+        Self::configured(capabilities, "")
+    }
+
+    /// Both, with more in dovecot's config, such as [`ROLES`].
+    pub fn configured(capabilities: &str, more: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut servers =
             Self { imap_port: free_port(), smtp_port: 0, home, dovecot: None, smtp: None, serial: AtomicU64::new(0) };
-        for folder in ["base", "state", "mail", "mail/hob/Maildir/cur", "mail/hob/Maildir/new", "mail/hob/Maildir/tmp"]
-        {
+        for folder in ["base", "state"] {
             std::fs::create_dir_all(servers.path(folder)).unwrap();
+        }
+        for folder in
+            USERS.iter().flat_map(|user| ["cur", "new", "tmp"].map(|own| format!("mail/{user}/Maildir/{own}")))
+        {
+            std::fs::create_dir_all(servers.path(&folder)).unwrap();
         }
         for file in ["localhost.crt", "localhost.key"] {
             std::fs::copy(files().join(file), servers.path(file)).unwrap();
         }
-        std::fs::write(servers.path("passwd"), "hob:{PLAIN}secret\n").unwrap();
-        std::fs::write(servers.path("dovecot.conf"), servers.config(capabilities)).unwrap();
+        let passwords: String = USERS.iter().map(|user| format!("{user}:{{PLAIN}}secret\n")).collect();
+        std::fs::write(servers.path("passwd"), passwords).unwrap();
+        std::fs::write(servers.path("dovecot.conf"), servers.config(capabilities) + more).unwrap();
         if is_root() {
             run(Command::new("chmod").arg("755").arg(servers.home.path()));
         }
@@ -177,9 +209,14 @@ impl Servers {
 
     /// Puts a letter into Hob's mailbox, as a mail server does.
     pub fn put(&self, raw: &[u8]) {
+        self.put_for("hob", raw);
+    }
+
+    /// The same into somebody's.
+    pub fn put_for(&self, user: &str, raw: &[u8]) {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         let name = format!("{:010}.M{serial:06}.test", 1_800_000_000 + serial);
-        let there = self.path("mail/hob/Maildir");
+        let there = self.path("mail").join(user).join("Maildir");
         std::fs::write(there.join("tmp").join(&name), raw).unwrap();
         if is_root() {
             run(Command::new("chown").arg("nobody:nogroup").arg(there.join("tmp").join(&name)));
@@ -195,17 +232,37 @@ impl Servers {
 
     /// The folder gets a new UIDVALIDITY: all its numbers are void.
     pub fn renumber(&mut self) {
+        self.renumber_for("hob");
+    }
+
+    /// The same of somebody's.
+    pub fn renumber_for(&mut self, user: &str) {
         self.stop_imap();
-        for entry in std::fs::read_dir(self.path("mail/hob/Maildir")).unwrap() {
+        let there = self.path("mail").join(user).join("Maildir");
+        for entry in std::fs::read_dir(&there).unwrap() {
             let path = entry.unwrap().path();
             if path.file_name().unwrap().to_string_lossy().starts_with("dovecot") {
                 std::fs::remove_file(path).unwrap();
             }
         }
-        let uidlist = self.path("mail/hob/Maildir/dovecot-uidlist");
-        std::fs::write(uidlist, "3 V77 N1 G0123456789abcdef0123456789abcdef\n").unwrap();
+        std::fs::write(there.join("dovecot-uidlist"), "3 V77 N1 G0123456789abcdef0123456789abcdef\n").unwrap();
         self.own();
         self.start_imap();
+    }
+
+    /// What another program sees in a folder of somebody's: a line of JSON a letter, by `look.py`.
+    pub fn seen_in(&self, user: &str, folder: &str) -> Vec<String> {
+        let mut look = Command::new("/usr/bin/python3");
+        look.arg(files().join("look.py")).args([&self.imap_port.to_string(), user, folder]);
+        let output = look.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Marks the letter with this subject as deleted, as another program does which has not emptied the folder yet.
+    pub fn mark_deleted(&self, user: &str, folder: &str, subject: &str) {
+        let mut look = Command::new("/usr/bin/python3");
+        run(look.arg(files().join("look.py")).args([&self.imap_port.to_string(), user, folder, subject]));
     }
 
     /// The letters that somebody has got, oldest first.

@@ -21,6 +21,7 @@ use crate::recalled_context::RenderedContext;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
 use hob_core::policy::access::ToolAccess;
+use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::routing::{MessageFeatures, RoutingContext, Tiers, route};
 use hob_memory::embedding::Bill;
 use hob_memory::recall::ContextWindow;
@@ -37,6 +38,7 @@ use hob_store::{files, messages, model_calls, runs};
 use hob_tools::ToolSpec;
 use hob_tools::registry::is_offered_to;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// By the price of so many tokens, read and written, models that sum up are compared.
@@ -104,7 +106,8 @@ impl RunPreparation<'_> {
         let reach = ToolAccess { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         let plans = agent.is_none() && self.has_effects(&reach);
-        let fits = |name: &String| (plans || name != PLAN) && handed_on(name);
+        let withheld = self.withheld_tools().await;
+        let fits = |name: &String| (plans || name != PLAN) && handed_on(name) && !withheld.contains(name);
         let offer = ports.tools.offer(|tool| is_offered_to(&reach, tool) && fits(&tool.schema.name));
         let tools = &offer.tools;
         let has_skills = tools.get(USE_SKILL).is_some();
@@ -171,6 +174,13 @@ impl RunPreparation<'_> {
         let policy = persona.policy(&self.ports.limits.policy);
         let declared = policy.declared.filter(|_| !self.accepted.agent.as_ref().is_some_and(|agent| agent.reads));
         Policy { declared, ..policy }
+    }
+
+    /// The names of the tools that are for others, or not for here.
+    async fn withheld_tools(&self) -> BTreeSet<String> {
+        let accepted = self.accepted;
+        let place = SpeakingPlace::of(accepted.home(self.session.id), &accepted.destination.conversation);
+        self.ports.tools.now().withheld_from(&accepted.principal, place).await
     }
 
     /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.

@@ -239,8 +239,10 @@ impl RulesEdition {
     /// A call whose answer no reader has read counts as made, the answer to another question is news, and no source is lost where a
     /// taint is full (row N16).
     pub const MADE: Self = Self(3);
+    /// A reply such as *I sent nothing* claims no deed (row E10).
+    pub const NAUGHT: Self = Self(4);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::MADE;
+    pub const CURRENT: Self = Self::NAUGHT;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

@@ -34,7 +34,7 @@ const TOOL_ACCESS: [&str; 9] =
 /// Sections that are about access as a whole.
 const WHOLE: [&str; 4] = ["people", "groups", "approvals", "server"];
 /// All that this rule knows of: for a section whose header is mistyped.
-const SECTIONS: [&str; 21] = [
+const SECTIONS: [&str; 22] = [
     "telegram",
     "telegram_accounts",
     "slack",
@@ -55,6 +55,7 @@ const SECTIONS: [&str; 21] = [
     "webhooks",
     "http",
     "dav",
+    "mail",
     "cli_agents",
 ];
 
@@ -83,7 +84,7 @@ fn section(place: &str) -> Option<String> {
         ("terminal", _) => Some(first.to_owned()),
         ("workspace", ["keep_files_days", ..]) => None,
         ("workspace", _) | (_, []) => Some(first.to_owned()),
-        ("webhooks" | "http" | "dav" | "cli_agents", [name, ..]) => of_name(name, true),
+        ("webhooks" | "http" | "dav" | "mail" | "cli_agents", [name, ..]) => of_name(name, true),
         ("web", [key, ..]) => (*key != "search").then(|| first.to_owned()),
         ("tools" | "mcp", [name, key, ..]) => {
             of_name(name, TOOL_ACCESS.contains(key) || nearest(key, TOOL_ACCESS.into_iter()).is_some())
@@ -144,8 +145,9 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
             "webhooks" => config.webhooks.retain(|key, _| name.is_some_and(|name| name != key)),
             // Where credentials may be sent, and which program may be run with what of the environment.
             "http" => config.http.retain(|key, _| name.is_some_and(|name| name != key)),
-            // Whose calendars are seen by whom.
+            // Whose calendars and letters are seen by whom.
             "dav" => config.dav.retain(|key, _| name.is_some_and(|name| name != key)),
+            "mail" => config.mail.retain(|key, _| name.is_some_and(|name| name != key)),
             "cli_agents" => config.cli_agents.retain(|key, _| name.is_some_and(|name| name != key)),
             "groups" => {
                 config.groups.mode = GroupModeConfig::Off;
@@ -201,7 +203,7 @@ mod tests {
 
     #[test]
     fn n7_what_says_who_may_do_what_stays_closed_while_it_cannot_be_read() {
-        let table: [(&str, Option<&str>); 48] = [
+        let table: [(&str, Option<&str>); 49] = [
             ("", None),
             ("agent.iterations_max", None),
             ("provider.models.primary", None),
@@ -247,6 +249,7 @@ mod tests {
             ("http.calendar.hosts[1]", Some("http.calendar")),
             ("http", Some("http")),
             ("dav.ada.for[1]", Some("dav.ada")),
+            ("mail.ada.for[1]", Some("mail.ada")),
             ("cli_agents.coder.env[1]", Some("cli_agents.coder")),
             ("cli_agent.coder", Some("cli_agents.coder")),
             ("nothing_like_it", None),

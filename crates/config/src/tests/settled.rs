@@ -84,6 +84,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "mcp" => servers(section),
+            "mail" => section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(mailbox),
             // Their limits say it all.
             "approvals" | "delivery" => {}
             "groups" => {
@@ -176,6 +177,17 @@ fn slack(section: &mut toml::Table) {
     replace(section, "api_url", "http://localhost:80/api");
     for key in ["allowed_user_ids", "owner_user_ids", "admin_user_ids", "guest_user_ids"] {
         replace_items(section, key, "U012AB3CD");
+    }
+}
+
+fn mailbox(section: &mut toml::Table) {
+    for key in ["for", "imap_tls", "smtp_tls"] {
+        section.remove(key);
+    }
+    section.insert("address".to_owned(), "a@example.org".into());
+    replace(section, "ca_file", "/c");
+    for key in ["drafts", "sent", "archive", "trash"] {
+        replace(section, key, "Entwürfe");
     }
 }
 

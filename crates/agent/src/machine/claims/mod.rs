@@ -14,6 +14,7 @@ use crate::machine::accepted_input::RunKind;
 use crate::machine::claims::evidence::{ClaimMarkers, MARKS};
 use crate::machine::claims::languages::UNSPACED;
 use crate::machine::effect::ModelCallPurpose;
+use crate::machine::run_start::RulesEdition;
 use crate::machine::state::ActiveState;
 use hob_model::message::{Completion, Message};
 
@@ -29,6 +30,8 @@ pub const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no too
 /// For the person: under a reply that claims a deed all the same.
 pub const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
+/// What denies a deed when it follows at once, as in *I sent nothing*. Other languages deny before it.
+const NAUGHT: [&str; 3] = ["nothing", "nobody", "none"];
 /// A clause that is hardly more than a word for "done".
 const SHORT_WORDS_MAX: usize = 4;
 /// From so many words on a reply in an unknown language is looked at.
@@ -90,18 +93,18 @@ pub(super) fn must_look(run: &ActiveState, reply: &str) -> bool {
     let may = run.policy.truth.ask_again && run.truth == ClaimCheck::Unasked;
     let paid = run.budget.is_none() && run.quota.is_none();
     let can = paid && run.input.order != RunKind::Compact && run.call_model().purpose == ModelCallPurpose::Work;
-    may && can && is_undone(run) && is_suspicious(reply)
+    may && can && is_undone(run) && is_suspicious(reply, run.rules)
 }
 
 /// Whether a reply that was asked about still claims what nobody did.
 pub(super) fn still_claims(run: &ActiveState, reply: &str) -> bool {
-    run.truth == ClaimCheck::Asked && is_undone(run) && claims(reply)
+    run.truth == ClaimCheck::Asked && is_undone(run) && claims(reply, run.rules)
 }
 
 /// What the record adds to `reply`. Where everything was denied, a reply that claims nothing agrees with it already:
 /// who denied it knows, and who let it expire has been told.
 pub(super) fn shortfall(run: &ActiveState, reply: &str) -> Option<String> {
-    run.ledger.shortfall().filter(|_| !run.ledger.is_only_denied() || is_suspicious(reply))
+    run.ledger.shortfall().filter(|_| !run.ledger.is_only_denied() || is_suspicious(reply, run.rules))
 }
 
 /// There are tools to change something with, and none has.
@@ -116,20 +119,20 @@ pub(super) fn confirms_reply(answer: &str) -> bool {
 
 /// Whether it may claim a deed.
 #[must_use]
-pub fn is_suspicious(reply: &str) -> bool {
-    claims(reply) || is_in_unknown_language(reply)
+pub fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
+    claims(reply, rules) || is_in_unknown_language(reply)
 }
 
 /// Whether it has a mark of a finished deed: a sign, or words for it in a known language, outside of questions.
 #[must_use]
-pub fn claims(reply: &str) -> bool {
+pub fn claims(reply: &str, rules: RulesEdition) -> bool {
     let statements = sentences(reply).into_iter().filter(|sentence| !sentence.asks);
     statements.into_iter().any(|sentence| {
         let text = sentence.text.to_lowercase().replace('’', "'");
         let signed = text.contains(['✓', '✔', '✅', '☑']);
         signed
             || UNSPACED.split('|').any(|mark| text.contains(mark))
-            || clauses(&text).iter().any(|clause| claims_action(clause))
+            || clauses(&text).iter().any(|clause| claims_action(clause, rules))
     })
 }
 
@@ -164,13 +167,15 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.map(|word| word.trim_matches(['\'', '-'])).filter(|word| !word.is_empty())
 }
 
-fn claims_action(clause: &[&str]) -> bool {
-    MARKS.iter().any(|language| claims_action_in(language, clause))
+fn claims_action(clause: &[&str], rules: RulesEdition) -> bool {
+    MARKS.iter().any(|language| claims_action_in(language, clause, rules))
 }
 
-fn claims_action_in(language: &ClaimMarkers, clause: &[&str]) -> bool {
+fn claims_action_in(language: &ClaimMarkers, clause: &[&str], rules: RulesEdition) -> bool {
     let is_deed = |word: &&str| language.deeds.contains(word);
     let free_of_doubt = |until: usize| !clause[..until].iter().any(|word| language.unless.contains(word));
+    let is_denied =
+        |deed: usize| rules >= RulesEdition::NAUGHT && clause.get(deed + 1).is_some_and(|word| NAUGHT.contains(word));
     let short = clause.len() <= SHORT_WORDS_MAX && language.short.iter().any(|mark| mark.find(clause).is_some());
     if short && free_of_doubt(clause.len()) {
         return true;
@@ -178,14 +183,14 @@ fn claims_action_in(language: &ClaimMarkers, clause: &[&str]) -> bool {
     if language.phrases.iter().filter_map(|mark| mark.find(clause)).any(free_of_doubt) {
         return true;
     }
-    if clause.first().is_some_and(is_deed) && clause.len() > 1 {
+    if clause.first().is_some_and(is_deed) && clause.len() > 1 && !is_denied(0) {
         return true;
     }
     language.openers.iter().any(|opener| {
         let Some(opened) = opener.words.find(clause) else { return false };
         let reach = if opener.at_once { 1 } else { clause.len() };
-        let deed = clause.iter().skip(opened + 1).take(reach).position(is_deed);
-        deed.is_some_and(|after| free_of_doubt(opened + 1 + after))
+        let deed = clause.iter().skip(opened + 1).take(reach).position(is_deed).map(|after| opened + 1 + after);
+        deed.is_some_and(|deed| free_of_doubt(deed) && !is_denied(deed))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Who is asked about a reply, and who is not.
 
-use super::{LOOK_AGAIN, claims, confirms_reply, is_suspicious};
+use super::{LOOK_AGAIN, confirms_reply};
+use crate::machine::run_start::RulesEdition;
 
 const CLAIMS: &[&str] = &[
     "Done.",
@@ -9,6 +10,7 @@ const CLAIMS: &[&str] = &[
     "✅ Milk",
     "I've added milk to the shopping list.",
     "I have sent the message to Ben.",
+    "I sent it to nobody else.",
     "Added milk to your list.",
     "Sure! I just saved that for you.",
     "The reminder has been scheduled for 8.",
@@ -77,6 +79,9 @@ const HONEST: &[&str] = &[
     "Have you saved the file?",
     "I can add it once you tell me where.",
     "I have not sent anything.",
+    "I sent nothing.",
+    "I've changed nothing.",
+    "Sent nothing.",
     "I haven't saved it yet.",
     "I don't know who added it.",
     "If I have saved it, it will be there.",
@@ -117,6 +122,14 @@ const HONEST: &[&str] = &[
     "ट्रेन आठ बजे जाती है।",
 ];
 
+fn claims(reply: &str) -> bool {
+    super::claims(reply, RulesEdition::CURRENT)
+}
+
+fn is_suspicious(reply: &str) -> bool {
+    super::is_suspicious(reply, RulesEdition::CURRENT)
+}
+
 #[test]
 fn e10_claims_are_seen_in_many_languages() {
     let missed: Vec<_> = CLAIMS.iter().filter(|reply| !claims(reply)).collect();
@@ -135,6 +148,7 @@ fn e10_a_language_that_the_table_does_not_know_is_looked_at() {
 fn e10_plain_talk_is_not_asked_about() {
     let asked: Vec<_> = HONEST.iter().filter(|reply| is_suspicious(reply)).collect();
     assert!(asked.is_empty(), "{asked:#?}");
+    assert!(super::claims("I sent nothing.", RulesEdition::MADE), "a run that began before goes on as it did");
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! `[mail.NAME]`: the mailboxes of people, which Hob can look into for them. Its own mailbox is `[email]`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::email::{TlsConfig, is_address, is_loopback, no_address};
+use crate::people::{self, PersonConfig};
+use crate::problem::Finding;
+use crate::{key_path, shape, values};
+use hob_core::domain::secret::Secret;
+
+/// The tools that there are where an account is set up.
+pub const TOOLS: [&str; 5] = ["mail_draft", "mail_file", "mail_read", "mail_search", "mail_send"];
+
+/// The module that personas choose them by.
+pub const MODULE: &str = "mail";
+
+/// Somebody's mailbox. docs/mail.md says how to set it up.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<MailConfig>)]
+pub struct MailConfig {
+    /// Whose it is, by their names under `[people]`; without it whoever owns this Hob. Each of them may read it and write from it.
+    #[serde(rename = "for", default)]
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)), example = ["ada"])]
+    pub people: Vec<String>,
+    /// Its address.
+    #[schemars(length(min = 3, max = 254), example = &"ada@example.org")]
+    pub address: String,
+    /// How its owner is called in letters.
+    #[schemars(length(min = 1, max = 100), example = &"Ada Example")]
+    pub name: Option<String>,
+    /// The user's name on both servers. Without it: the address.
+    #[schemars(length(min = 1, max = 254), example = &"ada")]
+    pub user: Option<String>,
+    /// The password on both; with many providers one made for this program alone.
+    #[schemars(length(min = 1, max = 1000), example = &"example-password")]
+    pub password: Secret,
+    /// The server that letters lie on.
+    #[schemars(length(min = 1, max = 253), example = &"imap.example.org")]
+    #[schemars(extend("x-goes" = true))]
+    pub imap_host: String,
+    /// Its port.
+    #[serde(default = "imap_port")]
+    #[schemars(range(min = 1, max = 65_535))]
+    #[schemars(extend("x-goes" = true))]
+    pub imap_port: u16,
+    /// How the connection to it is secured.
+    #[serde(default)]
+    #[schemars(extend("x-goes" = true))]
+    pub imap_tls: TlsConfig,
+    /// The server that letters are sent by.
+    #[schemars(length(min = 1, max = 253), example = &"smtp.example.org")]
+    #[schemars(extend("x-goes" = true))]
+    pub smtp_host: String,
+    /// Its port.
+    #[serde(default = "smtp_port")]
+    #[schemars(range(min = 1, max = 65_535))]
+    #[schemars(extend("x-goes" = true))]
+    pub smtp_port: u16,
+    /// How the connection to it is secured; port 587 wants `starttls`.
+    #[serde(default)]
+    #[schemars(extend("x-goes" = true))]
+    pub smtp_tls: TlsConfig,
+    /// A file with certificates (PEM) that are believed besides the usual ones.
+    #[schemars(length(min = 1, max = 4096), example = &"/etc/ssl/certs/home.pem")]
+    #[schemars(extend("x-goes" = true))]
+    pub ca_file: Option<PathBuf>,
+    /// The folder for drafts, where the server does not say which it is (`hob doctor` tells).
+    #[schemars(length(min = 1, max = 200), example = &"Drafts")]
+    pub drafts: Option<String>,
+    /// The folder for copies of what is sent, likewise.
+    #[schemars(length(min = 1, max = 200), example = &"Sent")]
+    pub sent: Option<String>,
+    /// The archive, likewise.
+    #[schemars(length(min = 1, max = 200), example = &"Archive")]
+    pub archive: Option<String>,
+    /// The folder for what is thrown away, likewise.
+    #[schemars(length(min = 1, max = 200), example = &"Trash")]
+    pub trash: Option<String>,
+    /// Whether Hob puts a copy of what it sends into that folder; not where the provider does so by itself.
+    #[serde(default = "yes")]
+    pub keep_sent: bool,
+}
+
+fn imap_port() -> u16 {
+    993
+}
+
+fn smtp_port() -> u16 {
+    465
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl MailConfig {
+    /// What cannot be; `known` are the people that there are.
+    fn validate(&self, known: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
+        let mut found = people::unknown("for", &self.people, known);
+        if !is_address(&self.address) {
+            found.push(no_address("address"));
+        }
+        for (tls, key, host) in
+            [(self.imap_tls, "imap_tls", &self.imap_host), (self.smtp_tls, "smtp_tls", &self.smtp_host)]
+        {
+            if tls == TlsConfig::None && !is_loopback(host) {
+                let why = "would send the password and all letters readable over the network";
+                let fix = "set it to \"tls\" or \"starttls\", or name a server on this machine";
+                found.push(Finding::new(key, why, fix));
+            }
+        }
+        found.extend(self.ca_file.iter().filter_map(|path| values::absolute_path("ca_file", path)));
+        let folders =
+            [("drafts", &self.drafts), ("sent", &self.sent), ("archive", &self.archive), ("trash", &self.trash)];
+        for (key, folder) in folders {
+            if folder.as_ref().is_some_and(|folder| folder.chars().any(char::is_control)) {
+                let why = "has a character that no folder's name has";
+                found.push(Finding::new(key, why, "copy it again from your mail program"));
+            }
+        }
+        found
+    }
+}
+
+/// What cannot be, in all of them.
+#[must_use]
+pub(super) fn validate_accounts(
+    accounts: &BTreeMap<String, MailConfig>,
+    people: &BTreeMap<String, PersonConfig>,
+) -> Vec<Finding> {
+    let of = |(name, account): (&String, &MailConfig)| {
+        let own = account.validate(people).into_iter().map(|finding| finding.within(&key_path::key(name)));
+        people::account_name(name).into_iter().chain(own).collect::<Vec<_>>()
+    };
+    accounts.iter().flat_map(of).collect()
+}

@@ -1,0 +1,17 @@
+//! Mail as a tool: people's own mailboxes are searched, read, filed and written from. The channel of letters is `email`.
+//!
+//! Never: a letter sent that nobody was asked about, a letter marked as read by being read, a folder's role guessed from its
+//! name, or anybody's mailbox shown to others than its people.
+//! Start at [`account::Account`]; what the model calls is in [`tools`], and who may in [`audience`].
+
+pub mod account;
+pub mod audience;
+pub mod compose;
+pub mod file;
+pub mod folders;
+pub mod letter_id;
+pub mod read;
+pub mod search;
+pub mod send;
+pub mod settings;
+pub mod tools;
