@@ -156,7 +156,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
                 let chosen = Some(&modules).filter(|modules| !modules.is_empty());
                 let reach = ToolAccess { role: Role::Owner, modules: chosen };
                 let at = format!("personas.{name}.loop");
-                declared_loops::check_tools(&at, looped, &tools.offered_within(&reach), &config.tools)?;
+                declared_loops::check_tools(&at, looped, &tools.offered_within(&reach))?;
                 Some(declared_loops::declared(looped))
             }
             None => None,
