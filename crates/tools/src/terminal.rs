@@ -25,6 +25,7 @@ use crate::workspace::Workspace;
 use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{SessionKey, UserId};
+use hob_core::domain::lock::lock;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
@@ -229,7 +230,7 @@ impl Terminal {
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
         let work = RunningCommand::start(&errand.ready().await).map_err(cannot_run)?;
         let state = work.run_until(limit, &spool).await.map_err(cannot_run)?;
-        let printed = locked(&spool).excerpt_from(0).map_err(cannot_run)?.into_text();
+        let printed = lock(&spool).excerpt_from(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
         let outcome = match (state.code(), printed.is_empty()) {
             (Some(0), true) => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },

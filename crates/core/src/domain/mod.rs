@@ -16,6 +16,7 @@ pub mod health;
 pub mod ids;
 pub mod inbound;
 pub mod lexicon;
+pub mod lock;
 pub mod memory;
 pub mod message_context;
 pub mod money;
