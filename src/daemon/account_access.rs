@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::daemon::{config_mapping, discord, email_policy, slack, telegram};
+use crate::daemon::{discord, email_policy, slack, telegram};
 use hob_config::Config;
 use hob_config::people::PersonConfig;
 use hob_core::domain::inbound::ChannelKind;

@@ -4,7 +4,6 @@
 //! tell whether a request that failed may have been carried out. The outbox must know both: so the call is made here,
 //! and serenity's are the payloads.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -170,7 +169,7 @@ impl Api {
     /// With a client of its own, that knows the same limits as all others.
     pub(super) fn new(settings: &Settings, limits: Arc<RateLimits>) -> Result<Self, CallError> {
         let client = builder(CONNECT_MAX).pool_idle_timeout(IDLE_MAX).user_agent(AGENT).build();
-        let client = client.map_err(|error| CallError::NotSent(describe(error.without_url())))?;
+        let client = client.map_err(|error| CallError::NotSent(causes(&error.without_url())))?;
         let deadline = settings.pace.send_deadline;
         Ok(Self { client, base: settings.api_url.clone(), token: settings.token.clone(), limits, deadline })
     }
@@ -209,9 +208,9 @@ impl Api {
             Some(body) => call.header(CONTENT_TYPE, body.content_type).body(body.bytes),
             None => call,
         };
-        let mut response = call.send().await.map_err(|error| {
+        let response = call.send().await.map_err(|error| {
             let never_left = error.is_connect() || error.is_builder();
-            let what = describe(error.without_url());
+            let what = causes(&error.without_url());
             if never_left { CallError::NotSent(what) } else { CallError::Lost(what) }
         })?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -276,7 +275,7 @@ fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (RateLimitHeaders, Re
     };
     told.retry_after = verdict.retry_after.and_then(seconds).or(header).filter(|_| status == 429);
     told.global |= verdict.global;
-    let message = verdict.message.chars().take(SAID_CHARS_MAX).collect();
+    let message = head(&verdict.message, SAID_CHARS_MAX).to_owned();
     let fields = verdict.errors.as_ref().and_then(serde_json::Value::as_object);
     let fields = fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
     (told, Err(CallError::Api { status, code: verdict.code, message, fields, retry_after: told.retry_after }))
@@ -285,17 +284,6 @@ fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (RateLimitHeaders, Re
 /// A number of seconds that can be waited for.
 fn seconds(number: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number.min(86_400.0)).ok()
-}
-
-/// The error and what caused it.
-pub(super) fn describe(error: impl Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::call::describe;
 use crate::settings::Settings;
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
@@ -64,9 +63,9 @@ fn too_big(most: u64) -> FetchError {
 
 /// One try; none: it is too big.
 async fn attempt(url: &url::Url, most: u64) -> Result<Option<Vec<u8>>, AttemptError> {
-    let lost = |error: reqwest::Error| AttemptError::ForNow(describe(error.without_url()));
+    let lost = |error: reqwest::Error| AttemptError::ForNow(causes(&error.without_url()));
     let client = builder(CONNECT_MAX).timeout(DOWNLOAD_MAX).build().map_err(lost)?;
-    let mut response = client.get(url.clone()).send().await.map_err(lost)?;
+    let response = client.get(url.clone()).send().await.map_err(lost)?;
     match response.status().as_u16() {
         200 => {}
         403 | 404 => return Err(AttemptError::ForGood("Discord does not have it any more; send it again".to_owned())),

@@ -24,6 +24,7 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::lock::lock;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 
 /// An account at a provider, by a hash of its address and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,7 +38,7 @@ impl Credential {
         hash.update(base_url.trim_end_matches('/'));
         hash.update([0]);
         hash.update(api_key.map(Secret::expose).unwrap_or_default());
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(&hash.finalize()))
     }
 }
 

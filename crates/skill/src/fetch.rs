@@ -119,8 +119,7 @@ async fn follow(client: &Client, mut url: Url) -> Result<Vec<u8>, FetchError> {
     Err(FetchError::Redirects(url.to_string()))
 }
 
-async fn body(mut answer: Response, told: &str) -> Result<Vec<u8>, FetchError> {
-    let mut bytes: Vec<u8> = Vec::new();
+async fn body(answer: Response, told: &str) -> Result<Vec<u8>, FetchError> {
     let broken = |error: reqwest::Error| FetchError::Unreachable(told.to_owned(), error.without_url().to_string());
     while let Some(chunk) = answer.chunk().await.map_err(broken)? {
         bytes.extend_from_slice(&chunk);

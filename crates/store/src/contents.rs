@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::StoreError;
 use crate::{Store, files};
 use hob_core::domain::lock::lock;
+use hob_core::domain::text::hex;
 
 /// The most bytes of one file.
 pub const BYTES_MAX: u64 = 50 << 20;
@@ -110,7 +111,7 @@ impl Contents {
         if count > self.bytes_max() {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk is nearly full, and it is large"));
         }
-        let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&Sha256::digest(bytes));
         let kept = self.pin(hash, count);
         let path = self.path(&kept.hash);
         if path.try_exists()? {

@@ -20,7 +20,7 @@ use crate::process::ProcessSpec;
 use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
 use crate::sandbox::confinement::Confinement;
-use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather, locked};
+use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
 use crate::workspace::Workspace;
 use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;

@@ -131,6 +131,7 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
     for section in sections {
         let (first, name) =
             section.split_once('.').map_or((section.as_str(), None), |(first, name)| (first, Some(name)));
+        let stays = |key: &str| name.is_some_and(|name| name != key);
         match first {
             "telegram" => config.telegram = None,
             "slack" => config.slack = None,

@@ -33,6 +33,7 @@ pub mod rng;
 pub mod secret;
 pub mod skills;
 pub mod space;
+pub mod text;
 pub mod tool_class;
 pub mod tools;
 pub mod upkeep;

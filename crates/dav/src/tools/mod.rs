@@ -27,6 +27,7 @@ use crate::error::DavError;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
+use hob_core::domain::text::{head, hex};
 use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, Risk, ToolFacts};
 use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 
@@ -113,8 +114,7 @@ fn digest(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.chars().take(CALL_CHARS).collect()
+    head(&hex(&hash.finalize()), CALL_CHARS).to_owned()
 }
 
 /// The beginning that a model names.

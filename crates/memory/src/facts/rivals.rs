@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use hob_core::domain::origin::Taint;
+use hob_core::domain::text::inert;
 use hob_store::facts::Fact;
 
 /// Two values, of which one is true.
@@ -30,22 +31,17 @@ impl Rivalry {
         let side = |fact: &Fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
             let day = at.to_zoned(zone.clone()).strftime("%-d %B %Y").to_string();
-            format!("\"{}\" ({}, {day})", line(&fact.value), line(&fact.speaker))
+            format!("\"{}\" ({}, {day})", inert(&fact.value), inert(&fact.speaker))
         };
         let Self { current, rival } = self;
         format!(
             "Two things are known about {}: {} and {}. Ask once which of them is true, and remember the answer under the \
              category \"{}\" and the key \"{}\".",
-            line(&current.key),
+            inert(&current.key),
             side(current),
             side(rival),
-            line(&current.category),
-            line(&current.key)
+            inert(&current.category),
+            inert(&current.key)
         )
     }
-}
-
-/// On one line, unable to end the block it stands in.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
 }

@@ -52,7 +52,7 @@ pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
 }
 
 /// The body of a response that is no stream.
-pub async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
+pub async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);
     }
