@@ -17,7 +17,8 @@ use crate::error_codes::hint;
 use crate::limits::{RateLimitHeaders, RateLimits, route};
 use crate::settings::Settings;
 use hob_core::domain::secret::Secret;
-use hob_http::builder;
+use hob_core::domain::text::{causes, head};
+use hob_http::{body_within, builder};
 
 /// How long a connection may take to stand.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -28,7 +29,7 @@ const AGENT: &str = concat!("DiscordBot (hob, ", env!("CARGO_PKG_VERSION"), ")")
 /// How much of what the other side said is shown.
 const SAID_CHARS_MAX: usize = 200;
 /// The largest answer that is read: a hundred long messages are less.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 /// Why a request has no result; none of the texts holds a token.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -214,15 +215,9 @@ impl Api {
             if never_left { CallError::NotSent(what) } else { CallError::Lost(what) }
         })?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let mut body = Vec::new();
-        while let Some(chunk) =
-            response.chunk().await.map_err(|error| CallError::Lost(describe(error.without_url())))?
-        {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(CallError::Lost("the answer is too long".to_owned()));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = body_within(response, ANSWER_BYTES_MAX).await;
+        let body = body.map_err(|error| CallError::Lost(causes(&error.without_url())))?;
+        let body = body.ok_or_else(|| CallError::Lost("the answer is too long".to_owned()))?;
         let (told, answer) = judge(status, &headers, &body);
         self.limits.note(route, told, Instant::now());
         answer

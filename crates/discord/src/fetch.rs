@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::settings::Settings;
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
-use hob_http::builder;
+use hob_core::domain::text::causes;
+use hob_http::{body_within, builder};
 
 /// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
@@ -72,14 +73,7 @@ async fn attempt(url: &url::Url, most: u64) -> Result<Option<Vec<u8>>, AttemptEr
         status @ (429 | 500..) => return Err(AttemptError::ForNow(format!("it answers {status}"))),
         status => return Err(AttemptError::ForGood(format!("Discord answers {status}"))),
     }
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(lost)? {
-        if (bytes.len() + chunk.len()) as u64 > most {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
+    body_within(response, most).await.map_err(lost)
 }
 
 #[cfg(test)]

@@ -83,17 +83,7 @@ async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Resu
     if !status.is_success() {
         return Err(DownloadError::Perhaps(status.to_string()));
     }
-    let mut bytes = Vec::new();
-    loop {
-        let piece = answer.chunk().await.map_err(|error| DownloadError::Perhaps(chain(&error.without_url())))?;
-        let Some(piece) = piece else {
-            return Ok(Some(bytes));
-        };
-        if (bytes.len() + piece.len()) as u64 > bytes_max {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&piece);
-    }
+    hob_http::body_within(answer, bytes_max).await.map_err(lost)
 }
 
 /// Where it lies. A file from another workspace is known by its id alone.
