@@ -70,7 +70,7 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
         }
         for person in config.people.values() {
             let here = names(person).filter(|(known, _)| *known == channel);
-            here.for_each(|(_, id)| door.admit(&id, config_mapping::role(person.role)));
+            here.for_each(|(_, id)| door.admit(&id, person.role));
         }
     }
     for person in config.people.values() {

@@ -1,20 +1,16 @@
 //! From a persona's declared loop to what a run goes by (rows D1, D2).
 
 use crate::daemon::error::StartError;
-use hob_agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
-use hob_config::declared_loop::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
+use hob_agent::machine::policy::{DeclaredLoop, Termination};
+use hob_config::declared_loop::{LoopConfig, TerminateConfig, TerminateWhen};
+use hob_core::domain::choices::ContextStrategy;
 use hob_tools::registry::Registry;
 
 /// The loop, and how its context is kept: the strategy and the window's tokens, where they are set.
 #[must_use]
 pub fn declared(config: &LoopConfig) -> (DeclaredLoop, Option<ContextStrategy>, Option<u64>) {
     let terminate = config.terminate.iter().map(termination).collect();
-    let strategy = config.strategy.map(|strategy| match strategy {
-        LoopStrategy::Compact => ContextStrategy::Compact,
-        LoopStrategy::RollingWindow => ContextStrategy::RollingWindow,
-        LoopStrategy::PeriodicSummary => ContextStrategy::PeriodicSummary,
-    });
-    (DeclaredLoop { max_cycles: config.max_cycles, terminate }, strategy, config.context_tokens)
+    (DeclaredLoop { max_cycles: config.max_cycles, terminate }, config.strategy, config.context_tokens)
 }
 
 fn termination(config: &TerminateConfig) -> Termination {

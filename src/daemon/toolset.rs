@@ -187,7 +187,7 @@ fn declaration(
         command: tool.command.clone(),
         parameters: tool.parameters.clone(),
         module: tool.module.clone(),
-        role: role(tool.role),
+        role: tool.role,
         idempotent: tool.idempotent,
         trusted_output: tool.trusted_output,
         facts: ToolFacts {

@@ -1,7 +1,7 @@
 //! Every sentence that the router says.
 
-use crate::command::IntakeMode;
 use hob_agent::projection::failure::AfterFailure;
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::skills::{SkillLine, SkillList};
 use hob_core::domain::text::{cut, head};
 use hob_core::policy::routing::{Tier, Tiers};

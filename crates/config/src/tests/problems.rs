@@ -1,8 +1,8 @@
 //! Every problem text that a user can see.
 
 use super::{parse, told};
-use crate::agent::QueueMode;
 use crate::provider::ProviderKind;
+use hob_core::domain::choices::IntakeMode;
 
 #[test]
 fn an_empty_file_is_all_defaults() {
@@ -45,7 +45,7 @@ parameters = { room = "which" }
     let telegram = config.telegram.unwrap();
     assert_eq!((telegram.bot_token.expose(), telegram.allowed_user_ids), ("123:token", vec![1, 2]));
     assert_eq!((telegram.api_url.as_str(), telegram.poll_timeout_secs), ("https://api.telegram.org", 50));
-    assert_eq!(config.agent.queue_mode, QueueMode::Steer);
+    assert_eq!(config.agent.queue_mode, IntakeMode::Steer);
     assert_eq!(config.agent.system_prompt.as_deref(), Some("Costs ${1}."));
     assert_eq!(config.tools["switch_light"].timeout_secs, None);
 }

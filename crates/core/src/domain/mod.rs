@@ -7,6 +7,7 @@ pub mod agents;
 pub mod backoff;
 pub mod capabilities;
 pub mod channel;
+pub mod choices;
 pub mod clock;
 pub mod condition;
 pub mod config_status;

@@ -19,7 +19,8 @@ use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::refused_parameters::RefusedParameters;
 use crate::responses::event::Reasoning;
 use crate::responses::reply::{NEXT_MESSAGE, PHASE, REASONING};
-use crate::settings::{Effort, Tuning};
+use crate::settings::Tuning;
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::SessionKey;
 use hob_core::domain::text::hex;
 
