@@ -137,17 +137,17 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
             "slack" => config.slack = None,
             "discord" => config.discord = None,
             "email" => config.email = None,
-            "telegram_accounts" => config.telegram_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "slack_accounts" => config.slack_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "discord_accounts" => config.discord_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "email_accounts" => config.email_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "people" => config.people.retain(|key, _| name.is_some_and(|name| name != key)),
-            "webhooks" => config.webhooks.retain(|key, _| name.is_some_and(|name| name != key)),
+            "telegram_accounts" => config.telegram_accounts.retain(|key, _| stays(key)),
+            "slack_accounts" => config.slack_accounts.retain(|key, _| stays(key)),
+            "discord_accounts" => config.discord_accounts.retain(|key, _| stays(key)),
+            "email_accounts" => config.email_accounts.retain(|key, _| stays(key)),
+            "people" => config.people.retain(|key, _| stays(key)),
+            "webhooks" => config.webhooks.retain(|key, _| stays(key)),
             // Where credentials may be sent, and which program may be run with what of the environment.
-            "http" => config.http.retain(|key, _| name.is_some_and(|name| name != key)),
+            "http" => config.http.retain(|key, _| stays(key)),
             // Whose calendars are seen by whom.
-            "dav" => config.dav.retain(|key, _| name.is_some_and(|name| name != key)),
-            "cli_agents" => config.cli_agents.retain(|key, _| name.is_some_and(|name| name != key)),
+            "dav" => config.dav.retain(|key, _| stays(key)),
+            "cli_agents" => config.cli_agents.retain(|key, _| stays(key)),
             "groups" => {
                 config.groups.mode = GroupMode::Off;
                 config.groups.chats.clear();
