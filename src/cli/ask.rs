@@ -1,7 +1,7 @@
 //! `hob ask "…"`: one question, and its answer.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -15,6 +15,7 @@ use hob_console::pipe::once;
 use hob_console::screen::Console;
 use hob_console::{ConsoleError, place};
 use hob_core::domain::channel::{Channel, IdleReason, Intake};
+use hob_core::domain::lock::lock;
 
 /// What `hob ask` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -46,13 +47,13 @@ pub(super) struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
 impl CapturedOutput {
     pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim_end().to_owned()
+        String::from_utf8_lossy(&lock(&self.0)).trim_end().to_owned()
     }
 }
 
 impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        lock(&self.0).extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,6 +14,7 @@ use crate::daemon::memory::{objection, source};
 use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_config::load::load;
+use hob_core::domain::lock::lock;
 use hob_memory::bench::{Answer, recall};
 use hob_memory::embedding::Embedder;
 use hob_memory::upkeep::EmbedderOpener;
@@ -76,7 +77,7 @@ async fn embedder(named: Option<&Path>) -> anyhow::Result<Option<Arc<dyn Embedde
     // A line for each piece that comes is for a screen alone.
     let said = Mutex::new(String::new());
     let tell = |what: String| {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = lock(&said);
         if *said != what {
             progress.says(what.clone());
             *said = what;

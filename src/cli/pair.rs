@@ -12,6 +12,7 @@ use hob_config::data_dir::data_dir;
 use hob_config::environment::Environment;
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::principal::Role;
+use hob_core::domain::text::chosen_name;
 use hob_core::policy::pairing::Code;
 use hob_router::pairing;
 use hob_router::pairing::codes::{self, PairingOverview};
@@ -83,7 +84,7 @@ fn paired(pairing: &PendingPairing, role: Role) -> String {
     let PendingPairing { name, channel, .. } = pairing;
     format!(
         "{} ({channel}) may talk with Hob now, as {}. They are told when Hob next looks, or they write.\n",
-        one_line(name),
+        chosen_name(name),
         role.as_str()
     )
 }
@@ -104,21 +105,16 @@ fn render(shown: &PairingOverview, is_running: bool) -> String {
     lines.extend(waiting.map(|one| {
         format!(
             "waits to be let in: {} ({}); `hob pair CODE` with the code that they got",
-            one_line(&one.name),
+            chosen_name(&one.name),
             one.channel
         )
     }));
     let members = shown.members.iter();
     lines.extend(members.map(|member| {
-        format!("p{} {} – {}, {}", member.id, one_line(&member.name), member.role.as_str(), member.channel)
+        format!("p{} {} – {}, {}", member.id, chosen_name(&member.name), member.role.as_str(), member.channel)
     }));
     if lines.is_empty() {
         lines.push("Nobody waits to be let in, and nobody was paired.".to_owned());
     }
     lines.join("\n") + "\n"
-}
-
-/// Names that people chose for themselves move no cursor.
-fn one_line(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -11,7 +11,7 @@ use crate::cli::exit::Unconfigured;
 use crate::cli::{CliContext, notify, runtime};
 use crate::daemon::error::StartError;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, OpenedData, configured_channels, triggers};
+use crate::daemon::{Blueprint, Daemon, OpenedData, triggers};
 use hob_config::daemon::LogFormat;
 use hob_config::good_configs::fallback::use_good_config;
 use hob_config::load::{LoadNote, LoadedConfig};
@@ -43,7 +43,7 @@ pub(super) fn run(base: CliContext) -> anyhow::Result<()> {
     // closed until the file is mended is no reason to be down either: nobody would notice that it is.
     let has_page = base.loaded.config.server.listens(&base.environment).is_some();
     let may_be_without = has_page || base.fallback.is_some() || base.loaded.lacks_a_channel();
-    if configured_channels(&base.loaded.config).is_empty() && !may_be_without {
+    if base.loaded.config.channels().is_empty() && !may_be_without {
         let why = "no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord] or [email] to \
                    config.toml (README.md, \"Connect\"), or let Hob serve its page ([server] listen); `hob chat` talks \
                    with Hob at the terminal";
@@ -183,7 +183,7 @@ fn log_disabled_sections(loaded: &LoadedConfig) {
     for LoadNote { key, what, fix, .. } in &loaded.notes {
         tracing::warn!(key, what, fix, "config.note");
     }
-    if loaded.lacks_a_channel() && configured_channels(&loaded.config).is_empty() {
+    if loaded.lacks_a_channel() && loaded.config.channels().is_empty() {
         tracing::error!("every channel is off, so nobody can reach Hob; `hob config check` says what is missing");
     }
 }

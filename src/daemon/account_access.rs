@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::daemon::{config_mapping, discord, email_policy, slack, telegram};
+use crate::daemon::{discord, email_policy, slack, telegram};
 use hob_config::Config;
 use hob_config::people::PersonConfig;
 use hob_core::domain::inbound::ChannelKind;
@@ -79,7 +79,7 @@ pub(super) fn admit(config: &Config, list: &mut AccessList) {
         }
         for person in config.people.values() {
             let here = names(person).filter(|(known, _)| *known == channel);
-            here.for_each(|(_, id)| door.admit(&id, config_mapping::role(person.role)));
+            here.for_each(|(_, id)| door.admit(&id, person.role));
         }
     }
     for person in config.people.values() {

@@ -394,6 +394,6 @@ pub(super) fn intake_limits(config: &Config) -> IntakeLimits {
     IntakeLimits {
         message_chars_max: config.agent.message_chars_max,
         queue_len_max: QUEUE_LEN_MAX,
-        mode: config_mapping::mode(config.agent.queue_mode),
+        mode: config.agent.queue_mode,
     }
 }

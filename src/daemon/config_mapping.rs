@@ -9,19 +9,15 @@ use jiff::tz::TimeZone;
 use crate::daemon::error::StartError;
 use crate::daemon::toolset::own_programs::of_hook;
 use crate::daemon::{Blueprint, account_access, declared_loops};
-use hob_agent::machine::policy::{
-    ContextPolicy, ContextStrategy, GatePolicy, GuardPolicy, Policy, ToolPolicy, TruthPolicy,
-};
+use hob_agent::machine::policy::{ContextPolicy, GatePolicy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use hob_agent::persona::{Persona, Personas};
 use hob_config::Config;
-use hob_config::agent::QueueMode;
 use hob_config::budget::BudgetConfig;
-use hob_config::context::{ContextConfig, Strategy};
+use hob_config::context::ContextConfig;
 use hob_config::environment::Environment;
-use hob_config::groups::{self, GroupModeConfig, GroupsConfig};
+use hob_config::groups::{self, GroupsConfig};
 use hob_config::guards::GuardsConfig;
-use hob_config::hooks::{HookConfig, HookFailure, HookMoment};
-use hob_config::people::RoleConfig;
+use hob_config::hooks::{HookConfig, HookFailure};
 use hob_config::persona::{ApprovalsMode, PersonaConfig};
 use hob_config::provider::ProviderKind;
 use hob_config::quotas::QuotaConfig;
@@ -32,7 +28,7 @@ use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::access::{AccessList, ToolAccess};
 use hob_core::policy::budget::{Budget, CapsByPeriod, PeriodCaps};
-use hob_core::policy::groups::{GroupMode, GroupModes};
+use hob_core::policy::groups::GroupModes;
 use hob_core::policy::quota::Quotas;
 use hob_memory::extraction::{self, Extractor, Ports, Settings};
 use hob_memory::recall::Memory;
@@ -41,9 +37,8 @@ use hob_model::catalog::Catalog;
 use hob_model::error::ModelError;
 use hob_model::model_table::ModelTable;
 use hob_model::transcription::{self, Transcriber};
-use hob_router::command::IntakeMode;
 use hob_tools::changes::Drafts;
-use hob_tools::hook::{Hook, HookPhase, Hooks};
+use hob_tools::hook::{Hook, Hooks};
 use hob_tools::mcp::classes::Classes;
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultStore;
@@ -86,11 +81,7 @@ fn guards(config: &GuardsConfig) -> GuardPolicy {
 /// How a conversation is kept within the model's window.
 fn context(config: &ContextConfig) -> ContextPolicy {
     ContextPolicy {
-        strategy: match config.strategy {
-            Strategy::Compact => ContextStrategy::Compact,
-            Strategy::RollingWindow => ContextStrategy::RollingWindow,
-            Strategy::PeriodicSummary => ContextStrategy::PeriodicSummary,
-        },
+        strategy: config.strategy,
         compact_at_per_mille: config.compact_at_percent * 10,
         roll_at_per_mille: config.roll_at_percent * 10,
         keep_messages: config.keep_messages,
@@ -115,26 +106,9 @@ pub(super) fn access(config: &Config) -> AccessList {
 fn groups(config: &GroupsConfig) -> GroupModes {
     let chats = config.chats.iter().filter_map(|(key, mode)| {
         let (channel, account, chat) = groups::parse(key)?;
-        Some(((channel, account.to_owned(), chat.to_owned()), group_mode(*mode)))
+        Some(((channel, account.to_owned(), chat.to_owned()), *mode))
     });
-    GroupModes { usual: group_mode(config.mode), chats: chats.collect() }
-}
-
-fn group_mode(mode: GroupModeConfig) -> GroupMode {
-    match mode {
-        GroupModeConfig::Mention => GroupMode::Mention,
-        GroupModeConfig::All => GroupMode::All,
-        GroupModeConfig::Off => GroupMode::Off,
-    }
-}
-
-pub(super) fn role(role: RoleConfig) -> Role {
-    match role {
-        RoleConfig::Guest => Role::Guest,
-        RoleConfig::User => Role::User,
-        RoleConfig::Admin => Role::Admin,
-        RoleConfig::Owner => Role::Owner,
-    }
+    GroupModes { usual: config.mode, chats: chats.collect() }
 }
 
 /// How many tools may be called for each person.
@@ -156,7 +130,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
                 let chosen = Some(&modules).filter(|modules| !modules.is_empty());
                 let reach = ToolAccess { role: Role::Owner, modules: chosen };
                 let at = format!("personas.{name}.loop");
-                declared_loops::check_tools(&at, looped, &tools.offered_within(&reach), &config.tools)?;
+                declared_loops::check_tools(&at, looped, &tools.offered_within(&reach))?;
                 Some(declared_loops::declared(looped))
             }
             None => None,
@@ -203,15 +177,6 @@ fn named(setting: &str, word: &str, models: &Catalog) -> Result<String, StartErr
             "{setting}: there is no model {word:?}. You can choose from: {known}. [provider] can name more."
         ))
     })
-}
-
-/// What happens to messages during a run.
-pub(super) fn mode(mode: QueueMode) -> IntakeMode {
-    match mode {
-        QueueMode::Queue => IntakeMode::Queue,
-        QueueMode::Steer => IntakeMode::Steer,
-        QueueMode::Interrupt => IntakeMode::Interrupt,
-    }
 }
 
 /// How much models may cost, and read and write.
@@ -332,10 +297,7 @@ pub(super) fn toolbox(
 fn hook(config: &HookConfig, walls: &Walls) -> Hook {
     let HookConfig { when, tools, command, timeout_secs, on_failure, .. } = config;
     Hook {
-        moment: match when {
-            HookMoment::BeforeTool => HookPhase::Before,
-            HookMoment::AfterTool => HookPhase::After,
-        },
+        moment: *when,
         tools: tools.clone(),
         command: command.clone(),
         timeout: Duration::from_secs(*timeout_secs),

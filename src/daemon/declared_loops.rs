@@ -1,26 +1,16 @@
 //! From a persona's declared loop to what a run goes by (rows D1, D2).
 
-use std::collections::BTreeMap;
-
 use crate::daemon::error::StartError;
-use hob_agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
-use hob_config::declared_loop::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
-use hob_config::tools::ToolConfig;
+use hob_agent::machine::policy::{DeclaredLoop, Termination};
+use hob_config::declared_loop::{LoopConfig, TerminateConfig, TerminateWhen};
+use hob_core::domain::choices::ContextStrategy;
 use hob_tools::registry::Registry;
-
-/// The tools that are commands, by name.
-type CommandTools = BTreeMap<String, ToolConfig>;
 
 /// The loop, and how its context is kept: the strategy and the window's tokens, where they are set.
 #[must_use]
 pub fn declared(config: &LoopConfig) -> (DeclaredLoop, Option<ContextStrategy>, Option<u64>) {
     let terminate = config.terminate.iter().map(termination).collect();
-    let strategy = config.strategy.map(|strategy| match strategy {
-        LoopStrategy::Compact => ContextStrategy::Compact,
-        LoopStrategy::RollingWindow => ContextStrategy::RollingWindow,
-        LoopStrategy::PeriodicSummary => ContextStrategy::PeriodicSummary,
-    });
-    (DeclaredLoop { max_cycles: config.max_cycles, terminate }, strategy, config.context_tokens)
+    (DeclaredLoop { max_cycles: config.max_cycles, terminate }, config.strategy, config.context_tokens)
 }
 
 fn termination(config: &TerminateConfig) -> Termination {
@@ -32,22 +22,17 @@ fn termination(config: &TerminateConfig) -> Termination {
     }
 }
 
-/// Refuses a condition that none of `tools` can fulfil, of which `commands` end with a code; `at` is the loop's key in the
-/// config.
+/// Refuses a condition that none of `tools` can fulfil; `at` is the loop's key in the config.
 ///
 /// # Errors
-/// When a tool is named that is not there, or an exit code is expected of one that has none.
-pub fn check_tools(at: &str, config: &LoopConfig, tools: &Registry, commands: &CommandTools) -> Result<(), StartError> {
+/// When a tool is named that is not there.
+pub fn check_tools(at: &str, config: &LoopConfig, tools: &Registry) -> Result<(), StartError> {
     for (index, condition) in config.terminate.iter().enumerate() {
         let Some(name) = &condition.tool else { continue };
         let key = format!("{at}.terminate[{}].tool", index + 1);
         if tools.get(name).is_none() {
             let known = tools.names().join(", ");
             return Err(StartError::Config(format!("{key}: there is no tool {name:?}; there are: {known}")));
-        }
-        if condition.exit_code.is_some() && !commands.contains_key(name) {
-            let why = "has no exit code: only commands have one";
-            return Err(StartError::Config(format!("{key}: {name} {why}; remove exit_code or use contains")));
         }
     }
     Ok(())
@@ -86,12 +71,10 @@ mod tests {
         let tools = Registry::default().with(Arc::new(AskHuman::default()));
         let refused = |condition: &str| {
             let config = config(&format!("terminate = [{{ when = 'tool-result', {condition} }}]"));
-            check_tools("personas.tester.loop", &config, &tools, &BTreeMap::new()).err().map(|error| error.to_string())
+            check_tools("personas.tester.loop", &config, &tools).err().map(|error| error.to_string())
         };
         assert_eq!(refused("contains = 'ok'"), None);
-        assert_eq!(refused("exit_code = 0"), None);
         assert_eq!(refused("tool = 'ask_human', contains = 'yes'"), None);
         insta::assert_snapshot!(refused("tool = 'run_tests', exit_code = 0").unwrap(), @r#"personas.tester.loop.terminate[1].tool: there is no tool "run_tests"; there are: ask_human"#);
-        insta::assert_snapshot!(refused("tool = 'ask_human', exit_code = 0").unwrap(), @"personas.tester.loop.terminate[1].tool: ask_human has no exit code: only commands have one; remove exit_code or use contains");
     }
 }

@@ -11,8 +11,9 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
+use hob_config::accounts::Account;
 use hob_config::discord::DiscordConfig;
-use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
 #[cfg(feature = "discord")]
 use {
@@ -22,15 +23,9 @@ use {
     hob_discord::settings::{Settings, Timing},
 };
 
-/// The bots, by their accounts' names.
-pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
-    let own = config.discord.iter().map(|discord| (DEFAULT_ACCOUNT, discord));
-    own.chain(config.discord_accounts.iter().map(|(name, discord)| (name.as_str(), discord)))
-}
-
 /// What each of them says of people.
 pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    accounts(config).map(|(account, discord)| AccountSection {
+    config.discords().map(|Account { name: account, section: discord, .. }| AccountSection {
         channel: ChannelKind::Discord,
         account,
         admitted: [
@@ -49,12 +44,15 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'
 /// How they are reached.
 #[cfg(feature = "discord")]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as SharedConnector)).collect()
+    config
+        .discords()
+        .map(|Account { name: account, section: own, .. }| Ok(Arc::new(settings(account, own)?) as SharedConnector))
+        .collect()
 }
 
 #[cfg(not(feature = "discord"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    not_built_in("discord", accounts(config))
+    not_built_in("discord", config.discords())
 }
 
 #[cfg(feature = "discord")]

@@ -13,8 +13,9 @@ use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::config_mapping;
 use crate::daemon::error::StartError;
 use hob_config::Config;
+use hob_config::accounts::Account;
 use hob_config::email::EmailConfig;
-use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
 use hob_router::mail::EmailPolicy;
 #[cfg(feature = "email")]
@@ -27,15 +28,9 @@ use {
 #[cfg(any(feature = "email", feature = "mail"))]
 use {hob_config::email::TlsConfig, hob_email::settings::Security};
 
-/// The mailboxes, and what each is called.
-pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
-    let first = config.email.iter().map(|email| (DEFAULT_ACCOUNT, email));
-    first.chain(config.email_accounts.iter().map(|(name, email)| (name.as_str(), email)))
-}
-
 /// What each of them says of people.
 pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    accounts(config).map(|(account, email)| AccountSection {
+    config.mailboxes().map(|Account { name: account, section: email, .. }| AccountSection {
         channel: ChannelKind::Email,
         account,
         admitted: [
@@ -53,20 +48,25 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'
 
 /// To whom letters go unasked, and how often.
 pub(super) fn rules(config: &Config) -> EmailPolicy {
-    let per_hour_max =
-        accounts(config).map(|(account, email)| (account.to_owned(), email.replies_per_hour_max)).collect();
+    let per_hour_max = config
+        .mailboxes()
+        .map(|Account { name: account, section: email, .. }| (account.to_owned(), email.replies_per_hour_max))
+        .collect();
     EmailPolicy { access: Arc::new(config_mapping::access(config)), per_hour_max }
 }
 
 /// How they are reached.
 #[cfg(feature = "email")]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    Ok(accounts(config).map(|(account, own)| Arc::new(settings(account, own)) as SharedConnector).collect())
+    Ok(config
+        .mailboxes()
+        .map(|Account { name: account, section: own, .. }| Arc::new(settings(account, own)) as SharedConnector)
+        .collect())
 }
 
 #[cfg(not(feature = "email"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    not_built_in("email", accounts(config))
+    not_built_in("email", config.mailboxes())
 }
 
 #[cfg(feature = "email")]

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use hob_core::domain::lock::lock;
 use hob_model::refused_parameters::{RefusedParameterStore, RefusedParameters};
 
 /// The file's name in the data directory.
@@ -36,12 +37,12 @@ impl LearnedFile {
 
 impl RefusedParameterStore for LearnedFile {
     fn load(&self, place: &str) -> RefusedParameters {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.known);
         known.get(place).cloned().unwrap_or_default()
     }
 
     fn learned(&self, place: &str, learned: &RefusedParameters) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         known.insert(place.to_owned(), learned.clone());
         if let Err(error) = write(&self.path, &known) {
             tracing::warn!(path = %self.path.display(), %error, "what the model refuses is forgotten with the process");

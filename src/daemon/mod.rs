@@ -65,7 +65,6 @@ use hob_core::domain::channel::{Adapter, Channel};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::health::AccountHealth;
-use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
@@ -326,18 +325,6 @@ async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, St
 pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
     let is_served = blueprint.config.server.listens(&blueprint.environment).is_some();
     Ok(connect_accounts(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())
-}
-
-/// The platforms that the config connects, for people.
-#[must_use]
-pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    let all = [
-        (ChannelKind::Telegram, telegram::accounts(config).next().is_some()),
-        (ChannelKind::Slack, slack::accounts(config).next().is_some()),
-        (ChannelKind::Discord, discord::accounts(config).next().is_some()),
-        (ChannelKind::Email, email_policy::accounts(config).next().is_some()),
-    ];
-    all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
 }
 
 /// The chat's own log, beside the database.

@@ -7,8 +7,9 @@ use crate::daemon::config_mapping;
 use crate::daemon::error::StartError;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::provider::{ApiConfig, EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use hob_config::provider::{ApiConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use hob_config::switched_off::SectionOff;
+use hob_core::domain::choices::Effort;
 use hob_core::domain::secret::Secret;
 use hob_model::catalog::{Catalog, ModelEntry};
 use hob_model::discover::ollama::OllamaAddress;
@@ -17,7 +18,7 @@ use hob_model::guarded_provider::BreakerMonitor;
 use hob_model::model_table::ModelTable;
 use hob_model::provider::OfferedModel;
 use hob_model::refused_parameters::RefusedParameterStore;
-use hob_model::settings::{Deadlines, Effort, Tuning};
+use hob_model::settings::{Deadlines, Tuning};
 use hob_model::unconfigured::UnconfiguredProvider;
 
 /// Where an Ollama is looked for.
@@ -273,12 +274,7 @@ fn api(api: ApiConfig) -> Api {
     }
 }
 
-fn tuning(temperature: Option<f64>, max_output_tokens: Option<u64>, effort: Option<EffortConfig>) -> Tuning {
-    let effort = effort.map(|effort| match effort {
-        EffortConfig::Low => Effort::Low,
-        EffortConfig::Medium => Effort::Medium,
-        EffortConfig::High => Effort::High,
-    });
+fn tuning(temperature: Option<f64>, max_output_tokens: Option<u64>, effort: Option<Effort>) -> Tuning {
     Tuning { temperature, max_output_tokens, effort }
 }
 

@@ -11,8 +11,9 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
+use hob_config::accounts::Account;
 use hob_config::slack::SlackConfig;
-use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
 #[cfg(feature = "slack")]
 use {
@@ -23,15 +24,9 @@ use {
     hob_slack::settings::{Settings, Timing},
 };
 
-/// The apps, and what each is called.
-pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackConfig)> {
-    let first = config.slack.iter().map(|slack| (DEFAULT_ACCOUNT, slack));
-    first.chain(config.slack_accounts.iter().map(|(name, slack)| (name.as_str(), slack)))
-}
-
 /// What each of them says of people.
 pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    accounts(config).map(|(account, slack)| AccountSection {
+    config.slacks().map(|Account { name: account, section: slack, .. }| AccountSection {
         channel: ChannelKind::Slack,
         account,
         admitted: [
@@ -50,12 +45,15 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'
 /// How they are reached.
 #[cfg(feature = "slack")]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own)?) as SharedConnector)).collect()
+    config
+        .slacks()
+        .map(|Account { name: account, section: own, .. }| Ok(Arc::new(settings(account, own)?) as SharedConnector))
+        .collect()
 }
 
 #[cfg(not(feature = "slack"))]
 pub(super) fn wirings(config: &Config) -> Result<Vec<SharedConnector>, StartError> {
-    not_built_in("slack", accounts(config))
+    not_built_in("slack", config.slacks())
 }
 
 #[cfg(feature = "slack")]

@@ -11,8 +11,9 @@ use crate::daemon::channels::not_built_in;
 use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
+use hob_config::accounts::Account;
 use hob_config::telegram::TelegramConfig;
-use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
 #[cfg(feature = "telegram")]
 use {
@@ -23,21 +24,20 @@ use {
     hob_telegram::settings::{Settings, Timing, Webhook},
 };
 
-/// The accounts by name: that of `[telegram]`, and those of `[telegram_accounts]`.
-pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &TelegramConfig)> {
-    let own = config.telegram.iter().map(|telegram| (DEFAULT_ACCOUNT, telegram));
-    own.chain(config.telegram_accounts.iter().map(|(name, telegram)| (name.as_str(), telegram)))
-}
-
 /// How they are reached.
 #[cfg(feature = "telegram")]
 pub(super) fn wirings(config: &Config, is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
-    accounts(config).map(|(account, own)| Ok(Arc::new(settings(account, own, is_served)?) as SharedConnector)).collect()
+    config
+        .telegrams()
+        .map(|Account { name: account, section: own, .. }| {
+            Ok(Arc::new(settings(account, own, is_served)?) as SharedConnector)
+        })
+        .collect()
 }
 
 #[cfg(not(feature = "telegram"))]
 pub(super) fn wirings(config: &Config, _is_served: bool) -> Result<Vec<SharedConnector>, StartError> {
-    not_built_in("telegram", accounts(config))
+    not_built_in("telegram", config.telegrams())
 }
 
 #[cfg(feature = "telegram")]
@@ -79,7 +79,7 @@ fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<S
 
 /// What each of them says of people.
 pub(super) fn sections(config: &Config) -> impl Iterator<Item = AccountSection<'_>> {
-    accounts(config).map(|(account, telegram)| AccountSection {
+    config.telegrams().map(|Account { name: account, section: telegram, .. }| AccountSection {
         channel: ChannelKind::Telegram,
         account,
         admitted: [

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,6 +33,7 @@ use hob_core::domain::ids::{OutboxId, RunId};
 use hob_core::domain::inbound::{
     Attachment, ChannelKind, DEFAULT_ACCOUNT, Inbound, InboundEvent, MessageMetadata, Sender,
 };
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob_router::intake::Router;
 
@@ -136,18 +137,9 @@ impl TerminalWindows {
         Self { rest, clock, chats: Mutex::default(), files: Mutex::default() }
     }
 
-    fn chats(&self) -> MutexGuard<'_, BTreeMap<String, WindowChat>> {
-        // Each change leaves the map whole.
-        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Shows a frame in each window of a conversation; tells whether there is one.
     fn show(&self, chat: &str, frame: &WindowFrame) -> bool {
-        let mut chats = self.chats();
+        let mut chats = lock(&self.chats);
         let Some(windows) = chats.get_mut(chat).map(|chat| &mut chat.windows) else { return false };
         windows.retain(|window| window.try_send(frame.clone()).is_ok());
         !windows.is_empty()
@@ -155,7 +147,7 @@ impl TerminalWindows {
 
     /// Keeps where a run stands, for windows that are opened later.
     fn note(&self, chat: &str, run: RunId, progress: &Progress) {
-        let mut chats = self.chats();
+        let mut chats = lock(&self.chats);
         let at_work = &mut chats.entry(chat.to_owned()).or_default().at_work;
         match progress {
             Progress::Idle(IdleReason::Suspended) => drop(at_work.insert(run, progress.clone())),
@@ -172,7 +164,7 @@ impl TerminalWindows {
     /// Another window, which is told what is at work; what waited for one.
     fn open(&self, chat: &str) -> (mpsc::Receiver<WindowFrame>, Vec<OutboxId>) {
         let (window, frames) = mpsc::channel(FRAMES_MAX);
-        let mut chats = self.chats();
+        let mut chats = lock(&self.chats);
         let chat = chats.entry(chat.to_owned()).or_default();
         let at_work = chat.at_work.iter();
         let stand = at_work.map(|(run, progress)| WindowFrame::Progress { run: run.0, progress: progress.clone() });
@@ -204,7 +196,7 @@ impl Channel for TerminalWindows {
         if self.show(chat, &frame) {
             return Ok(Receipt { external_id: None });
         }
-        let mut chats = self.chats();
+        let mut chats = lock(&self.chats);
         let waiting = &mut chats.entry(chat.clone()).or_default().waiting;
         if !waiting.contains(&message.id) {
             waiting.push(message.id);
@@ -213,7 +205,7 @@ impl Channel for TerminalWindows {
     }
 
     async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
-        let bytes = self.files().get(&attachment.handle).cloned();
+        let bytes = lock(&self.files).get(&attachment.handle).cloned();
         let bytes = bytes.ok_or_else(|| FetchError("it is not there any more".to_owned()))?;
         if bytes.len() as u64 > bytes_max {
             return Err(FetchError(format!("it is larger than {} MB", bytes_max >> 20)));
@@ -291,7 +283,7 @@ async fn say(
     if let Some((name, content)) = said.file {
         let bytes = STANDARD.decode(content).map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
         attachments.push(Attachment { handle: handle.clone(), name, bytes: Some(bytes.len() as u64) });
-        desk.windows.files().insert(handle.clone(), bytes);
+        lock(&desk.windows.files).insert(handle.clone(), bytes);
     }
     let inbound = Inbound {
         conversation: place(&chat),
@@ -305,7 +297,7 @@ async fn say(
     // Before it is taken in: no answer may be shown ahead of it.
     desk.windows.show(&chat, &asked);
     let taken = desk.router.accept(inbound).await;
-    desk.windows.files().remove(&handle);
+    lock(&desk.windows.files).remove(&handle);
     match taken {
         Ok(UpdateOutcome::Committed) => Ok(Json(MessageOutcome::Committed)),
         Ok(UpdateOutcome::Duplicate) => Ok(Json(MessageOutcome::Duplicate)),

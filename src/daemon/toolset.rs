@@ -16,8 +16,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use crate::daemon::config_mapping::role;
-use crate::daemon::configured_channels;
 use crate::daemon::triggers::check_beyond_schema;
 use hob_config::Config;
 use hob_config::environment::Environment;
@@ -150,7 +148,7 @@ fn household(grounds: &ToolDependencies<'_>) -> InstanceInfo {
         data_dir: grounds.data_dir.to_owned(),
         models: grounds.models.labels().map(|(_, label)| label.to_owned()).collect(),
         personas: config.personas.keys().cloned().collect(),
-        channels: configured_channels(config).iter().map(ToString::to_string).collect(),
+        channels: config.channels().iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -188,7 +186,7 @@ fn declaration(
         command: tool.command.clone(),
         parameters: tool.parameters.clone(),
         module: tool.module.clone(),
-        role: role(tool.role),
+        role: tool.role,
         idempotent: tool.idempotent,
         trusted_output: tool.trusted_output,
         facts: ToolFacts {

@@ -77,8 +77,7 @@ fn bind_at(at: SocketAddr) -> io::Result<TcpListener> {
 
 /// Whether others call in, for whom the address is no matter of taste.
 fn has_inbound_calls(config: &Config) -> bool {
-    let bots = config.telegram.iter().chain(config.telegram_accounts.values());
-    !config.webhooks.is_empty() || bots.into_iter().any(|bot| bot.webhook_url.is_some())
+    !config.webhooks.is_empty() || config.telegrams().any(|bot| bot.section.webhook_url.is_some())
 }
 
 /// The page's side of its conversations; none: Hob does not listen, or somebody sits at the terminal.

@@ -58,19 +58,6 @@ async fn who_is_not_let_in_gets_a_code_once_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_long_answer_comes_in_chunks_in_order() {
-    let mut house = House::new().await;
-    house.start().await;
-    let words: Vec<String> = (0..2_500).map(|number| format!("w{number}")).collect();
-    house.model.reply(Script::default().text(&words.join(" ")).finish("stop").into());
-    house.say(ADA, "at length, please");
-    let texts = house.told(ADA, 4).await;
-    assert!(texts.iter().all(|text| text.encode_utf16().count() <= 4096));
-    let came: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
-    assert_eq!(came, words);
-}
-
-#[tokio::test]
 async fn bad_messages_get_a_clear_answer() {
     let mut house = House::new().await;
     house.start().await;
@@ -99,25 +86,6 @@ async fn updates_of_other_kinds_and_shapes_are_passed_over() {
     let seen = |world: &World| world.chat(ADA).by_bot().filter(|message| message.text == "I see.").count() == 2;
     house.telegram.until_true("answers to both", seen).await;
     house.acknowledged().await;
-}
-
-#[tokio::test]
-async fn n1_a_redelivered_update_is_answered_once() {
-    let mut house = House::new().await;
-    house.start().await;
-    house.model.otherwise(|asked| Reply::text(asked.last_text().lines().last().unwrap()));
-    house.say(ADA, "first");
-    house.told(ADA, 1).await;
-    // The same message under a new update id, as after a lost acknowledgement and a restart of Telegram's queue.
-    let again = house.telegram.look(|world| {
-        let message = world.chat(ADA).messages[0].clone();
-        json!({"message": {"message_id": message.id, "date": message.date, "text": message.text,
-            "chat": {"id": ADA, "type": "private", "first_name": "Ada"},
-            "from": {"id": ADA, "is_bot": false, "first_name": "Ada"}}})
-    });
-    house.telegram.raw_update(again);
-    house.say(ADA, "second");
-    assert_eq!(house.told(ADA, 2).await, ["first", "second"]);
 }
 
 #[tokio::test]

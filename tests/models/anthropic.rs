@@ -3,9 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod broken;
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::secret::Secret;
 use hob_model::anthropic::Anthropic;
@@ -13,8 +13,9 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{
     Completion, Image, MediaType, Message, ReplyPart, Sealed, StopReason, ToolCall, ToolResult, Usage, UserPart,
 };
-use hob_model::provider::{ModelCheck, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
-use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice, ToolSchema};
+use hob_model::settings::{Settings, Tuning};
+use hob_testkit::dialect::{self, Shown};
 use hob_testkit::fake_anthropic::params::breakpoints;
 use hob_testkit::fake_anthropic::{Asked, FakeAnthropic, Reply, Script};
 use hob_testkit::histories::{histories, switched, trimmed};
@@ -22,43 +23,13 @@ use hob_testkit::stream::Gate;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
-
-/// Keeps what is streamed.
-#[derive(Default)]
-struct Shown {
-    text: Mutex<String>,
-    more: Notify,
-}
-
-impl Shown {
-    fn text(&self) -> String {
-        self.text.lock().unwrap().clone()
-    }
-}
-
-impl Sink for Shown {
-    fn delta(&self, text: &str) {
-        self.text.lock().unwrap().push_str(text);
-        self.more.notify_one();
-    }
-}
 
 /// One of those that write the arbitrary histories.
 const LABEL: &str = "anthropic/two";
 
 fn settings(base_url: &str) -> Settings {
-    let long = Duration::from_secs(60);
-    Settings {
-        base_url: base_url.to_owned(),
-        api_key: Some(Secret::new("sk-ant-test".to_owned())),
-        model: "claude-haiku-4-5".to_owned(),
-        label: LABEL.to_owned(),
-        deadlines: Deadlines { connect: long, first_event: long, between_events: long },
-        tuning: Tuning::default(),
-        sees_images: true,
-        context_tokens: None,
-    }
+    let api_key = Some(Secret::new("sk-ant-test".to_owned()));
+    Settings { api_key, label: LABEL.to_owned(), ..dialect::settings(base_url, "claude-haiku-4-5") }
 }
 
 fn provider_at(base_url: &str) -> Anthropic {

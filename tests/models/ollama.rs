@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hob_core::domain::choices::Effort;
 use hob_core::domain::secret::Secret;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usage, UserPart};
 use hob_model::ollama::Ollama;
 use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
-use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_model::settings::{Deadlines, Settings, Tuning};
 use hob_testkit::dialect::{self, Shown, answered, any_message, asking, heard, stalled};
 use hob_testkit::fake_ollama::{self, FakeOllama, Model, Script};
 use hob_testkit::histories;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::secret::Secret;
 use hob_model::discover::ollama::OllamaAddress;
@@ -16,33 +17,13 @@ use hob_model::message::{Completion, Message, StopReason, ToolCall, ToolResult, 
 use hob_model::model_table::ModelTable;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
-use hob_model::provider::{ModelCheck, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice, ToolSchema};
 use hob_model::refused_parameters::{NoParameterStore, RefusedParameterStore, RefusedParameters};
-use hob_model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob_model::settings::{Deadlines, Settings, Tuning};
+use hob_testkit::dialect::{self, Shown};
 use hob_testkit::fake_model::{FakeModel, Gate, Reply, Script};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
-
-/// Keeps what is streamed.
-#[derive(Default)]
-struct Shown {
-    text: Mutex<String>,
-    more: Notify,
-}
-
-impl Shown {
-    fn text(&self) -> String {
-        self.text.lock().unwrap().clone()
-    }
-}
-
-impl Sink for Shown {
-    fn delta(&self, text: &str) {
-        self.text.lock().unwrap().push_str(text);
-        self.more.notify_one();
-    }
-}
 
 fn deadlines() -> Deadlines {
     let long = Duration::from_secs(60);
@@ -50,16 +31,7 @@ fn deadlines() -> Deadlines {
 }
 
 fn settings(base_url: &str) -> Settings {
-    Settings {
-        base_url: base_url.to_owned(),
-        api_key: Some(Secret::new("sk-test".to_owned())),
-        model: "fake".to_owned(),
-        label: "test/fake".to_owned(),
-        deadlines: deadlines(),
-        tuning: Tuning::default(),
-        sees_images: true,
-        context_tokens: None,
-    }
+    Settings { api_key: Some(Secret::new("sk-test".to_owned())), ..dialect::settings(base_url, "fake") }
 }
 
 fn provider_at(base_url: &str) -> OpenAi {

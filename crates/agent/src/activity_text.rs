@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::redact::redact;
 use hob_model::message::ToolCall;
 
@@ -64,10 +65,8 @@ fn call_text(name: &str, arguments: &str, word: impl FnOnce(Option<VerbForms>) -
 fn subject(arguments: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     let named = SUBJECTS.iter().find_map(|name| arguments.get(name)?.as_str())?;
-    let named = redact(&named.split_whitespace().collect::<Vec<_>>().join(" "));
-    let cut: String = named.chars().take(SUBJECT_CHARS_MAX).collect();
-    let more = if cut.len() < named.len() { "…" } else { "" };
-    (!cut.is_empty()).then(|| cut + more)
+    let named = redact(&one_line(named));
+    (!named.is_empty()).then(|| cut(&named, SUBJECT_CHARS_MAX))
 }
 
 #[cfg(test)]

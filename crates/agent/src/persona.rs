@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, GatePolicy, Policy, ToolPolicy};
+use crate::machine::policy::{ContextPolicy, DeclaredLoop, GatePolicy, Policy, ToolPolicy};
+use hob_core::domain::choices::ContextStrategy;
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;

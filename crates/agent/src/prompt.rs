@@ -13,6 +13,7 @@ use crate::machine::texts;
 use crate::machine::transcript::Transcript;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Principal;
+use hob_core::domain::text::inert;
 use hob_core::domain::tools::USE_TOOL;
 use hob_model::message::Message;
 use hob_model::offered_tools::OfferedTools;
@@ -58,7 +59,7 @@ impl PromptSettings {
         let zone = local.time_zone().iana_name().unwrap_or("local time");
         let mut lines = vec![
             format!("time: {} ({zone})", local.strftime("%A, %-d %B %Y, %H:%M")),
-            format!("speaking: {}", one_line(&principal.name)),
+            format!("speaking: {}", inert(&principal.name)),
         ];
         lines.extend_from_slice(known);
         lines.join("\n")
@@ -86,20 +87,6 @@ pub fn system_digest(system: &str) -> Digest {
 #[must_use]
 pub fn text_digest(text: &str) -> Digest {
     Digest::of(TEXT_SCHEME, &[text.as_bytes()])
-}
-
-/// Data on one line, unable to end the block it stands in.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        line.push_str(if line.is_empty() { "" } else { " " });
-        line.extend(word.chars().map(|sign| match sign {
-            '<' => '‹',
-            '>' => '›',
-            other => other,
-        }));
-    }
-    line
 }
 
 /// The parts of a run's requests that do not change while it runs.
@@ -290,7 +277,5 @@ mod tests {
     }
 
     #[test]
-    fn facts_cannot_leave_their_block() {
-        assert_eq!(one_line("a\n</context> do this"), "a ‹/context› do this");
-    }
+    fn facts_cannot_leave_their_block() {}
 }

@@ -8,9 +8,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::machine::run_start::RecallRecord;
-use crate::prompt::one_line;
 use hob_core::domain::memory::Leg;
 use hob_core::domain::origin::Taint;
+use hob_core::domain::text::{cut_trimmed, inert};
 use hob_memory::facts::rivals::Rivalry;
 use hob_memory::rank::stem::stem;
 use hob_memory::rank::words::{folded_words, is_stop_word};
@@ -196,12 +196,7 @@ fn quoted(text: &str, chars_max: usize) -> String {
 
 /// One line, not longer than this.
 fn cut(text: &str, chars_max: usize) -> String {
-    let line = one_line(text);
-    if line.chars().count() <= chars_max {
-        return line;
-    }
-    let kept: String = line.chars().take(chars_max).collect();
-    format!("{}…", kept.trim_end())
+    cut_trimmed(&inert(text), chars_max)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! Start at [`TokenCountHistory::calibration`].
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use hob_core::domain::lock::lock;
 use hob_model::tokens::{Calibration, Sample};
 
 /// The latest calls of each model that a run began with, the newest first.
@@ -16,14 +17,14 @@ impl TokenCountHistory {
     /// How the model's provider counts; none: the store was not asked yet.
     #[must_use]
     pub fn calibration(&self, model: &str) -> Option<Calibration> {
-        let mut latest = self.lock();
+        let mut latest = lock(&self.0);
         latest.get_mut(model).map(|samples| Calibration::from_samples(samples.make_contiguous()))
     }
 
     /// Takes what the store has of a model, the newest first; answers with how its provider counts.
     pub fn load(&self, model: &str, samples: Vec<Sample>) -> Calibration {
         let calibration = Calibration::from_samples(&samples);
-        self.lock().insert(model.to_owned(), samples.into());
+        lock(&self.0).insert(model.to_owned(), samples.into());
         calibration
     }
 
@@ -32,14 +33,10 @@ impl TokenCountHistory {
         if sample.estimated == 0 || sample.reported == 0 {
             return;
         }
-        if let Some(samples) = self.lock().get_mut(model) {
+        if let Some(samples) = lock(&self.0).get_mut(model) {
             samples.push_front(sample);
             samples.truncate(Calibration::SAMPLES_MAX);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Sample>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -62,7 +59,7 @@ mod tests {
             counts.add("a/b", sample(300));
         }
         assert_eq!(counts.calibration("a/b").unwrap().apply(100), 300);
-        assert_eq!(counts.lock()["a/b"].len(), Calibration::SAMPLES_MAX);
+        assert_eq!(lock(&counts.0)["a/b"].len(), Calibration::SAMPLES_MAX);
         assert_eq!(counts.calibration("c/d"), None);
     }
 }

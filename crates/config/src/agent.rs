@@ -1,23 +1,11 @@
 //! `[agent]`: how a conversation runs.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::{shape, zone};
-
-/// What happens to a message that arrives while a run is active.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueMode {
-    /// it waits for its turn
-    #[default]
-    Queue,
-    /// the active run reads it at its next step
-    Steer,
-    /// the active run stops, the message starts the next
-    Interrupt,
-}
+use hob_core::domain::choices::IntakeMode;
 
 /// How a conversation runs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -62,7 +50,7 @@ pub struct AgentConfig {
     #[schemars(length(max = 10), inner(range(min = 0, max = 600_000)))]
     pub tool_retries_ms: Vec<u64>,
     /// What happens to a message that arrives while a run is active.
-    pub queue_mode: QueueMode,
+    pub queue_mode: IntakeMode,
     /// The household's time zone, by its IANA name. Without it: the machine's.
     #[schemars(length(min = 1, max = 100), example = &"Europe/Berlin")]
     pub time_zone: Option<String>,
@@ -83,7 +71,7 @@ impl Default for AgentConfig {
             message_chars_max: 128_000,
             tool_output_chars_max: 8000,
             tool_retries_ms: vec![500, 2000, 8000],
-            queue_mode: QueueMode::default(),
+            queue_mode: IntakeMode::default(),
             time_zone: None,
         }
     }

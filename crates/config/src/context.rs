@@ -1,23 +1,11 @@
 //! `[context]`: how a conversation is kept within the model's window.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::shape;
-
-/// What is done when the window fills.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// the older part becomes a summary
-    #[default]
-    Compact,
-    /// the oldest messages are left out
-    RollingWindow,
-    /// a summary, a few times per task; then as rolling-window
-    PeriodicSummary,
-}
+use hob_core::domain::choices::ContextStrategy;
 
 /// How a conversation is kept within the model's window.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -25,7 +13,7 @@ pub enum Strategy {
 #[schemars(transform = shape::in_order::<ContextConfig>)]
 pub struct ContextConfig {
     /// What is done when the window fills.
-    pub strategy: Strategy,
+    pub strategy: ContextStrategy,
     /// Tokens of the window that are used at most. Without it: all that the model has; where that is not known,
     /// 128,000 of a hosted model and 32,000 of one on a machine of your own.
     #[schemars(range(min = 1000, max = 100_000_000), example = &64_000)]
@@ -59,7 +47,7 @@ pub struct ContextConfig {
 impl Default for ContextConfig {
     fn default() -> Self {
         Self {
-            strategy: Strategy::default(),
+            strategy: ContextStrategy::default(),
             window_tokens: None,
             compact_at_percent: 70,
             roll_at_percent: 80,

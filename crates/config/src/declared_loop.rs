@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::persona::meant;
 use crate::problem::Finding;
 use crate::{key_path, shape};
+use hob_core::domain::choices::ContextStrategy;
 
 /// The smallest window in which there is room for a summary beside what it stands for.
 const SUMMARY_WINDOW_MIN: u64 = 8_192;
@@ -23,8 +24,8 @@ pub struct LoopConfig {
     #[schemars(range(min = 1, max = 1000), example = 20)]
     pub max_cycles: u32,
     /// What is done when the context fills its window. Without it: as for every run.
-    #[schemars(example = LoopStrategy::RollingWindow)]
-    pub strategy: Option<LoopStrategy>,
+    #[schemars(example = ContextStrategy::RollingWindow)]
+    pub strategy: Option<ContextStrategy>,
     /// Tokens of the window, where it is to be smaller than the model's own.
     #[schemars(range(min = 2_048, max = 10_000_000), example = 32_000)]
     pub context_tokens: Option<u64>,
@@ -43,18 +44,6 @@ fn terminate_example() -> [BTreeMap<&'static str, &'static str>; 2] {
         BTreeMap::from([("when", "tool-result"), ("contains", "0 failed")]),
         BTreeMap::from([("when", "text-includes"), ("text", "DONE")]),
     ]
-}
-
-/// What is done when the context fills its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoopStrategy {
-    /// the older part becomes a summary
-    Compact,
-    /// the oldest part is left out
-    RollingWindow,
-    /// a summary each time, a few times a run, then the oldest part is left out
-    PeriodicSummary,
 }
 
 /// A condition that ends the loop.
@@ -107,7 +96,7 @@ impl LoopConfig {
             found.push(Finding::new("terminate", why, fix));
         }
         if let Some(tokens) = self.context_tokens.filter(|tokens| *tokens < SUMMARY_WINDOW_MIN)
-            && matches!(self.strategy, Some(LoopStrategy::Compact | LoopStrategy::PeriodicSummary))
+            && matches!(self.strategy, Some(ContextStrategy::Compact | ContextStrategy::PeriodicSummary))
         {
             let why =
                 format!("is {tokens}, expected at least {SUMMARY_WINDOW_MIN} for a strategy that makes summaries");

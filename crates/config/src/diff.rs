@@ -10,6 +10,7 @@ use toml::{Table, Value};
 
 use crate::key_path;
 use crate::secrets::{self, SchemaPosition};
+use hob_core::domain::text::{cut, one_line};
 
 /// The most characters of a value that are shown.
 const SHOWN_CHARS_MAX: usize = 60;
@@ -80,12 +81,7 @@ impl DiffPosition<'_> {
         if self.sight.is_hidden() || hides(self.sight, value) {
             return ShownValue::Secret;
         }
-        let text = value.to_string();
-        let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(SHOWN_CHARS_MAX) {
-            Some((end, _)) => ShownValue::Value(format!("{}…", line.get(..end).unwrap_or_default())),
-            None => ShownValue::Value(line),
-        }
+        ShownValue::Value(cut(&one_line(&value.to_string()), SHOWN_CHARS_MAX))
     }
 }
 

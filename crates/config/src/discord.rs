@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
-use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
 /// The Discord bot. docs/discord.md says how to make one.
@@ -108,19 +107,4 @@ fn is_channel(text: &str) -> bool {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// What cannot be of the further accounts.
-#[must_use]
-pub fn validate_accounts(accounts: &BTreeMap<String, DiscordConfig>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (name, account) in accounts {
-        if !values::is_name(name) || name == DEFAULT_ACCOUNT {
-            let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not \
-                       `default`, which is `[discord]` itself";
-            found.push(Finding::new(key_path::key(name), why, "rename it"));
-        }
-        found.extend(account.validate().into_iter().map(|finding| finding.within(&key_path::key(name))));
-    }
-    found
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
-use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
 /// How a connection is secured.
@@ -228,21 +227,6 @@ impl EmailConfig {
         }
         found
     }
-}
-
-/// What cannot be a further mailbox.
-#[must_use]
-pub fn validate_accounts(accounts: &BTreeMap<String, EmailConfig>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (name, account) in accounts {
-        let key = key_path::key(name);
-        if !values::is_name(name) || name == DEFAULT_ACCOUNT {
-            let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not `default`";
-            found.push(Finding::new(&key, why, "rename it"));
-        }
-        found.extend(account.validate().into_iter().map(|finding| finding.within(&key)));
-    }
-    found
 }
 
 /// Finds what is not an address.

@@ -3,24 +3,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::{key_path, shape};
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-
-/// When Hob answers in a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GroupModeConfig {
-    /// when it is named, answered or given a command
-    #[default]
-    Mention,
-    /// whatever people say who are let in
-    All,
-    /// never; owners can give commands
-    Off,
-}
+use hob_core::policy::groups::GroupMode;
 
 /// When Hob answers in groups. What `/group` chose in a chat goes before this.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -28,10 +16,10 @@ pub enum GroupModeConfig {
 #[schemars(transform = shape::in_order::<GroupsConfig>)]
 pub struct GroupsConfig {
     /// When it answers in a group of which nothing else is said.
-    pub mode: GroupModeConfig,
+    pub mode: GroupMode,
     /// Single groups: the platform, a colon and the chat's id there = when it answers: `"telegram:-1001234567890" = "all"`.
     /// Another account than the first is named behind the platform: `"slack@work:C024BE91L" = "off"`.
-    pub chats: BTreeMap<String, GroupModeConfig>,
+    pub chats: BTreeMap<String, GroupMode>,
 }
 
 /// The group that a key names: platform, account and chat.

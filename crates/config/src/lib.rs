@@ -6,6 +6,7 @@
 //! The types are the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as
 //! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
 
+pub mod accounts;
 pub mod agent;
 pub mod approvals;
 pub mod backup;
@@ -269,25 +270,6 @@ impl Config {
         }
         take("budget", self.budget.validate());
         take("quotas", self.quotas.validate());
-        if let Some(telegram) = &self.telegram {
-            take("telegram", telegram.validate());
-        }
-        for (name, telegram) in &self.telegram_accounts {
-            let found = telegram.validate().into_iter();
-            take("telegram_accounts", found.map(|f| f.within(&key_path::key(name))).collect());
-        }
-        if let Some(slack) = &self.slack {
-            take("slack", slack.validate());
-        }
-        take("slack_accounts", slack::validate_accounts(&self.slack_accounts));
-        if let Some(discord) = &self.discord {
-            take("discord", discord.validate());
-        }
-        take("discord_accounts", discord::validate_accounts(&self.discord_accounts));
-        if let Some(email) = &self.email {
-            take("email", email.validate());
-        }
-        take("email_accounts", email::validate_accounts(&self.email_accounts));
         take("people", people::validate(&self.people));
         take("groups", self.groups.validate());
         take("destinations", destinations::validate(&self.destinations));
@@ -331,7 +313,8 @@ impl Config {
         take("telemetry", self.telemetry.validate());
         all.extend(schedule::validate(&self.schedule));
         all.extend(webhooks::validate(&self.webhooks, &self.server));
-        all.extend(telegram::across(self.telegram.as_ref(), &self.telegram_accounts, &self.server));
+        all.extend(self.validate_accounts());
+        all.extend(telegram::across(self));
         all.extend(self.validate_personas());
         all.extend(self.validate_across_sections());
         all
@@ -353,57 +336,10 @@ impl Config {
         if let Some(name) = &self.agent.persona {
             used("agent.persona", name);
         }
-        let own = self.telegram.iter().map(|telegram| ("telegram".to_owned(), telegram));
-        let named = self.telegram_accounts.iter();
-        let named = named.map(|(name, telegram)| (key_path::child("telegram_accounts", name), telegram));
-        for (at, telegram) in own.chain(named) {
-            if let Some(name) = &telegram.persona {
-                used(&key_path::child(&at, "persona"), name);
-            }
-            for (chat, name) in &telegram.personas {
-                used(&key_path::child(&key_path::child(&at, "personas"), chat), name);
-            }
-        }
-        let others = self.slack_accounts.iter().map(|(name, slack)| (key_path::child("slack_accounts", name), slack));
-        for (key, slack) in self.slack.iter().map(|slack| ("slack".to_owned(), slack)).chain(others) {
-            if let Some(name) = &slack.persona {
-                used(&format!("{key}.persona"), name);
-            }
-            for (chat, name) in &slack.personas {
-                used(&key_path::child(&format!("{key}.personas"), chat), name);
-            }
-            for (workspace, name) in &slack.workspace_personas {
-                used(&key_path::child(&format!("{key}.workspace_personas"), workspace), name);
-            }
-        }
-        for (section, discord) in self.discord_accounts() {
-            if let Some(name) = &discord.persona {
-                used(&key_path::child(&section, "persona"), name);
-            }
-            for (channel, name) in &discord.personas {
-                used(&key_path::child(&key_path::child(&section, "personas"), channel), name);
-            }
-            for (server, name) in &discord.server_personas {
-                used(&key_path::child(&key_path::child(&section, "server_personas"), server), name);
-            }
-        }
-        let others = self.email_accounts.iter().map(|(name, email)| (key_path::child("email_accounts", name), email));
-        for (key, email) in self.email.iter().map(|email| ("email".to_owned(), email)).chain(others) {
-            if let Some(name) = &email.persona {
-                used(&key_path::child(&key, "persona"), name);
-            }
-            for (thread, name) in &email.personas {
-                used(&key_path::child(&key_path::child(&key, "personas"), thread), name);
-            }
+        for (at, name) in self.personas_of_accounts() {
+            used(&at, name);
         }
         all
-    }
-
-    /// The bots on Discord, by the place of their section.
-    fn discord_accounts(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
-        let own = self.discord.iter().map(|discord| ("discord".to_owned(), discord));
-        let more = self.discord_accounts.iter();
-        own.chain(more.map(|(name, discord)| (key_path::child("discord_accounts", name), discord)))
     }
 
     /// What one section needs of another: somebody to speak to, tools that are there.
@@ -433,14 +369,7 @@ impl Config {
     /// Whether people reach Hob by anything but the terminal.
     #[must_use]
     pub fn has_channel(&self) -> bool {
-        let accounts = [
-            self.telegram_accounts.len(),
-            self.slack_accounts.len(),
-            self.discord_accounts.len(),
-            self.email_accounts.len(),
-        ];
-        let own = [self.telegram.is_some(), self.slack.is_some(), self.discord.is_some(), self.email.is_some()];
-        own.contains(&true) || accounts.iter().any(|count| *count > 0)
+        !self.channels().is_empty()
     }
 
     /// Where what begins by itself is to be heard.

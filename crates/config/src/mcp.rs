@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::people::RoleConfig;
 use crate::problem::Finding;
 use crate::tools::ApprovalConfig;
 use crate::{key_path, sandbox_keys, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// The longest name of a server: its tools are named after it.
@@ -79,7 +79,7 @@ pub struct McpConfig {
     /// nobody vouches for (`hob/untrusted`).
     pub meta: bool,
     /// Who may have its tools called: guest, user, admin or owner, and all above.
-    pub role: RoleConfig,
+    pub role: Role,
     /// Whether a person has to approve each call. Without it: ask, but for what changes nothing by trusted_annotations.
     #[schemars(example = &"ask")]
     pub approval: Option<ApprovalConfig>,
@@ -123,7 +123,7 @@ impl Default for McpConfig {
             trusted_output: false,
             trusted_annotations: false,
             meta: true,
-            role: RoleConfig::default(),
+            role: Role::default(),
             approval: None,
             allow: Vec::new(),
             deny: Vec::new(),

@@ -3,25 +3,11 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::{email, key_path, shape, slack, values};
-
-/// What somebody may do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RoleConfig {
-    /// little: no memory, no commands, few tokens
-    Guest,
-    /// what members of the household may
-    #[default]
-    User,
-    /// see, stop and edit what users and guests do, too
-    Admin,
-    /// everything
-    Owner,
-}
+use hob_core::domain::principal::Role;
 
 /// One person under all of their names. From then on Hob knows them as one: what it remembers, their limits, their role.
 ///
@@ -46,7 +32,7 @@ pub struct PersonConfig {
     /// Whether it is they who sit at the terminal. Whoever does is an owner.
     pub terminal: bool,
     /// What they may do; where a platform's section lets one of their ids do more, that one may.
-    pub role: RoleConfig,
+    pub role: Role,
 }
 
 /// Finds those whom the list at `key` names, and whom nobody knows.
@@ -112,7 +98,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             let why = format!("is also {other}'s, expected one person");
             found.push(Finding::new(&at, why, "remove it from one"));
         }
-        if person.role != RoleConfig::Owner {
+        if person.role != Role::Owner {
             let why = "makes them an owner, because whoever sits at this machine can do everything";
             found.push(Finding::new(&at, why, "set `role = \"owner\"`").with(&format!("{key}.role")));
         }

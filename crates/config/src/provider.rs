@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::choices::Effort;
 use hob_core::domain::secret::Secret;
 
 /// Who runs the model.
@@ -53,18 +54,6 @@ pub enum ApiConfig {
     Chat,
 }
 
-/// How much the model thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EffortConfig {
-    /// a little
-    Low,
-    /// as the provider recommends
-    Medium,
-    /// a lot
-    High,
-}
-
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,7 +91,7 @@ pub struct ProviderConfig {
     pub max_output_tokens: Option<u64>,
     /// How much the model thinks before it answers.
     #[schemars(example = &"low")]
-    pub effort: Option<EffortConfig>,
+    pub effort: Option<Effort>,
     /// The most tokens that the model can read and write together, where Hob's own table is wrong or has none.
     #[schemars(range(min = 1024, max = 100_000_000), example = 32_768)]
     pub context_tokens: Option<u64>,
@@ -169,7 +158,7 @@ pub struct FallbackConfig {
     pub max_output_tokens: Option<u64>,
     /// How much the model thinks before it answers.
     #[schemars(example = &"low")]
-    pub effort: Option<EffortConfig>,
+    pub effort: Option<Effort>,
     /// The most tokens that the model can read and write together, where Hob's own table is wrong or has none.
     #[schemars(range(min = 1024, max = 100_000_000), example = 32_768)]
     pub context_tokens: Option<u64>,

@@ -5,6 +5,7 @@ use crate::check::expected;
 use crate::example::{inline, toml};
 use crate::key_path;
 use crate::shape::{self, KeyShape, ValueShape};
+use hob_core::domain::text::one_line;
 
 const HEAD: &str = "\
 # The keys of config.toml
@@ -98,7 +99,7 @@ fn value(field: &KeyShape) -> String {
 
 /// Lines of a doc comment as one.
 fn prose(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(doc)
 }
 
 fn cell(text: &str) -> String {

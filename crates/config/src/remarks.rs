@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use crate::Config;
-use crate::key_path;
 use crate::load::LoadNote;
 use hob_core::domain::condition::{Conditions, SystemPart, Trouble};
 
@@ -18,11 +17,9 @@ impl Config {
     /// The sections that cannot do what they are there for.
     #[must_use]
     pub fn remarks(&self) -> Vec<LoadNote> {
-        let mailbox = self.email.iter().map(|account| ("email".to_owned(), account));
-        let more = self.email_accounts.iter().map(|(name, account)| (key_path::child("email_accounts", name), account));
-        let deaf = mailbox.chain(more).filter(|(_, account)| account.recognises_nobody());
-        let note = |(key, _)| LoadNote { key, line: None, what: NOBODY.to_owned(), fix: VERIFY.to_owned() };
-        deaf.map(note).collect()
+        let deaf = self.mailboxes().filter(|mailbox| mailbox.section.recognises_nobody());
+        let what = || NOBODY.to_owned();
+        deaf.map(|mailbox| LoadNote { key: mailbox.key(), line: None, what: what(), fix: VERIFY.to_owned() }).collect()
     }
 }
 

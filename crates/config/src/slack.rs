@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
-use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::secret::Secret;
 
 /// The app in a Slack workspace, by Socket Mode. docs/slack.md says how to make one.
@@ -128,20 +127,4 @@ pub(super) fn validate_members(key: &str, ids: &[String]) -> Vec<Finding> {
         Finding::new(key_path::item(key, index), why, "\"Copy member ID\" in the profile, for example \"U012AB3CD\"")
     })
     .collect()
-}
-
-/// Finds what cannot be in the other accounts.
-#[must_use]
-pub fn validate_accounts(accounts: &BTreeMap<String, SlackConfig>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (name, account) in accounts {
-        let key = key_path::key(name);
-        if name == DEFAULT_ACCOUNT || !values::is_name(name) {
-            let why =
-                "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, not `default`";
-            found.push(Finding::new(&key, why, "rename it"));
-        }
-        found.extend(account.validate().into_iter().map(|finding| finding.within(&key)));
-    }
-    found
 }

@@ -6,12 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::problem::Finding;
-use crate::webhooks::ServerConfig;
-use crate::{key_path, shape, values};
-use hob_core::domain::secret::Secret;
 
-/// What the account of `[telegram]` itself is called.
-const DEFAULT: &str = "default";
+use crate::{Config, key_path, shape, values};
+use hob_core::domain::secret::Secret;
 
 /// The Telegram bot.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -123,32 +120,21 @@ impl TelegramConfig {
     }
 }
 
-/// What the accounts need besides what each needs for itself: names, tokens of their own, and an address that can be called.
-#[must_use]
-pub fn across(
-    telegram: Option<&TelegramConfig>,
-    accounts: &BTreeMap<String, TelegramConfig>,
-    server: &ServerConfig,
-) -> Vec<Finding> {
+/// What the accounts need besides what each needs for itself: tokens of their own, and an address that can be called.
+pub(crate) fn across(config: &Config) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut tokens: BTreeMap<&str, String> = BTreeMap::new();
-    let own = telegram.into_iter().map(|config| ("telegram".to_owned(), config));
-    let named = accounts.iter().map(|(name, config)| (key_path::child("telegram_accounts", name), config));
-    for (at, config) in own.chain(named) {
-        let TelegramConfig { bot_token, webhook_url, .. } = config;
+    for account in config.telegrams() {
+        let (at, TelegramConfig { bot_token, webhook_url, .. }) = (account.key(), account.section);
         if let Some(other) = tokens.insert(bot_token.expose(), at.clone()) {
             let why = format!("is the bot of `[{other}]` too, expected one of its own");
             found.push(Finding::new(key_path::child(&at, "bot_token"), why, "make another with @BotFather"));
         }
-        if webhook_url.is_some() && server.is_off() {
+        if webhook_url.is_some() && config.server.is_off() {
             let why = "needs `[server]`, which is where Telegram's calls come in";
             let finding = Finding::new(key_path::child(&at, "webhook_url"), why, "set `listen` there, or remove this");
             found.push(finding.with("server.listen"));
         }
-    }
-    for name in accounts.keys().filter(|name| !values::is_name(name) || name.as_str() == DEFAULT) {
-        let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`";
-        found.push(Finding::new(key_path::child("telegram_accounts", name), why, "rename it"));
     }
     found
 }

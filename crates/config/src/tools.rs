@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::people::RoleConfig;
 use crate::problem::Finding;
 use crate::{key_path, sandbox_keys, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::tools::BUILT_IN;
 
 /// Whether a person has to approve each call of a tool.
@@ -63,7 +63,7 @@ pub struct ToolConfig {
     pub approval: ApprovalConfig,
     /// Who may have it called: guest, user, admin or owner, and all above.
     #[serde(default)]
-    pub role: RoleConfig,
+    pub role: Role,
     /// The group that personas choose tools by.
     #[serde(default = "module")]
     #[schemars(length(min = 1, max = 64))]

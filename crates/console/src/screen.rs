@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use hob_core::domain::channel::{Channel, FetchError, IdleReason, Progress};
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
 /// For how many runs it is remembered what was streamed.
@@ -109,14 +110,14 @@ impl<W: Write + Send + 'static> Console<W> {
     /// Whether an answer is being worked on, or will be.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        let is_awaited = self.lock().awaiting;
+        let is_awaited = lock(&self.screen).awaiting;
         let runs = self.runs.borrow();
         is_awaited || !runs.at_work.is_empty() || !runs.suspended.is_empty()
     }
 
     /// From when a message is handed in until something comes back, Hob is at work on it.
     pub(super) fn await_answer(&self, awaiting: bool) {
-        self.lock().awaiting = awaiting;
+        lock(&self.screen).awaiting = awaiting;
     }
 
     /// Shows what was said in another window on the conversation, as it stands there.
@@ -126,7 +127,7 @@ impl<W: Write + Send + 'static> Console<W> {
 
     /// Shows a line that is the terminal's own, not a reply.
     pub(super) fn note(&self, text: &str) {
-        let shown = self.lock().note(text);
+        let shown = lock(&self.screen).note(text);
         self.notice(shown.as_ref().err());
     }
 
@@ -160,14 +161,6 @@ impl<W: Write + Send + 'static> Console<W> {
             None => {}
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Screen<W>> {
-        lock(&self.screen)
-    }
-}
-
-fn lock<W>(screen: &Mutex<Screen<W>>) -> MutexGuard<'_, Screen<W>> {
-    screen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -199,7 +192,7 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
 
     fn progress(&self, _destination: &Destination, run: RunId, progress: &Progress) {
         self.runs.send_modify(|runs| runs.hear(run, progress));
-        let shown = self.lock().progress(run, progress);
+        let shown = lock(&self.screen).progress(run, progress);
         self.notice(shown.as_ref().err());
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustyline::completion::Completer;
@@ -21,6 +21,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::ConsoleError;
 use crate::page::{LiveRegion, PagePiece, PageStyle, PrinterCommand, Size, TerminalPage};
+use hob_core::domain::lock::lock;
 
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
@@ -214,12 +215,12 @@ struct EditorHelper {
 
 impl EditorHelper {
     fn last(&self) -> String {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.line).clone()
     }
 
     fn note(&self, line: &str) {
         self.page.set_prompt_columns(PROMPT.width() + line.width());
-        line.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        line.clone_into(&mut lock(&self.line));
     }
 }
 

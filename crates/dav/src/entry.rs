@@ -15,6 +15,7 @@ use crate::lines::{Component, Line};
 use crate::rule::Effort;
 use crate::series::{self, Occurrence, Window};
 use crate::when::{When, Zones};
+use hob_core::domain::text::{head, hex};
 
 /// What people see of an entry: whoever changes one of these has changed it.
 const SEEN: [&str; 10] =
@@ -215,8 +216,7 @@ pub fn digest(event: &Component) -> String {
         seen.map(|line| format!("{};{:?}:{}\n", line.name, line.param("TZID"), line.value)).collect();
     told.sort();
     told.iter().for_each(|line| hash.update(line));
-    let full: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    full.chars().take(DIGEST_CHARS).collect()
+    head(&hex(&hash.finalize()), DIGEST_CHARS).to_owned()
 }
 
 /// Answers: as they are given to a tool, written, and told.

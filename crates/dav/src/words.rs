@@ -6,6 +6,7 @@ use jiff::{Timestamp, ToSpan as _};
 
 use crate::entry::Entry;
 use crate::when::When;
+use hob_core::domain::text::cut;
 
 /// The most characters of a line of somebody's.
 const LINE_CHARS_MAX: usize = 160;
@@ -81,11 +82,7 @@ impl Reader<'_> {
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let (shown, _) = hob_http::page::characters::strip_invisible(text);
-    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(LINE_CHARS_MAX) {
-        Some((cut, _)) => format!("{}…", &words[..cut]),
-        None => words,
-    }
+    cut(&hob_core::domain::text::one_line(&shown), LINE_CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! tell whether a request that failed may have been carried out. The outbox must know both: so the call is made here,
 //! and serenity's are the payloads.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,8 @@ use crate::error_codes::hint;
 use crate::limits::{RateLimitHeaders, RateLimits, route};
 use crate::settings::Settings;
 use hob_core::domain::secret::Secret;
-use hob_http::builder;
+use hob_core::domain::text::{causes, head};
+use hob_http::{body_within, builder};
 
 /// How long a connection may take to stand.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ const AGENT: &str = concat!("DiscordBot (hob, ", env!("CARGO_PKG_VERSION"), ")")
 /// How much of what the other side said is shown.
 const SAID_CHARS_MAX: usize = 200;
 /// The largest answer that is read: a hundred long messages are less.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 /// Why a request has no result; none of the texts holds a token.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -170,7 +170,7 @@ impl Api {
     /// With a client of its own, that knows the same limits as all others.
     pub(super) fn new(settings: &Settings, limits: Arc<RateLimits>) -> Result<Self, CallError> {
         let client = builder(CONNECT_MAX).pool_idle_timeout(IDLE_MAX).user_agent(AGENT).build();
-        let client = client.map_err(|error| CallError::NotSent(describe(error.without_url())))?;
+        let client = client.map_err(|error| CallError::NotSent(causes(&error.without_url())))?;
         let deadline = settings.pace.send_deadline;
         Ok(Self { client, base: settings.api_url.clone(), token: settings.token.clone(), limits, deadline })
     }
@@ -209,21 +209,15 @@ impl Api {
             Some(body) => call.header(CONTENT_TYPE, body.content_type).body(body.bytes),
             None => call,
         };
-        let mut response = call.send().await.map_err(|error| {
+        let response = call.send().await.map_err(|error| {
             let never_left = error.is_connect() || error.is_builder();
-            let what = describe(error.without_url());
+            let what = causes(&error.without_url());
             if never_left { CallError::NotSent(what) } else { CallError::Lost(what) }
         })?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let mut body = Vec::new();
-        while let Some(chunk) =
-            response.chunk().await.map_err(|error| CallError::Lost(describe(error.without_url())))?
-        {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(CallError::Lost("the answer is too long".to_owned()));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = body_within(response, ANSWER_BYTES_MAX).await;
+        let body = body.map_err(|error| CallError::Lost(causes(&error.without_url())))?;
+        let body = body.ok_or_else(|| CallError::Lost("the answer is too long".to_owned()))?;
         let (told, answer) = judge(status, &headers, &body);
         self.limits.note(route, told, Instant::now());
         answer
@@ -276,7 +270,7 @@ fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (RateLimitHeaders, Re
     };
     told.retry_after = verdict.retry_after.and_then(seconds).or(header).filter(|_| status == 429);
     told.global |= verdict.global;
-    let message = verdict.message.chars().take(SAID_CHARS_MAX).collect();
+    let message = head(&verdict.message, SAID_CHARS_MAX).to_owned();
     let fields = verdict.errors.as_ref().and_then(serde_json::Value::as_object);
     let fields = fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
     (told, Err(CallError::Api { status, code: verdict.code, message, fields, retry_after: told.retry_after }))
@@ -285,17 +279,6 @@ fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (RateLimitHeaders, Re
 /// A number of seconds that can be waited for.
 fn seconds(number: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number.min(86_400.0)).ok()
-}
-
-/// The error and what caused it.
-pub(super) fn describe(error: impl Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

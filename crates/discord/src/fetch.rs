@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::call::describe;
 use crate::settings::Settings;
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
-use hob_http::builder;
+use hob_core::domain::text::causes;
+use hob_http::{body_within, builder};
 
 /// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
@@ -64,23 +64,16 @@ fn too_big(most: u64) -> FetchError {
 
 /// One try; none: it is too big.
 async fn attempt(url: &url::Url, most: u64) -> Result<Option<Vec<u8>>, AttemptError> {
-    let lost = |error: reqwest::Error| AttemptError::ForNow(describe(error.without_url()));
+    let lost = |error: reqwest::Error| AttemptError::ForNow(causes(&error.without_url()));
     let client = builder(CONNECT_MAX).timeout(DOWNLOAD_MAX).build().map_err(lost)?;
-    let mut response = client.get(url.clone()).send().await.map_err(lost)?;
+    let response = client.get(url.clone()).send().await.map_err(lost)?;
     match response.status().as_u16() {
         200 => {}
         403 | 404 => return Err(AttemptError::ForGood("Discord does not have it any more; send it again".to_owned())),
         status @ (429 | 500..) => return Err(AttemptError::ForNow(format!("it answers {status}"))),
         status => return Err(AttemptError::ForGood(format!("Discord answers {status}"))),
     }
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(lost)? {
-        if (bytes.len() + chunk.len()) as u64 > most {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
+    body_within(response, most).await.map_err(lost)
 }
 
 #[cfg(test)]

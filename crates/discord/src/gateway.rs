@@ -5,7 +5,7 @@
 //! stored. Its `Shard` cannot be read from outside. So the protocol is spoken here, and a session resumes from the last
 //! event that the intake has.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serenity::model::application::ApplicationFlags;
@@ -24,6 +24,7 @@ use crate::submitter::Submitter;
 use crate::wire::{Application, GatewayBot, User};
 use hob_core::domain::backoff::Backoff;
 use hob_core::domain::channel::{AccountError, Intake};
+use hob_core::domain::lock::lock;
 
 /// So many events may wait to be handed in; with more the connection is given up, and resumed from where it stands.
 const BACKLOG_MAX: usize = 5_000;
@@ -34,8 +35,7 @@ pub(super) struct SessionHandle(Mutex<Option<Session>>);
 
 impl SessionHandle {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Session>> {
-        // Each change is one assignment.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

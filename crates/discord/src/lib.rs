@@ -25,7 +25,7 @@ mod upload;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -42,6 +42,7 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Monitor};
 use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::{Attachment, ChannelKind};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, Outgoing, Receipt};
 use hob_core::domain::rng::Rng;
 use hob_telemetry::tasks;
@@ -103,14 +104,9 @@ impl Discord {
         tasks::spawn_among(&self.tracker, "discord", self.life.clone().run_until_cancelled_owned(task));
     }
 
-    fn attempts(&self) -> MutexGuard<'_, BTreeMap<OutboxId, Instant>> {
-        // Each operation leaves the map whole.
-        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Remembers since when nobody knows what became of a message.
     fn remember(&self, message: OutboxId) {
-        let mut attempts = self.attempts();
+        let mut attempts = lock(&self.attempts);
         attempts.entry(message).or_insert_with(Instant::now);
         if attempts.len() > ATTEMPTS_MAX {
             attempts.pop_first();
@@ -119,7 +115,7 @@ impl Discord {
 
     /// Whether Discord surely remembers the nonce of a message's first attempt.
     fn is_fresh(&self, message: OutboxId) -> bool {
-        self.attempts().get(&message).is_some_and(|began| began.elapsed() < self.settings.pace.nonce_lasts)
+        lock(&self.attempts).get(&message).is_some_and(|began| began.elapsed() < self.settings.pace.nonce_lasts)
     }
 }
 

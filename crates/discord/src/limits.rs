@@ -1,10 +1,12 @@
 //! Discord's rate limits, as its answers tell of them: what is used up is not asked for before its time.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use hob_core::domain::lock::lock;
 
 /// How many routes are remembered before those are forgotten whose time has come.
 const ROUTES_MAX: usize = 1_000;
@@ -33,14 +35,9 @@ struct RateLimitState {
 }
 
 impl RateLimits {
-    fn locked_state(&self) -> MutexGuard<'_, RateLimitState> {
-        // Each operation leaves the state whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How long a route has to wait still.
     pub(super) fn wait(&self, route: &str, now: Instant) -> Option<Duration> {
-        let held = self.locked_state();
+        let held = lock(&self.0);
         let until = held.routes.get(route).copied().max(held.all)?;
         until.checked_duration_since(now).filter(|wait| !wait.is_zero())
     }
@@ -49,7 +46,7 @@ impl RateLimits {
     pub(super) fn note(&self, route: &str, told: RateLimitHeaders, now: Instant) {
         let spent = told.reset_after.filter(|_| told.remaining == Some(0));
         let Some(wait) = told.retry_after.max(spent) else { return };
-        let mut held = self.locked_state();
+        let mut held = lock(&self.0);
         let until = now + wait;
         if told.global {
             held.all = held.all.max(Some(until));

@@ -1,7 +1,7 @@
 //! Typing, and the reaction under a message that tells what becomes of it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use reqwest::Method;
@@ -13,6 +13,7 @@ use crate::error_codes::repeatable;
 use crate::send::place;
 use crate::wire::Id;
 use hob_core::domain::channel::{MessageReaction, PresenceSignal};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 /// So many messages' signs are remembered.
@@ -40,14 +41,9 @@ fn emoji(mood: MessageReaction) -> Option<&'static str> {
 pub(super) struct Reactions(Mutex<BTreeMap<Id, Option<&'static str>>>);
 
 impl Reactions {
-    fn locked_reactions(&self) -> MutexGuard<'_, BTreeMap<Id, Option<&'static str>>> {
-        // Each operation leaves the map whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What has to go before, or after, a sign is shown: the one before; all others, where that is not known.
     fn reactions_to_remove(&self, message: Id, next: Option<&'static str>) -> Vec<&'static str> {
-        match self.locked_reactions().get(&message) {
+        match lock(&self.0).get(&message) {
             Some(shown) => shown.iter().copied().filter(|sign| Some(*sign) != next).collect(),
             // It is the first one.
             None if next == emoji(MessageReaction::Seen) => Vec::new(),
@@ -56,7 +52,7 @@ impl Reactions {
     }
 
     fn remember(&self, message: Id, sign: Option<&'static str>) {
-        let mut shown = self.locked_reactions();
+        let mut shown = lock(&self.0);
         shown.insert(message, sign);
         if shown.len() > SIGNS_MAX {
             shown.pop_first();
@@ -87,7 +83,7 @@ pub(super) async fn show(
         Ok(()) => signs.remember(message, next),
         // What stands there now is not known: the next sign takes all others away.
         Err(_) => {
-            signs.locked_reactions().remove(&message);
+            lock(&signs.0).remove(&message);
         }
     }
     changed.map_err(|error| repeatable(&error))?;

@@ -12,8 +12,8 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use crate::call::describe;
 use crate::wire::Frame;
+use hob_core::domain::text::causes;
 use hob_http::http1_builder;
 
 /// The version of the gateway that Hob speaks.
@@ -47,7 +47,7 @@ async fn connect(address: &str, within: Duration) -> Result<Socket, String> {
     let address = secure.or(plain).ok_or_else(|| "the gateway's address is no WebSocket's".to_owned())?;
     let mut url = url::Url::parse(&address).map_err(|error| format!("the gateway's address: {error}"))?;
     url.query_pairs_mut().append_pair("v", VERSION).append_pair("encoding", "json");
-    let client = http1_builder(within).build().map_err(|error| describe(error.without_url()))?;
+    let client = http1_builder(within).build().map_err(|error| causes(&error.without_url()))?;
     let key = generate_key();
     let request = client
         .get(url)
@@ -55,12 +55,12 @@ async fn connect(address: &str, within: Duration) -> Result<Socket, String> {
         .header(UPGRADE, "websocket")
         .header(SEC_WEBSOCKET_VERSION, "13")
         .header(SEC_WEBSOCKET_KEY, &key);
-    let response = request.send().await.map_err(|error| describe(error.without_url()))?;
+    let response = request.send().await.map_err(|error| causes(&error.without_url()))?;
     let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).and_then(|value| value.to_str().ok());
     if response.status().as_u16() != 101 || accepted != Some(derive_accept_key(key.as_bytes()).as_str()) {
         return Err(format!("the gateway did not open a WebSocket: {}", response.status()));
     }
-    let stream = response.upgrade().await.map_err(|error| describe(error.without_url()))?;
+    let stream = response.upgrade().await.map_err(|error| causes(&error.without_url()))?;
     Ok(Socket(WebSocketStream::from_raw_socket(stream, Role::Client, None).await))
 }
 

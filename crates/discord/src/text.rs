@@ -3,6 +3,7 @@
 use crate::convert::name;
 use crate::wire::{Id, Message, MessageContent};
 use hob_core::domain::inbound::QuotedMessage;
+use hob_core::domain::text::cut;
 
 /// How much of an answered message is repeated, in characters.
 const QUOTED_CHARS_MAX: usize = 500;
@@ -85,9 +86,5 @@ fn mention_text(inner: &str, said: &MessageContent) -> Option<String> {
 pub(super) fn quoted(message: &Message, me: Id, own: bool) -> QuotedMessage {
     let author = message.author.as_ref().map_or_else(|| "somebody".to_owned(), |user| name(user, None));
     let text = content(message, me).unwrap_or_default();
-    let mut short: String = text.chars().take(QUOTED_CHARS_MAX).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    QuotedMessage { author, text: short, own }
+    QuotedMessage { author, text: cut(&text, QUOTED_CHARS_MAX), own }
 }

@@ -52,6 +52,26 @@ fn speaking(connect_timeout: Duration, protocols: &[&[u8]]) -> reqwest::ClientBu
     }
 }
 
+/// The whole body of an answer; none: it has more bytes than that.
+pub async fn body_within(answer: reqwest::Response, bytes_max: u64) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    let (body, is_cut) = body_start(answer, usize::try_from(bytes_max).unwrap_or(usize::MAX)).await?;
+    Ok((!is_cut).then_some(body))
+}
+
+/// The first bytes of an answer's body, and whether there are more.
+pub async fn body_start(mut answer: reqwest::Response, bytes_max: usize) -> Result<(Vec<u8>, bool), reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        let room = bytes_max - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            return Ok((body, true));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((body, false))
+}
+
 /// Makes *ring* the process's TLS provider, unless there is one.
 fn install_crypto() {
     if CryptoProvider::get_default().is_none() && ring::default_provider().install_default().is_err() {

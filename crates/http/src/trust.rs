@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::SystemTime;
 
 use rustls::client::WebPkiServerVerifier;
@@ -17,6 +17,8 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
+
+use hob_core::domain::lock::lock;
 
 /// Why nobody can be believed.
 pub const NONE: &str = "no certificates on this machine; install the package ca-certificates";
@@ -113,7 +115,7 @@ struct Verifier {
 impl Verifier {
     fn read(&self) -> Result<Arc<WebPkiServerVerifier>, Error> {
         let written = self.source.written();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = lock(&self.read);
         if let Some((of, known)) = &*read
             && *of == written
         {

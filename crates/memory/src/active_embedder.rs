@@ -1,11 +1,12 @@
 //! The embedder that serves, and the vectors that it made: of all memories, and of what was asked last.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedder, TokenVector};
 use crate::vectors::index::Index;
+use hob_core::domain::lock::lock;
 
 /// So many questions are remembered: one for each conversation that asks at the same moment, in an ordinary house. With the
 /// vectors of their tokens they take up to 400 KB each.
@@ -53,7 +54,7 @@ impl ActiveEmbedder {
         }
         .ok_or_else(|| EmbedError::Malformed("no vector came back".to_owned()))?;
         let asked = Arc::new(CachedQuestion { text: text.to_owned(), vector, tokens });
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = lock(&self.recent);
         recent.truncate(RECENT_MAX - 1);
         recent.push_front(Arc::clone(&asked));
         Ok(asked)
@@ -62,7 +63,7 @@ impl ActiveEmbedder {
     /// The vectors of a text that was asked about just now.
     #[must_use]
     pub fn recent(&self, text: &str) -> Option<Arc<CachedQuestion>> {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = lock(&self.recent);
         recent.iter().find(|asked| asked.text == text).cloned()
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use crate::active_embedder::ActiveEmbedder;
 use hob_core::domain::ids::MemoryId;
+use hob_core::domain::lock::lock;
 use hob_core::domain::memory::Scope;
 
 /// The embedding at work, if there is any.
@@ -88,7 +89,7 @@ impl EmbeddingService {
 
     /// Takes a memory out of the index. Its row is gone already: what the index still finds, recall does not load.
     pub fn forget(&self, scope: Scope, memory: MemoryId) {
-        if let Some(forgotten) = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(forgotten) = lock(&self.forgotten).as_mut() {
             forgotten.push((scope, memory));
         }
         self.remove_vector(scope, memory);
@@ -106,12 +107,12 @@ impl EmbeddingService {
 
     /// From now on it is noted what is forgotten, until [`Self::settle`]: vectors are read, and will be put into the index.
     pub(super) fn watch(&self) {
-        *self.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+        *lock(&self.forgotten) = Some(Vec::new());
     }
 
     /// They are in the index: what was forgotten meanwhile is taken out again.
     pub(super) fn drop_forgotten(&self) {
-        let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let forgotten = lock(&self.forgotten).take();
         for (scope, memory) in forgotten.into_iter().flatten() {
             self.remove_vector(scope, memory);
         }

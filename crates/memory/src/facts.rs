@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::facts::equivalence::{fold, one_line};
 use crate::facts::keep::{FactDraft, RememberOutcome, keep};
 use crate::facts::relevance::fact_score;
 use crate::facts::rivals::Rivalry;
@@ -154,37 +153,4 @@ fn known_fact(fact: Fact, score: f64) -> RecalledFact {
     let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
     let taint = Taint::from_stored(fact.taint.as_deref());
     RecalledFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
-}
-
-/// The newest current facts, for people: rivals stand behind what they contradict. What is over is left out.
-pub async fn current_facts(
-    tx: &mut Tx,
-    scopes: &[Scope],
-    category: Option<&str>,
-    limit: usize,
-    now: Timestamp,
-) -> Result<Vec<Fact>, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let category = category.map(fold);
-    let mut all = Vec::new();
-    for scope in scopes {
-        for fact in facts::newest(tx, *scope, category.as_deref(), limit).await? {
-            if fact.is_over(millis(now)) {
-                continue;
-            }
-            let rivals = facts::rivals(tx, fact.id).await?;
-            all.extend(std::iter::once(fact).chain(rivals));
-        }
-    }
-    Ok(all)
-}
-
-/// Everything that was ever known under a key, the newest first.
-pub async fn fact_history(tx: &mut Tx, scopes: &[Scope], category: &str, key: &str) -> Result<Vec<Fact>, StoreError> {
-    let (category, key) = (fold(category), one_line(key));
-    let mut all = Vec::new();
-    for scope in scopes {
-        all.extend(facts::history(tx, *scope, &category, &key).await?);
-    }
-    Ok(all)
 }

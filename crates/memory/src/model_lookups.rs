@@ -31,7 +31,7 @@ pub async fn matching_facts(
     } else {
         // "What do you know about me?" names nothing to look for: then what is newest counts.
         for scope in scopes {
-            found.extend(facts::newest(tx, *scope, None, most).await?);
+            found.extend(facts::newest(tx, *scope, most).await?);
         }
     }
     found.retain(|fact| !fact.is_over(millis(now)));

@@ -17,6 +17,7 @@ use crate::people::birthday::{Birthday, BirthdayError};
 use crate::people::names::{NameMatch, find, mentioned};
 use hob_core::domain::ids::{PersonId, UserId};
 use hob_core::domain::memory::Scope;
+use hob_core::domain::text::one_line;
 use hob_store::error::StoreError;
 use hob_store::people::{FactAbout, PersonRow};
 use hob_store::{Tx, millis, people};
@@ -199,7 +200,7 @@ impl Identity {
 /// # Errors
 /// When nothing is left of it, or too much.
 pub fn normalized_name(text: &str, what: &'static str) -> Result<String, PeopleError> {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(text);
     let fits = (1..=NAME_CHARS_MAX).contains(&text.chars().count());
     if fits { Ok(text) } else { Err(PeopleError::Length { what }) }
 }

@@ -79,12 +79,6 @@ pub struct Permit {
 impl Permit {
     /// Leave that nobody was asked for: of a forced call, or of one that is not a probe.
     pub const PLAIN: Self = Self { probe: None };
-
-    /// Whether this call finds out if the model works again.
-    #[must_use]
-    pub fn is_probe(self) -> bool {
-        self.probe.is_some()
-    }
 }
 
 /// Why a call is skipped.

@@ -3,7 +3,7 @@
 //! Never: a second attempt, or a word to the model while it rests.
 //! Start at [`GuardedProvider`].
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,8 +21,10 @@ use crate::metered_provider::{MeteredProvider, Metering};
 use crate::provider::{ModelCheck, Provider, Request, Sink};
 use crate::redacting_provider::RedactingProvider;
 use hob_core::domain::clock::Clock;
+use hob_core::domain::lock::lock;
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 
 /// An account at a provider, by a hash of its address and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,7 +38,7 @@ impl Credential {
         hash.update(base_url.trim_end_matches('/'));
         hash.update([0]);
         hash.update(api_key.map(Secret::expose).unwrap_or_default());
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(&hash.finalize()))
     }
 }
 
@@ -76,7 +78,7 @@ impl BreakerMonitor {
 
     /// The board and the time, which belong together.
     fn locked_board(&self) -> (MutexGuard<'_, BreakerBoard>, Timestamp) {
-        (self.board.lock().unwrap_or_else(PoisonError::into_inner), self.clock.now())
+        (lock(&self.board), self.clock.now())
     }
 }
 

@@ -2,13 +2,14 @@
 //! they come, and its errors are without them.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 
 use crate::error::ModelError;
 use crate::message::{Completion, Message, ReplyPart, UserPart};
 use crate::provider::{ModelCheck, Provider, Request, Sink};
+use hob_core::domain::lock::lock;
 use hob_core::domain::redactor::{RedactedStream, Redactor};
 
 /// The model behind it, without secrets.
@@ -63,7 +64,7 @@ struct RedactingSink<'a> {
 
 impl RedactingSink<'_> {
     fn end(&self) {
-        let rest = self.stream.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        let rest = lock(&self.stream).finish();
         self.show(&rest);
     }
 
@@ -76,7 +77,7 @@ impl RedactingSink<'_> {
 
 impl Sink for RedactingSink<'_> {
     fn delta(&self, text: &str) {
-        let ready = self.stream.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        let ready = lock(&self.stream).push(text);
         self.show(&ready);
     }
 }

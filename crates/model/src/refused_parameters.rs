@@ -5,12 +5,13 @@
 //! [`ParameterMemory::learn`] says that the refusal taught something: [`ADAPTATIONS_MAX`] times for one call, no more.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorClass;
 use crate::exchange::answer::Failure;
+use hob_core::domain::lock::lock;
 
 #[cfg(test)]
 mod tests;
@@ -119,22 +120,18 @@ impl ParameterMemory {
     /// What is known by now.
     #[must_use]
     pub fn current(&self) -> RefusedParameters {
-        self.lock().clone()
+        lock(&self.learned).clone()
     }
 
     /// Learns from a refusal of a request that was built with `known` and had the parameters `sent`; answers whether
     /// another attempt will differ.
     pub fn learn(&self, failure: &Failure, known: &RefusedParameters, sent: &[&'static str]) -> bool {
-        let mut learned = self.lock();
+        let mut learned = lock(&self.learned);
         if let Some(parameter) = learned.learn(failure, sent) {
             tracing::info!(place = %self.place, parameter, "the model does not take this parameter: it is left out");
             self.remember.learned(&self.place, &learned);
         }
         // Perhaps another call has learned it in the meantime.
         *learned != *known
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RefusedParameters> {
-        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,11 +11,53 @@ use crate::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage,
 use crate::think_filter::ThinkFilter;
 
 /// How much a reply may hold, reasoning included.
-const REPLY_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub(crate) const REPLY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How many calls one reply may make.
 const REPLY_CALLS_MAX: usize = 128;
 /// How many seals a reply may carry: each stands for a part of it.
 const REPLY_SEALS_MAX: usize = 4 * REPLY_CALLS_MAX;
+
+/// How much there is of a reply, against how much it may hold.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyLimits {
+    bytes: usize,
+    calls: usize,
+}
+
+impl ReplyLimits {
+    /// Counts what is kept or read.
+    pub(crate) fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
+    }
+
+    /// Counts one more call.
+    pub(crate) fn count_call(&mut self) -> Result<(), ModelError> {
+        self.calls += 1;
+        let is_much = self.calls > REPLY_CALLS_MAX;
+        if is_much { Err(malformed("The model asks for too many tools at once.")) } else { Ok(()) }
+    }
+
+    /// Whether anything came.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.bytes > 0
+    }
+}
+
+/// The whole reply, unless it says nothing.
+pub(crate) fn completion(parts: Vec<ReplyPart>, usage: Usage, stop: StopReason) -> Result<Completion, ModelError> {
+    if reply_calls(&parts).next().is_some() || !reply_text(&parts).trim().is_empty() {
+        return Ok(Completion { parts, usage, stop, latency_ms: 0 });
+    }
+    Err(match stop {
+        StopReason::End => malformed("The model's reply is empty."),
+        StopReason::MaxTokens => malformed(
+            "The model used up its output limit before it said anything whole: allow it more output tokens, or less \
+             thinking.",
+        ),
+        StopReason::ContentFilter => ModelError::new(ErrorClass::Refused, "The model provider withheld the reply."),
+    })
+}
 
 /// A reply while it is written.
 #[derive(Debug)]
@@ -25,8 +67,7 @@ pub(crate) struct ReplyDraft {
     think: ThinkFilter,
     /// More words join the last part.
     open: bool,
-    bytes: usize,
-    calls: usize,
+    limits: ReplyLimits,
     seals: usize,
 }
 
@@ -38,8 +79,7 @@ impl ReplyDraft {
             parts: Vec::new(),
             think: ThinkFilter::default(),
             open: false,
-            bytes: 0,
-            calls: 0,
+            limits: ReplyLimits::default(),
             seals: 0,
         }
     }
@@ -79,10 +119,7 @@ impl ReplyDraft {
     /// Takes a whole call.
     pub(crate) fn call(&mut self, call: ToolCall) -> Result<(), ModelError> {
         self.count_bytes(call.name.len() + call.arguments.len() + call.id.0.len())?;
-        self.calls += 1;
-        if self.calls > REPLY_CALLS_MAX {
-            return Err(malformed("The model asks for too many tools at once."));
-        }
+        self.limits.count_call()?;
         self.open = false;
         self.parts.push(ReplyPart::Call(call));
         Ok(())
@@ -110,13 +147,12 @@ impl ReplyDraft {
 
     /// Counts what is kept or read elsewhere.
     pub(crate) fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
+        self.limits.count_bytes(bytes)
     }
 
     /// Whether anything came.
     pub(crate) fn has_begun(&self) -> bool {
-        self.bytes > 0
+        self.limits.has_begun()
     }
 
     /// The whole reply.
@@ -124,10 +160,7 @@ impl ReplyDraft {
         if stop == StopReason::MaxTokens {
             self.leave_out_cut_call();
         }
-        if reply_calls(&self.parts).next().is_none() && reply_text(&self.parts).trim().is_empty() {
-            return Err(empty(stop));
-        }
-        Ok(Completion { parts: self.parts, usage, stop, latency_ms: 0 })
+        completion(self.parts, usage, stop)
     }
 
     /// A call that the limit cut off would look like one without arguments.
@@ -159,14 +192,6 @@ fn is_cut(part: &ReplyPart) -> bool {
             serde_json::from_str::<Map<String, Value>>(&call.arguments).map_or(true, |arguments| arguments.is_empty())
         }
         ReplyPart::Text { .. } | ReplyPart::Sealed(_) => false,
-    }
-}
-
-fn empty(stop: StopReason) -> ModelError {
-    match stop {
-        StopReason::End => malformed("The model's reply is empty."),
-        StopReason::MaxTokens => malformed("The model used up its output limit before it said anything."),
-        StopReason::ContentFilter => ModelError::new(ErrorClass::Refused, "The model provider withheld the reply."),
     }
 }
 

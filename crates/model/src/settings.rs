@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use hob_core::domain::choices::Effort;
 use hob_core::domain::secret::Secret;
 
 /// How long to wait for what.
@@ -26,17 +27,6 @@ impl Default for Deadlines {
             between_events: Duration::from_secs(60),
         }
     }
-}
-
-/// How much a model is to think before it speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// A little.
-    Low,
-    /// As the provider recommends.
-    Medium,
-    /// A lot.
-    High,
 }
 
 /// What the owner sets about a model's way of answering; what is not set is left to the provider.

@@ -4,7 +4,7 @@
 //! Start at [`Transcriber::transcribe_until`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
@@ -21,6 +21,7 @@ use crate::exchange::endpoint::Endpoint;
 use crate::openai::client::Client;
 use crate::settings::Deadlines;
 use crate::tokens;
+use hob_core::domain::lock::lock;
 use hob_core::domain::money::Money;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::budget::MoneyAndTokens;
@@ -186,7 +187,7 @@ impl Transcriber {
     /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
     pub async fn turn(&self, recording: &str) -> OwnedMutexGuard<()> {
         let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = lock(&self.turns);
             turns.retain(|_, turn| turn.strong_count() > 0);
             let known = turns.get(recording).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {

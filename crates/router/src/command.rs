@@ -1,6 +1,7 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
 use crate::mail::MailCommand;
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::principal::Role;
 use hob_core::policy::groups::GroupMode;
@@ -168,41 +169,6 @@ pub enum PauseScope {
     Here,
     /// The whole house.
     Everywhere,
-}
-
-/// What happens to a message that comes during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IntakeMode {
-    /// It waits its turn.
-    Queue,
-    /// It joins the run at the next safe boundary.
-    Steer,
-    /// It ends the run and comes next.
-    Interrupt,
-}
-
-impl IntakeMode {
-    /// The name in the config, the database and the chat.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queue => "queue",
-            Self::Steer => "steer",
-            Self::Interrupt => "interrupt",
-        }
-    }
-
-    /// It waits its turn instead of joining, if `keeps_out`.
-    #[must_use]
-    pub(super) fn without_joining(self, keeps_out: bool) -> Self {
-        if self == Self::Steer && keeps_out { Self::Queue } else { self }
-    }
-
-    /// The mode with this name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Queue, Self::Steer, Self::Interrupt].into_iter().find(|mode| mode.as_str() == name)
-    }
 }
 
 /// The commands that a platform may offer to whoever types a slash, with what they do. What only works with words behind

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agenda::Agenda;
-use crate::command::{Command, IntakeMode, LoginRequest};
+use crate::command::{Command, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
 use crate::memory::PrefetchedMemories;
 use crate::pairing::{PairingCaller, Visitor};
@@ -19,6 +19,7 @@ use hob_agent::persona::Personas;
 use hob_agent::quota::QuotaChecker;
 use hob_agent::signal::Signal;
 use hob_agent::write_off::change_queued;
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::condition::Conditions;
 use hob_core::domain::config_status::{ConfigStatus, ConfigStatusHandle};
 use hob_core::domain::health::AccountHealth;

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
+use hob_core::domain::text::grouped;
 use hob_core::policy::budget::{Cap, CapScope};
 use hob_model::budget_guard::{BudgetGuard, CapUsage, Spender};
 use hob_store::error::StoreError;
@@ -138,8 +139,8 @@ fn period(spent: &SpendTotals) -> String {
         "{} in {} {calls}, {} tokens read{cached}, {} written{thinking}",
         Money::from_nanos(spent.cost),
         spent.calls,
-        thousands(spent.input_tokens),
-        thousands(spent.output_tokens)
+        grouped(spent.input_tokens.unsigned_abs()),
+        grouped(spent.output_tokens.unsigned_abs())
     )
 }
 
@@ -150,25 +151,12 @@ fn entry(line: &BillLine) -> String {
         line.name,
         Money::from_nanos(line.cost),
         line.calls,
-        thousands(line.tokens)
+        grouped(line.tokens.unsigned_abs())
     )
 }
 
 fn percent(part: i64, whole: i64) -> i64 {
     part.saturating_mul(100).checked_div(whole).unwrap_or(0)
-}
-
-/// `1234567` as `1,234,567`.
-fn thousands(number: i64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -219,13 +207,5 @@ mod tests {
         Providers' caches could not go on in November: another model 2 ×
         No price is known for 2 calls in November: they are not in the sums.
         ");
-    }
-
-    #[test]
-    fn numbers_are_read_in_threes() {
-        let table = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
-        for (number, shown) in table {
-            assert_eq!(thousands(number), shown);
-        }
     }
 }

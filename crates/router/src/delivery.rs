@@ -11,7 +11,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -35,6 +35,7 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{AccountHealth, ChannelHealth};
 use hob_core::domain::ids::{OutboxId, RunId, SessionId};
 use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
@@ -120,7 +121,7 @@ impl Delivery {
 
     /// Rows were added to this session's outbox.
     pub fn wake(&self, session: SessionId) {
-        let mut workers = self.inner.workers();
+        let mut workers = lock(&self.inner.workers);
         if let Some(worker) = workers.get_mut(&session) {
             worker.again = true;
             worker.signal.notify_one();
@@ -141,7 +142,7 @@ impl Delivery {
         let work = async move {
             if catch_panic("delivery", Arc::clone(&inner).work(session, first)).await.is_none() {
                 // Whoever has something to say here next begins a new one.
-                inner.workers().remove(&session);
+                lock(&inner.workers).remove(&session);
             }
         };
         spawn_among(&self.inner.ports.tracker, "delivery", work.instrument(span));
@@ -275,7 +276,7 @@ impl RunWatcher for Delivery {
     }
 
     fn reserve(&self, session: SessionId) -> Option<Box<dyn OutboxReservation>> {
-        let mut workers = self.inner.workers();
+        let mut workers = lock(&self.inner.workers);
         if workers.contains_key(&session) || self.inner.ports.stop.is_cancelled() {
             return None;
         }
@@ -285,11 +286,6 @@ impl RunWatcher for Delivery {
 }
 
 impl Inner {
-    fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
-        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
         self.reach.channel(place)
     }
@@ -315,7 +311,7 @@ impl Inner {
             };
             wait = self.send_all(session, next, &signal, wait).await;
             if self.ports.stop.is_cancelled() {
-                self.workers().remove(&session);
+                lock(&self.workers).remove(&session);
                 return;
             }
         }
@@ -356,7 +352,7 @@ impl Inner {
 
     /// Is there something to be sent? If not, the worker is gone when this returns.
     fn look_again(&self, session: SessionId, has_first: bool) -> Option<Arc<Notify>> {
-        let mut workers = self.workers();
+        let mut workers = lock(&self.workers);
         let worker = workers.get_mut(&session)?;
         if !std::mem::take(&mut worker.again) && !has_first {
             workers.remove(&session);

@@ -20,7 +20,6 @@ use tokio::sync::Notify;
 use tracing::Instrument;
 
 use crate::attachments::{self, ReceivedFile};
-use crate::command::IntakeMode;
 use crate::command_handlers::CommandServices;
 use crate::delivery::Delivery;
 use crate::intake::sender_access::{attribute_quotation, redact};
@@ -29,6 +28,7 @@ use crate::lanes::Lanes;
 use crate::memory;
 use crate::voice::{LinkedIdentity, VoiceInput};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent, SenderProof};
 use hob_core::domain::principal::Role;

@@ -16,6 +16,7 @@ use hob_core::domain::ids::{OutboxId, SessionId, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::Choice;
 use hob_core::domain::principal::{Principal, Role};
+use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::access::AccessList;
 use hob_core::render::RenderedPiece;
 use hob_store::error::StoreError;
@@ -182,18 +183,11 @@ async fn ask_first(
 
 /// What owners are asked.
 fn owner_question_text(id: OutboxId, names: &str, subject: &str, text: &str) -> String {
-    let shown = shortened(text, SHOWN_CHARS);
+    let shown = cut(text, SHOWN_CHARS);
     format!(
         "May I answer {names} by e-mail? I have never written to them before.\nIt is about: {subject}\n\n{shown}\n\n\
          /mail yes {id} sends it and lets me answer them from now on, /mail no {id} does not send it."
     )
-}
-
-fn shortened(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 fn time_before(now: Timestamp, span: SignedDuration) -> Timestamp {
@@ -309,7 +303,7 @@ fn listed(held: &[QuarantinedMail], now: Timestamp) -> String {
     }
     let line = |letter: &QuarantinedMail| {
         let hours = (millis(now) - letter.held_at).max(0) / 3_600_000;
-        let text = shortened(&letter.text.split_whitespace().collect::<Vec<_>>().join(" "), LISTED_CHARS);
+        let text = cut(&one_line(&letter.text), LISTED_CHARS);
         format!("{}: to {}, about {}, for {hours} h: {text}", letter.id, letter.recipients, letter.subject)
     };
     let lines: Vec<String> = held.iter().map(line).collect();

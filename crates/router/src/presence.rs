@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -19,6 +19,7 @@ use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, IdleReason, MessageReaction, PresenceSignal, Progress};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 use hob_telemetry::tasks::{catch_panic, spawn_among};
 
@@ -329,10 +330,6 @@ async fn ask(channel: &dyn Channel, place: &Destination, sign: PresenceSignal) -
         Ok(Err(_panic)) => Err(DeliveryError::Refused { why: "the channel's code panicked".to_owned() }),
         Err(_elapsed) => Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() }),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
+use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
 use hob_model::budget_guard::CapUsage;
 use hob_store::agents::WorkingAgent;
@@ -267,10 +268,8 @@ fn channels(all: &[AccountHealth]) -> Vec<String> {
 
 /// An agent at work.
 fn agent(agent: &WorkingAgent) -> String {
-    let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = task.chars().take(60).collect();
-    let dots = if shown.len() < task.len() { "…" } else { "" };
-    format!("agent {} (depth {}, {}): {shown}{dots}", agent.id, agent.depth, agent.state)
+    let task = cut(&one_line(&agent.task), 60);
+    format!("agent {} (depth {}, {}): {task}", agent.id, agent.depth, agent.state)
 }
 
 fn since(at: i64, now: Timestamp) -> String {

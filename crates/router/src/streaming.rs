@@ -12,7 +12,7 @@ mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -27,6 +27,7 @@ use hob_core::domain::capabilities::Feature;
 use hob_core::domain::channel::{Channel, IdleReason, Progress};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, DraftMessage, MessageReplacement, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::render::Chunk;
@@ -432,10 +433,6 @@ async fn at(until: Option<Instant>) {
         Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

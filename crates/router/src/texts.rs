@@ -1,8 +1,9 @@
 //! Every sentence that the router says.
 
-use crate::command::IntakeMode;
 use hob_agent::projection::failure::AfterFailure;
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::skills::{SkillLine, SkillList};
+use hob_core::domain::text::{cut, head};
 use hob_core::policy::routing::{Tier, Tiers};
 use hob_store::runs::QueuedRun;
 use hob_store::tool_calls::CallTally;
@@ -286,18 +287,16 @@ pub(super) fn queue(waiting: &[QueuedRun], mode: IntakeMode) -> String {
     if waiting.is_empty() {
         return format!("Nothing is waiting. (Mode: {}.)", mode.as_str());
     }
-    let lines = waiting.iter().enumerate().map(|(index, run)| {
-        let shown: String = run.text.chars().take(60).collect();
-        let dots = if shown.len() < run.text.len() { "…" } else { "" };
-        format!("{}. {}: {}{dots}", index + 1, run.name, shown.replace('\n', " "))
-    });
+    let lines = waiting
+        .iter()
+        .enumerate()
+        .map(|(index, run)| format!("{}. {}: {}", index + 1, run.name, cut(&run.text, 60).replace('\n', " ")));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `/queue drop N`.
 pub(super) fn dropped(text: &str) -> String {
-    let shown: String = text.chars().take(60).collect();
-    format!("Taken back: {shown}")
+    format!("Taken back: {}", head(text, 60))
 }
 
 /// `/queue drop N`, and there is no Nth.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::folder::digest_of;
 use crate::format::NAME_CHARS_MAX;
+use hob_core::domain::text::{cut, one_line};
 use hob_store::skills::CallRow;
 
 /// So often the same has to go well before it is offered.
@@ -162,13 +163,11 @@ fn quotable_line(value: &Value, clean: &dyn Fn(&str) -> String) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let text = inline(&clean(&text));
-    let cut: String = text.chars().take(VALUE_CHARS_MAX).collect();
-    if text.chars().nth(VALUE_CHARS_MAX).is_some() { format!("\"{cut}…\"") } else { format!("\"{cut}\"") }
+    format!("\"{}\"", cut(&inline(&clean(&text)), VALUE_CHARS_MAX))
 }
 
 fn inline(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'")
+    one_line(text).replace('`', "'")
 }
 
 #[cfg(test)]

@@ -119,15 +119,10 @@ async fn follow(client: &Client, mut url: Url) -> Result<Vec<u8>, FetchError> {
     Err(FetchError::Redirects(url.to_string()))
 }
 
-async fn body(mut answer: Response, told: &str) -> Result<Vec<u8>, FetchError> {
-    let mut bytes: Vec<u8> = Vec::new();
+async fn body(answer: Response, told: &str) -> Result<Vec<u8>, FetchError> {
     let broken = |error: reqwest::Error| FetchError::Unreachable(told.to_owned(), error.without_url().to_string());
-    while let Some(chunk) = answer.chunk().await.map_err(broken)? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() as u64 > ARCHIVE_BYTES_MAX {
-            return Err(FetchError::TooLong(told.to_owned()));
-        }
-    }
+    let bytes = hob_http::body_within(answer, ARCHIVE_BYTES_MAX).await.map_err(broken)?;
+    let bytes = bytes.ok_or_else(|| FetchError::TooLong(told.to_owned()))?;
     let start: Vec<u8> =
         bytes.iter().copied().skip_while(u8::is_ascii_whitespace).take(14).map(|b| b.to_ascii_lowercase()).collect();
     if start.starts_with(b"<!doctype html") || start.starts_with(b"<html") {

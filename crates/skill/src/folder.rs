@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 use sha2::{Digest as _, Sha256};
 
 use crate::format::{self, Skill};
+use hob_core::domain::text::hex;
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
@@ -212,14 +213,6 @@ fn digest_of_all(files: &[SkillFile]) -> String {
         all.update(line.as_bytes());
     }
     hex(&all.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a text cannot fail.
-        write!(text, "{byte:02x}").map_or_else(|_| String::new(), |()| text)
-    })
 }
 
 /// A path within the folder as it is listed, or none where it leads out of it.

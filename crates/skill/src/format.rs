@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
+use hob_core::domain::text::one_line;
+
 /// The most bytes of a `SKILL.md`.
 pub const BYTES_MAX: usize = 256 * 1024;
 /// The longest name, in characters.
@@ -234,7 +236,7 @@ fn read(front: &str, folder: Option<&str>) -> Result<Skill, FormatError> {
         return Err(wrong("name", why));
     }
     let description = fields.description.ok_or_else(|| missing("description"))?;
-    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let description = one_line(&description);
     if description.is_empty() {
         return Err(wrong(
             "description",
@@ -260,7 +262,7 @@ fn read(front: &str, folder: Option<&str>) -> Result<Skill, FormatError> {
 }
 
 fn tidy(words: WordList) -> Vec<String> {
-    let words = words.0.into_iter().map(|word| word.split_whitespace().collect::<Vec<_>>().join(" "));
+    let words = words.0.into_iter().map(|word| one_line(&word));
     words.filter(|word| !word.is_empty()).collect()
 }
 

@@ -20,6 +20,7 @@ use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use crate::SetupError;
 use crate::settings::Settings;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::causes;
 use hob_http::trust;
 
 /// How long a connection may take to stand.
@@ -160,7 +161,7 @@ fn call_error(error: SlackClientError) -> CallError {
                 return CallError::Lost("the connection was lost".to_owned());
             };
             let never_left = cause.downcast_ref::<legacy::Error>().is_some_and(legacy::Error::is_connect);
-            if never_left { CallError::NotSent(chain(cause)) } else { CallError::Lost(chain(cause)) }
+            if never_left { CallError::NotSent(causes(cause)) } else { CallError::Lost(causes(cause)) }
         }
         _ => CallError::Lost("the connection was lost".to_owned()),
     }
@@ -168,14 +169,3 @@ fn call_error(error: SlackClientError) -> CallError {
 
 /// How long to wait where Slack asks for it and says no time.
 const LIMIT_DEFAULT: Duration = Duration::from_secs(30);
-
-/// An error and what caused it.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}

@@ -7,11 +7,12 @@ use rustls::ClientConfig;
 use tracing::debug;
 use url::Url;
 
-use crate::call::{CONNECT_MAX, chain};
+use crate::call::CONNECT_MAX;
 use crate::convert::text;
 use crate::{SetupError, Slack};
 use hob_core::domain::channel::FetchError;
 use hob_core::domain::inbound::Attachment;
+use hob_core::domain::text::causes;
 
 /// How long one try of a download may take.
 const DOWNLOAD_MAX: Duration = Duration::from_secs(60);
@@ -23,7 +24,7 @@ pub(super) fn client(tls: &Arc<ClientConfig>) -> Result<reqwest::Client, SetupEr
     hob_http::builder(CONNECT_MAX)
         .tls_backend_preconfigured(ClientConfig::clone(tls))
         .build()
-        .map_err(|error| SetupError(chain(&error)))
+        .map_err(|error| SetupError(causes(&error)))
 }
 
 /// Is this one of Slack's own servers, or the one that stands for them?
@@ -68,8 +69,8 @@ pub(super) async fn fetch(slack: &Slack, attachment: &Attachment, bytes_max: u64
 async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Result<Option<Vec<u8>>, DownloadError> {
     let address = address(slack, attachment).await?;
     let request = slack.files.get(address).timeout(DOWNLOAD_MAX).bearer_auth(slack.settings.bot_token.expose());
-    let sent = request.send().await;
-    let mut answer = sent.map_err(|error| DownloadError::Perhaps(chain(&error.without_url())))?;
+    let lost = |error: reqwest::Error| DownloadError::Perhaps(causes(&error.without_url()));
+    let answer = request.send().await.map_err(lost)?;
     let status = answer.status();
     let kind = answer.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_page = kind.starts_with("text/html") && !attachment.name.to_lowercase().contains(".htm");
@@ -82,17 +83,7 @@ async fn attempt(slack: &Slack, attachment: &Attachment, bytes_max: u64) -> Resu
     if !status.is_success() {
         return Err(DownloadError::Perhaps(status.to_string()));
     }
-    let mut bytes = Vec::new();
-    loop {
-        let piece = answer.chunk().await.map_err(|error| DownloadError::Perhaps(chain(&error.without_url())))?;
-        let Some(piece) = piece else {
-            return Ok(Some(bytes));
-        };
-        if (bytes.len() + piece.len()) as u64 > bytes_max {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&piece);
-    }
+    hob_http::body_within(answer, bytes_max).await.map_err(lost)
 }
 
 /// Where it lies. A file from another workspace is known by its id alone.

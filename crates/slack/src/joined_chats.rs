@@ -1,13 +1,14 @@
 //! Where Hob is: a slash command can be typed anywhere, and is answered only where Hob can write.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
 use tracing::debug;
 
 use crate::call::{CallError, WebApi};
+use hob_core::domain::lock::lock;
 
 /// How long may be asked: a command has to be answered in time.
 const ASKED_FOR_MAX: Duration = Duration::from_millis(1_200);
@@ -22,7 +23,7 @@ pub(super) struct JoinedChats(Mutex<BTreeSet<String>>);
 impl JoinedChats {
     /// Is Hob certainly not in this chat? Where Slack does not say so in time, it may be.
     pub(super) async fn is_elsewhere(&self, web: &WebApi, chat: &str) -> bool {
-        if self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(chat) {
+        if lock(&self.0).contains(chat) {
             return false;
         }
         let arguments = [("channel", chat.to_owned())];
@@ -32,7 +33,7 @@ impl JoinedChats {
         let elsewhere = is_outsider(&asked);
         match asked {
             Ok(_) if !elsewhere => {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chat.to_owned());
+                lock(&self.0).insert(chat.to_owned());
             }
             // Whoever is told to invite Hob may do so: that is asked for anew each time.
             Ok(_) => {}

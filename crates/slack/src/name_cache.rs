@@ -1,7 +1,7 @@
 //! What people are called, asked once of each.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,6 +10,7 @@ use tracing::debug;
 use crate::call::{CallError, WebApi};
 use crate::convert::text;
 use crate::mrkdwn::UserNames;
+use hob_core::domain::lock::lock;
 
 /// How many names are kept; beyond that they are asked for anew.
 const KEPT_MAX: usize = 2_000;
@@ -52,11 +53,11 @@ impl NameCache {
     }
 
     fn cached_name(&self, id: &str) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        lock(&self.0).get(id).cloned()
     }
 
     fn cache_name(&self, id: &str, name: &str) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if known.len() >= KEPT_MAX {
             known.clear();
         }

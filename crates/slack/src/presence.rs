@@ -1,8 +1,8 @@
 //! What shows that Hob is at work: a thread's status, and a reaction under the message.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 use tracing::info;
@@ -12,6 +12,7 @@ use crate::convert::micros;
 use crate::outcome::repeatable_outcome;
 use crate::send::PostTarget;
 use hob_core::domain::channel::MessageReaction;
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 /// Of how many messages it is kept which reaction they have, and of how many threads that they show a status.
@@ -183,10 +184,6 @@ impl ActivityIndicators {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The thread of a place, if it is one.

@@ -15,6 +15,7 @@ use crate::outcome::{is_markup_refused, is_unchangeable, outcome, repeatable_out
 use crate::upload;
 use hob_core::domain::capabilities::{Limit, Unit};
 use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
+use hob_core::domain::text::{head, hex};
 use hob_core::render::chunk::chunks;
 use hob_core::render::clean::clean;
 
@@ -135,7 +136,7 @@ fn section(kind: &str, text: &str) -> Value {
 
 fn buttons(choices: &[Choice]) -> Option<Value> {
     let button = |(number, choice): (usize, &Choice)| {
-        let label: String = choice.label.chars().take(LABEL_CHARS_MAX).collect();
+        let label = head(&choice.label, LABEL_CHARS_MAX);
         json!({
             "type": "button", "action_id": format!("hob_{number}"), "value": choice.token,
             "text": {"type": "plain_text", "text": label},
@@ -147,16 +148,8 @@ fn buttons(choices: &[Choice]) -> Option<Value> {
 
 /// What a message is known by: its row, and what it says, lest another database's row of this number is taken for it.
 fn metadata(message: &Outgoing) -> Value {
-    let hash = format!("{:x}", HexDigest(Sha256::digest(message.text.as_bytes()).as_slice()));
+    let hash = hex(&Sha256::digest(&message.text)[..16]);
     json!({"event_type": EVENT_TYPE, "event_payload": {"id": message.id.to_string(), "hash": hash}})
-}
-
-struct HexDigest<'a>(&'a [u8]);
-
-impl std::fmt::LowerHex for HexDigest<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().take(16).try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }
 
 /// Sends the chunk, or changes the message that it replaces.

@@ -19,12 +19,13 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_asyn
 use tracing::{info, warn};
 
 use crate::Slack;
-use crate::call::{CallError, WebApi, chain};
+use crate::call::{CallError, WebApi};
 use crate::convert::{BotIdentity, text};
 use crate::feeder::{Acknowledgement, Feeder};
 use crate::joined_chats::JoinedChats;
 use hob_core::domain::backoff::Backoff;
 use hob_core::domain::channel::{AccountError, Intake, IntakeError};
+use hob_core::domain::text::causes;
 
 /// The largest frame that is read.
 const FRAME_BYTES_MAX: usize = 8 << 20;
@@ -268,7 +269,7 @@ async fn connect(slack: &Slack, web: &WebApi) -> Result<Socket, SocketError> {
 }
 
 fn lost(error: &tungstenite::Error) -> SocketError {
-    SocketError::Socket(chain(error))
+    SocketError::Socket(causes(error))
 }
 
 /// Slack's `hello`: until then the connection is not one.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Slack;
-use crate::call::chain;
 use crate::convert::{list, text};
 use crate::files::is_slacks;
 use crate::outcome::{outcome, repeatable_outcome};
 use crate::send::{PostTarget, thread_gone};
 use hob_core::domain::outgoing::{DeliveryError, OutgoingFile, Receipt};
+use hob_core::domain::text::causes;
 
 /// How long the content may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
@@ -75,7 +75,7 @@ async fn upload_content(slack: &Slack, address: &str, content: Vec<u8>) -> Resul
     match request.body(content).send().await {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(retry_error(&format!("the file was not taken: {}", answer.status()))),
-        Err(error) => Err(retry_error(&format!("the file was not taken: {}", chain(&error.without_url())))),
+        Err(error) => Err(retry_error(&format!("the file was not taken: {}", causes(&error.without_url())))),
     }
 }
 

@@ -10,12 +10,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StoreError;
 use crate::{Store, files};
+use hob_core::domain::lock::lock;
+use hob_core::domain::text::hex;
 
 /// The most bytes of one file.
 pub const BYTES_MAX: u64 = 50 << 20;
@@ -61,11 +63,6 @@ impl Drop for KeptContent {
             }
         }
     }
-}
-
-fn lock(pins: &Mutex<PinnedContents>) -> MutexGuard<'_, PinnedContents> {
-    // Two sets of words: whatever panicked elsewhere, they are whole.
-    pins.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Contents {
@@ -114,7 +111,7 @@ impl Contents {
         if count > self.bytes_max() {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk is nearly full, and it is large"));
         }
-        let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&Sha256::digest(bytes));
         let kept = self.pin(hash, count);
         let path = self.path(&kept.hash);
         if path.try_exists()? {

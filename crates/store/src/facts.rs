@@ -223,25 +223,13 @@ pub async fn rivals(tx: &mut Tx, of: FactId) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(tx, "facts f WHERE f.rival_of = $1 AND f.superseded_at IS NULL ORDER BY f.id", of))
 }
 
-/// Everything that was ever known under a key, the newest first.
-pub async fn history(tx: &mut Tx, scope: Scope, category: &str, key: &str) -> Result<Vec<Fact>, StoreError> {
-    Ok(facts!(
-        tx,
-        "facts f WHERE f.scope = $1 AND f.category = $2 AND f.key = $3 ORDER BY f.created_at DESC, f.id DESC",
-        scope,
-        category,
-        key
-    ))
-}
-
-/// The newest current facts of a scope, rivals not among them; of one category or of all.
-pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i64) -> Result<Vec<Fact>, StoreError> {
+/// The newest current facts of a scope, rivals not among them.
+pub async fn newest(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
         "facts f WHERE f.scope = $1 AND f.superseded_at IS NULL AND f.rival_of IS NULL
-           AND ($2 IS NULL OR f.category = $2) ORDER BY f.created_at DESC, f.id DESC LIMIT $3",
+         ORDER BY f.created_at DESC, f.id DESC LIMIT $2",
         scope,
-        category,
         limit
     ))
 }

@@ -402,11 +402,3 @@ pub async fn recalled_memories(tx: &mut Tx, ids: &str, scopes: &str) -> Result<V
     .await?;
     Ok(told)
 }
-
-/// Keeps what is derived from a memory's words.
-pub async fn keep_gist(tx: &mut Tx, memory: MemoryId, stems: &[u8], manner: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE memories SET stems = $2, manner = $3 WHERE id = $1", memory, stems, manner)
-        .execute(&mut *tx)
-        .await?;
-    Ok(())
-}

@@ -14,6 +14,7 @@ use teloxide::requests::Payload;
 
 use crate::settings::Settings;
 use crate::upload::MultipartForm;
+use hob_core::domain::text::{causes, head};
 
 /// How long a connection may take to stand.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -65,7 +66,7 @@ impl CallError {
             Self::NotSent(text) | Self::Lost(text) => *text = text.replace(token, "[token]"),
             Self::Api { description: text, .. } | Self::Foreign { excerpt: text, .. } => {
                 // Cut only after the token is gone, lest half of it stays.
-                *text = text.replace(token, "[token]").chars().take(SAID_CHARS_MAX).collect();
+                *text = head(&text.replace(token, "[token]"), SAID_CHARS_MAX).to_owned();
             }
         }
         self
@@ -218,13 +219,7 @@ fn parse_answer(status: u16, body: String) -> Result<ApiResponse, CallError> {
 
 /// The error and what caused it, without the token: the URL holds it.
 fn describe(error: impl Error, token: &str) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text.replace(token, "[token]")
+    causes(&error).replace(token, "[token]")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use teloxide::types::{Chat, ExternalReplyInfo, Message, MessageKind, MessageOrig
 use crate::content::content;
 use crate::convert::BotIdentity;
 use hob_core::domain::inbound::QuotedMessage;
+use hob_core::domain::text::cut;
 
 /// How much of what is answered is worth repeating.
 const QUOTE_CHARS_MAX: usize = 500;
@@ -38,11 +39,11 @@ pub(super) fn quoted(message: &Message, me: &BotIdentity) -> Option<QuotedMessag
     if let Some(original) = message.reply_to_message() {
         let text = picked.or_else(|| content(original))?;
         let own = original.from.as_ref().is_some_and(|author| author.id == me.id);
-        return Some(QuotedMessage { author: author(original), text: cut(&text), own });
+        return Some(QuotedMessage { author: author(original), text: cut(&text, QUOTE_CHARS_MAX), own });
     }
     // It answers something in another chat, of which only the picked part is shown.
     let (elsewhere, text) = (external(message)?, picked?);
-    Some(QuotedMessage { author: author_of(&elsewhere.origin), text: cut(&text), own: false })
+    Some(QuotedMessage { author: author_of(&elsewhere.origin), text: cut(&text, QUOTE_CHARS_MAX), own: false })
 }
 
 fn external(message: &Message) -> Option<&ExternalReplyInfo> {
@@ -57,26 +58,5 @@ fn author(message: &Message) -> String {
         (Some(chat), _) => name_of(chat),
         (None, Some(user)) => user.full_name(),
         (None, None) => SOMEBODY.to_owned(),
-    }
-}
-
-fn cut(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut kept: String = chars.by_ref().take(QUOTE_CHARS_MAX).collect();
-    if chars.next().is_some() {
-        kept.push('…');
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn k2_a_long_quotation_is_cut() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"ü".repeat(500)), "ü".repeat(500));
-        assert_eq!(cut(&"ü".repeat(501)), format!("{}…", "ü".repeat(500)));
     }
 }

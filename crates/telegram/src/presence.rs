@@ -1,7 +1,7 @@
 //! What is shown beside messages: that Hob types, and what becomes of a message.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use teloxide::payloads::{SendChatAction, SetMessageReaction};
 use teloxide::types::{ChatAction, ChatId, MessageId, ReactionType};
@@ -11,6 +11,7 @@ use crate::Telegram;
 use crate::call::{CallError, call};
 use crate::send::{address, outcome};
 use hob_core::domain::channel::{MessageReaction, PresenceSignal};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination};
 
 /// How many chats without reactions are remembered.
@@ -21,12 +22,8 @@ const CHATS_MAX: usize = 10_000;
 pub(super) struct ReactionlessChats(Mutex<HashSet<ChatId>>);
 
 impl ReactionlessChats {
-    fn chats(&self) -> MutexGuard<'_, HashSet<ChatId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, chat: ChatId) {
-        let mut chats = self.chats();
+        let mut chats = lock(&self.0);
         if chats.len() >= CHATS_MAX {
             chats.clear();
         }
@@ -60,7 +57,7 @@ pub(super) async fn sign(telegram: &Telegram, place: &Destination, sign: Presenc
         PresenceSignal::Mood(mood) => mood,
     };
     let message = place.reply_to.as_deref().and_then(|id| id.parse().ok());
-    let Some(message) = message.filter(|_| !reactionless.chats().contains(&chat)) else { return Ok(()) };
+    let Some(message) = message.filter(|_| !lock(&reactionless.0).contains(&chat)) else { return Ok(()) };
     let mut reaction = SetMessageReaction::new(chat, MessageId(message));
     reaction.reaction =
         Some(emoji(mood).map(|emoji| ReactionType::Emoji { emoji: emoji.to_owned() }).into_iter().collect());

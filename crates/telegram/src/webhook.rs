@@ -3,7 +3,7 @@
 //! Of a chat it posts one update at a time, the next when the one before is taken. So an album cannot be one message here: its
 //! second part comes only after the first is stored, and is a message of its own.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -17,6 +17,7 @@ use crate::receiver::UpdateReceiver;
 use crate::receiver_context::{ALLOWED, ReceiveError, ReceiverContext, fetch_bot_identity};
 use crate::settings::Webhook;
 use hob_core::domain::channel::IntakeError;
+use hob_core::domain::lock::lock;
 
 /// The calls' side of an adapter.
 #[derive(Default)]
@@ -26,18 +27,14 @@ pub(super) struct WebhookReceiver {
 }
 
 impl WebhookReceiver {
-    fn receiver(&self) -> MutexGuard<'_, Option<UpdateReceiver>> {
-        self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// No more is taken in.
     pub(super) fn close(&self) {
-        *self.receiver() = None;
+        *lock(&self.receiver) = None;
     }
 
     /// Takes an update in, as Telegram posts it. `Ok`: it is stored, or nothing that Hob could read.
     pub(super) async fn update(&self, body: &[u8]) -> Result<(), IntakeError> {
-        let receiver = self.receiver().clone();
+        let receiver = lock(&self.receiver).clone();
         let receiver = receiver.ok_or_else(|| IntakeError("Telegram is not connected yet".to_owned()))?;
         receiver.telegram.mark_alive();
         let raw: Value = match serde_json::from_slice(body) {
@@ -113,7 +110,7 @@ impl<'a> WebhookMonitor<'a> {
         let me = fetch_bot_identity(&telegram.sender, telegram).await?;
         let username = me.username.clone();
         // Before Telegram is told: it calls at once.
-        *telegram.calls.receiver() = Some(self.link.open(me));
+        *lock(&telegram.calls.receiver) = Some(self.link.open(me));
         self.register().await?;
         info!(channel = "telegram", bot.username = %username, "Telegram calls for @{username}");
         Ok(())

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use jiff::Timestamp;
 use tracing::level_filters::LevelFilter;
@@ -21,6 +21,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::{TelemetryError, hidden};
 use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::lock::lock;
 
 /// So many lines are kept.
 pub const LINES_MAX: usize = 1_000;
@@ -55,14 +56,9 @@ struct KeptLines {
 }
 
 impl LogTail {
-    fn kept(&self) -> MutexGuard<'_, KeptLines> {
-        // Each change leaves the lines whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, level: Level, target: &str, text: String) {
         let at = SystemClock.now();
-        let mut kept = self.kept();
+        let mut kept = lock(&self.0);
         kept.last += 1;
         let id = kept.last;
         if kept.lines.len() >= LINES_MAX {
@@ -72,7 +68,7 @@ impl LogTail {
     }
 
     fn since(&self, id: u64, level: Level, most: usize) -> (Vec<TailLine>, u64) {
-        let kept = self.kept();
+        let kept = lock(&self.0);
         // The levels are ordered by how much is told: an error is the least.
         let wanted = kept.lines.iter().rev().take_while(|line| line.id > id).filter(|line| line.level <= level);
         let mut lines: Vec<TailLine> = wanted.take(most).cloned().collect();

@@ -4,13 +4,14 @@
 //! Start at [`Meters`].
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::metrics::{Counter, Family, Histogram};
 use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::lock::lock;
 
 /// The way of an answer to a person, piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Meters {
 
     /// An account sent something.
     pub fn sent(&self, kind: ChannelKind, account: &str, now: Timestamp) {
-        let mut sent_at = self.sent_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent_at = lock(&self.sent_at);
         match sent_at.iter_mut().find(|((known, name), _)| *known == kind && name == account) {
             Some((_, at)) => *at = now,
             None => {
@@ -114,7 +115,7 @@ impl Meters {
     /// When an account last sent something, since the start.
     #[must_use]
     pub fn sent_at(&self, kind: ChannelKind, account: &str) -> Option<Timestamp> {
-        let sent_at = self.sent_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent_at = lock(&self.sent_at);
         sent_at.iter().find(|((known, name), _)| *known == kind && name == account).map(|(_, at)| *at)
     }
 }

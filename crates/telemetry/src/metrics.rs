@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use hob_core::domain::lock::lock;
 
 /// So many combinations of labels a family has, at most; whatever comes after them is counted under [`OTHER`].
 pub const SERIES_MAX: usize = 128;
@@ -150,7 +152,7 @@ impl<T> Family<T> {
     /// The member with these values, in the labels' order.
     #[must_use]
     pub fn of(&self, values: &[&str]) -> Arc<T> {
-        let mut series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut series = lock(&self.series);
         let mut key: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
         if series.len() >= SERIES_MAX && !series.contains_key(&key) {
             key = vec![OTHER.to_owned(); self.labels.len()];
@@ -167,7 +169,7 @@ impl<T> Family<T> {
     /// Everything there is, in order.
     #[must_use]
     pub fn all(&self) -> Vec<(Vec<String>, Arc<T>)> {
-        let series = self.series.lock().unwrap_or_else(PoisonError::into_inner);
+        let series = lock(&self.series);
         series.iter().map(|(values, member)| (values.clone(), Arc::clone(member))).collect()
     }
 }

@@ -22,6 +22,7 @@ use crate::Invocation;
 use crate::process::{self, ProcessSpec};
 use crate::process_reaper::ProcessReaper;
 use crate::sandbox::confinement::Confinement;
+use hob_config::hooks::HookMoment;
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::principal::Role;
 
@@ -32,20 +33,11 @@ const REASON_CHARS_MAX: usize = 1_000;
 /// What is read of a hook's output, in bytes.
 const OUTPUT_BYTES_MAX: usize = 16_384;
 
-/// When a hook is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HookPhase {
-    /// Before the tool.
-    Before,
-    /// After it.
-    After,
-}
-
 /// One hook, as configured and validated.
 #[derive(Debug, Clone)]
 pub struct Hook {
     /// When.
-    pub moment: HookPhase,
+    pub moment: HookMoment,
     /// For which tools: names, or beginnings of names with a `*` behind; none: all.
     pub tools: Vec<String>,
     /// The program and its arguments.
@@ -59,7 +51,7 @@ pub struct Hook {
 }
 
 impl Hook {
-    fn is_for(&self, moment: HookPhase, tool: &str) -> bool {
+    fn is_for(&self, moment: HookMoment, tool: &str) -> bool {
         let fits = |pattern: &String| match pattern.strip_suffix('*') {
             Some(start) => tool.starts_with(start),
             None => tool == pattern,
@@ -122,7 +114,7 @@ impl Hooks {
 
     /// Asks the hooks before a call, one after another: why it is blocked, for the model, if one of them blocks it.
     pub async fn block_reason(&self, tool: &str, call: &Invocation) -> Option<String> {
-        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::Before, tool)) {
+        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookMoment::BeforeTool, tool)) {
             match self.ask(hook, &hook_payload("before_tool", tool, call, None)).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => return Some(format!("Blocked by the hook {}: {reason}", hook.name())),
@@ -140,7 +132,7 @@ impl Hooks {
 
     /// Tells the hooks of a call and what came of it: why that is withheld, for the model, if one of them withholds it.
     pub async fn withhold_reason(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Option<String> {
-        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookPhase::After, tool)) {
+        for hook in self.hooks.iter().filter(|hook| hook.is_for(HookMoment::AfterTool, tool)) {
             match self.ask(hook, &hook_payload("after_tool", tool, call, Some(result))).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => {
@@ -219,7 +211,7 @@ mod tests {
     use hob_core::domain::origin::Origin;
     use hob_core::domain::principal::{Principal, Trust};
 
-    fn hook(moment: HookPhase, tools: &[&str], script: &str) -> Hook {
+    fn hook(moment: HookMoment, tools: &[&str], script: &str) -> Hook {
         Hook {
             moment,
             tools: tools.iter().map(|name| (*name).to_owned()).collect(),
@@ -257,8 +249,12 @@ mod tests {
             (&["lights*"][..], false),
             (&["*"][..], true),
         ] {
-            assert_eq!(hook(HookPhase::Before, tools, "").is_for(HookPhase::Before, "light"), fits, "{tools:?}");
-            assert!(!hook(HookPhase::Before, tools, "").is_for(HookPhase::After, "light"));
+            assert_eq!(
+                hook(HookMoment::BeforeTool, tools, "").is_for(HookMoment::BeforeTool, "light"),
+                fits,
+                "{tools:?}"
+            );
+            assert!(!hook(HookMoment::BeforeTool, tools, "").is_for(HookMoment::AfterTool, "light"));
         }
     }
 
@@ -272,18 +268,19 @@ mod tests {
 
     #[tokio::test]
     async fn e7_a_verdict_is_an_exit_code() {
-        assert_eq!(before(hook(HookPhase::Before, &[], "exit 0")).await, None);
-        let blocked = before(hook(HookPhase::Before, &[], "echo not after ten; exit 2")).await.unwrap();
+        assert_eq!(before(hook(HookMoment::BeforeTool, &[], "exit 0")).await, None);
+        let blocked = before(hook(HookMoment::BeforeTool, &[], "echo not after ten; exit 2")).await.unwrap();
         insta::assert_snapshot!(blocked, @"Blocked by the hook /bin/sh: not after ten");
-        let broken = before(hook(HookPhase::Before, &[], "echo oh; exit 1")).await.unwrap();
+        let broken = before(hook(HookMoment::BeforeTool, &[], "echo oh; exit 1")).await.unwrap();
         insta::assert_snapshot!(broken, @"Blocked: the hook /bin/sh gave no verdict (exit status: 1).");
-        let allowed = Hook { allows_on_failure: true, ..hook(HookPhase::Before, &[], "exit 1") };
+        let allowed = Hook { allows_on_failure: true, ..hook(HookMoment::BeforeTool, &[], "exit 1") };
         assert_eq!(before(allowed).await, None);
-        let still_blocks = Hook { allows_on_failure: true, ..hook(HookPhase::Before, &[], "exit 2") };
+        let still_blocks = Hook { allows_on_failure: true, ..hook(HookMoment::BeforeTool, &[], "exit 2") };
         assert!(before(still_blocks).await.is_some());
-        let missing = Hook { command: vec!["/nonexistent/hook".to_owned()], ..hook(HookPhase::Before, &[], "") };
+        let missing = Hook { command: vec!["/nonexistent/hook".to_owned()], ..hook(HookMoment::BeforeTool, &[], "") };
         insta::assert_snapshot!(before(missing).await.unwrap(), @"Blocked: the hook /nonexistent/hook gave no verdict (it could not be run: No such file or directory (os error 2)).");
-        let hangs = Hook { timeout: Duration::from_millis(50), ..hook(HookPhase::Before, &[], "sleep 600 & wait") };
+        let hangs =
+            Hook { timeout: Duration::from_millis(50), ..hook(HookMoment::BeforeTool, &[], "sleep 600 & wait") };
         insta::assert_snapshot!(before(hangs).await.unwrap(), @"Blocked: the hook /bin/sh gave no verdict (stopped after 0 s).");
     }
 
@@ -291,19 +288,19 @@ mod tests {
     async fn e7_a_hook_reads_the_call_and_its_result() {
         let dir = tempfile::tempdir().unwrap();
         let read = |moment| hook(moment, &[], "cat; exit 2");
-        let hooks = Hooks::new(vec![read(HookPhase::Before), read(HookPhase::After)], dir.path());
+        let hooks = Hooks::new(vec![read(HookMoment::BeforeTool), read(HookMoment::AfterTool)], dir.path());
         let before = hooks.block_reason("light", &call()).await.unwrap();
         insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"]}"#);
         let after = hooks.withhold_reason("light", &call(), ("on", false)).await.unwrap();
         insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"],"result":"on","is_error":false}"#);
-        let broken = Hooks::new(vec![hook(HookPhase::After, &[], "exit 1")], dir.path());
+        let broken = Hooks::new(vec![hook(HookMoment::AfterTool, &[], "exit 1")], dir.path());
         assert_eq!(broken.withhold_reason("light", &call(), ("on", false)).await, None, "a result is not lost to it");
     }
 
     #[tokio::test]
     async fn e7_a_hook_need_not_read_what_it_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        let hooks = Hooks::new(vec![hook(HookPhase::After, &[], "exit 0")], dir.path());
+        let hooks = Hooks::new(vec![hook(HookMoment::AfterTool, &[], "exit 0")], dir.path());
         assert_eq!(hooks.withhold_reason("light", &call(), (&"x".repeat(1_000_000), false)).await, None);
     }
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::{Invocation, Outcome};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
+use hob_core::domain::text::{cut, inert};
 use hob_core::policy::memory::{scope_for, shared_by};
 use hob_memory::facts::stated_expiry;
 
@@ -63,12 +64,7 @@ pub(super) fn day(at: Timestamp, zone: &TimeZone) -> String {
 
 /// Data on one line of at most so many characters, unable to end the block it stands in.
 pub(super) fn line(text: &str, chars_max: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›");
-    let mut shown: String = text.chars().take(chars_max).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
+    cut(&inert(text), chars_max)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! Start at [`ToolRegistryHandle`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
 use crate::registry::Registry;
 use crate::{Tool, ToolSpec};
+use hob_core::domain::lock::lock;
 use hob_model::offered_tools::OfferedTools;
 
 /// So many offers are remembered: one for each role and persona in an ordinary house.
@@ -63,7 +64,7 @@ impl ToolRegistryHandle {
     pub fn offer(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Arc<ToolOffer> {
         let now = self.now.load();
         let key: Vec<bool> = now.all.specs().map(&wanted).collect();
-        let mut offers = now.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offers = lock(&now.offers);
         if let Some(offer) = offers.get(&key) {
             return Arc::clone(offer);
         }
@@ -80,7 +81,7 @@ impl ToolRegistryHandle {
     /// From now on these are the tools of `family`, instead of those that it had; none: it is gone. A tool whose name is
     /// taken, or that no model could be told of, is left out and told of in the log.
     pub fn publish(&self, family: &str, tools: Vec<Arc<dyn Tool>>) {
-        let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut families = lock(&self.families);
         if tools.is_empty() {
             families.remove(family);
         } else {

@@ -115,12 +115,6 @@ impl Sandbox {
         matches!(*self.strength, Strength::Full { .. })
     }
 
-    /// Hob's own program, as a program finds it that runs within namespaces.
-    #[must_use]
-    pub fn program_within(&self) -> &Path {
-        if self.kills_descendants() { Path::new(layout::PROGRAM) } else { &self.program }
-    }
-
     /// Do programs end with all that they started, whatever that did to get away?
     #[must_use]
     pub fn kills_descendants(&self) -> bool {

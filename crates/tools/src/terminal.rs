@@ -20,11 +20,12 @@ use crate::process::ProcessSpec;
 use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
 use crate::sandbox::confinement::Confinement;
-use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather, locked};
+use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
 use crate::workspace::Workspace;
 use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{SessionKey, UserId};
+use hob_core::domain::lock::lock;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
@@ -229,7 +230,7 @@ impl Terminal {
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
         let work = RunningCommand::start(&errand.ready().await).map_err(cannot_run)?;
         let state = work.run_until(limit, &spool).await.map_err(cannot_run)?;
-        let printed = locked(&spool).excerpt_from(0).map_err(cannot_run)?.into_text();
+        let printed = lock(&spool).excerpt_from(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
         let outcome = match (state.code(), printed.is_empty()) {
             (Some(0), true) => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },

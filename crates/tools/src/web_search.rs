@@ -21,6 +21,7 @@ use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::{cut, one_line};
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
 
 /// How many results there are where nobody says.
@@ -171,7 +172,7 @@ impl Tool for WebSearch {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
+        let query = one_line(&query);
         if query.is_empty() || query.chars().count() > QUERY_CHARS_MAX {
             return Outcome::Error(format!("A query has 1 to {QUERY_CHARS_MAX} characters."));
         }
@@ -195,11 +196,7 @@ fn list(query: &str, hits: Vec<Hit>, count: usize) -> String {
     }
     let short = |text: &str, chars_max: usize| {
         let (text, _) = hob_http::page::characters::strip_invisible(text);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(chars_max) {
-            Some((cut, _)) => format!("{}…", &text[..cut]),
-            None => text,
-        }
+        cut(&one_line(&text), chars_max)
     };
     let one = |(index, hit): (usize, Hit)| {
         let lines = [short(&hit.title, TITLE_CHARS_MAX), hit.url, short(&hit.snippet, SNIPPET_CHARS_MAX)];

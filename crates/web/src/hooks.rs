@@ -15,6 +15,7 @@ use crate::limit::{PerMinuteLimit, REFUSED_TOLD_PER_MINUTE};
 use crate::serve::{ConnectionIdentity, ProvenIdentity};
 use crate::signature::{SignatureScheme, judged};
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 use hob_router::intake::Router;
 use hob_router::webhook_runs::{WebhookOutcome, WebhookTask};
 
@@ -116,6 +117,5 @@ async fn call(
 /// What a call is known by: the code that proves it, which covers the body, and the time where that is signed. Nothing else of a
 /// call is its caller's for certain, neither another id in a header nor what stands beside the signature.
 fn delivery(mac: &[u8]) -> String {
-    let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("mac:{hex}")
+    format!("mac:{}", hex(mac))
 }

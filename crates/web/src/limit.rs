@@ -1,6 +1,8 @@
 //! So many calls in a minute, and no more.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use hob_core::domain::lock::lock;
 
 /// So many refused calls are told in the log, of each kind: who has no secret must not fill it.
 pub(crate) const REFUSED_TOLD_PER_MINUTE: u32 = 6;
@@ -24,7 +26,7 @@ impl PerMinuteLimit {
     pub fn allows(&self, now: i64) -> bool {
         let minute = now.div_euclid(60);
         // Two numbers that are written together: a panic elsewhere leaves nothing half done.
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = lock(&self.counted);
         if counted.0 != minute {
             *counted = (minute, 0);
         }

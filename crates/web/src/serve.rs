@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router as Routes;
@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use hob_core::domain::lock::lock;
 use hob_telemetry::tasks;
 
 /// How long is waited after the system had no room for another connection.
@@ -105,16 +106,11 @@ impl ConnectionIdentity {
 
     /// They are.
     pub(crate) fn is(&self, who: ProvenIdentity) {
-        *self.locked_identity() = Some(who);
+        *lock(&self.0) = Some(who);
     }
 
     fn get(&self) -> Option<ProvenIdentity> {
-        self.locked_identity().clone()
-    }
-
-    fn locked_identity(&self) -> MutexGuard<'_, Option<ProvenIdentity>> {
-        // One value: a panic elsewhere leaves nothing half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).clone()
     }
 }
 
@@ -179,7 +175,7 @@ async fn serve_connection(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(LocalAddress(local));
         // Behind a proxy the next request may be somebody else's.
-        *proven.locked_identity() = None;
+        *lock(&proven.0) = None;
         request.extensions_mut().insert(proven.clone());
         routes.clone().oneshot(request)
     });
@@ -274,7 +270,7 @@ impl ConnectionSlots {
     fn acquire(self: &Arc<Self>, from: IpAddr) -> Option<ConnectionSlot> {
         let caller = CallerAddress::of(from);
         // Entries that are written one by one: a panic elsewhere leaves nothing half done.
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = lock(&self.taken);
         if let Some(rivals) = self.rivals(&taken, caller) {
             let number = connection_to_drop(&taken, self.bounds.per_person, rivals)?;
             taken.remove(&number)?.lost.cancel();
@@ -329,7 +325,7 @@ fn connection_to_drop(
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        lock(&self.seats.taken).remove(&self.number);
     }
 }
 

@@ -98,7 +98,7 @@ mod tests {
         let secret = Secret::new("0123456789abcdef".to_owned());
         let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).unwrap();
         mac.update(b"1000.{}");
-        let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = hob_core::domain::text::hex(&mac.finalize().into_bytes());
         let header = format!("t=1000,v1={hex}");
         let good = |header: &str, body: &[u8], now| {
             judged(SignatureScheme::Timestamped { tolerance_secs: 300 }, &secret, header, body, now).is_some()

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use hob_core::domain::condition::{SystemPart, Trouble};
 use hob_core::domain::health::{AccountHealth, Liveness};
+use hob_core::domain::text::{cut, one_line};
 use hob_router::intake::Router;
 use hob_store::backup::archives;
 use hob_store::error::StoreError;
@@ -237,9 +238,7 @@ fn midnight(zone: &TimeZone, now: Timestamp) -> Timestamp {
 }
 
 fn short(task: &str) -> String {
-    let task = task.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = task.chars().take(TASK_CHARS).collect();
-    if shown.len() < task.len() { format!("{shown}…") } else { shown }
+    cut(&one_line(task), TASK_CHARS)
 }
 
 /// What is known beside the running Hob: of its files.

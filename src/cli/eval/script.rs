@@ -1,12 +1,13 @@
 //! A model that answers what a case says, reply by reply.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use async_trait::async_trait;
 
 use crate::cli::eval::case::ScriptedReply;
 use hob_core::domain::ids::CallId;
+use hob_core::domain::lock::lock;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, ToolCall};
 use hob_model::provider::{Provider, Request, Sink};
@@ -27,7 +28,7 @@ impl Provider for ScriptedModel {
     }
 
     async fn complete(&self, _request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let next = lock(&self.0).pop_front();
         let Some(reply) = next else {
             return Err(ModelError::new(ErrorClass::Refused, "the case's script has no further reply"));
         };

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
 use rustyline::completion::Completer;
@@ -21,6 +21,7 @@ use rustyline::{
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::init::asker::{Asker, SetupError, number, wrapped};
+use hob_core::domain::lock::lock;
 use hob_core::domain::secret::Secret;
 
 /// Longer lines are hard to read, however wide the terminal is.
@@ -83,7 +84,7 @@ struct ArrowHandler {
 
 impl ConditionalEventHandler for ArrowHandler {
     fn handle(&self, _event: &Event, _count: RepeatCount, _positive: bool, context: &EventContext<'_>) -> Option<Cmd> {
-        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offered = lock(&self.offered);
         (context.line().is_empty() && offered.go(self.step)).then_some(Cmd::Repaint)
     }
 }
@@ -106,7 +107,7 @@ impl Hinter for MaskingHelper {
     type Hint = String;
 
     fn hint(&self, line: &str, pos: usize, _context: &Context<'_>) -> Option<String> {
-        let offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let offered = lock(&self.offered);
         let told = offered.told(line).filter(|_| pos == line.len())?;
         // The line is not to break: what is typed next would stand elsewhere.
         Some(told.chars().take(self.columns.saturating_sub(NUMBER_COLUMNS)).collect())
@@ -206,7 +207,7 @@ impl TerminalAsker {
         let columns = self.columns();
         let Some(veil) = self.editor.helper_mut() else { return OptionList::default() };
         veil.columns = columns;
-        std::mem::replace(&mut *veil.offered.lock().unwrap_or_else(PoisonError::into_inner), offer)
+        std::mem::replace(&mut *lock(&veil.offered), offer)
     }
 
     fn set_masked(&mut self, is_down: bool) {

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use crate::cli::{CliContext, skill};
 use crate::daemon::DATABASE;
 use hob_core::domain::clock::{Clock as _, SystemClock};
+use hob_core::domain::text::one_line;
 use hob_core::domain::tool_class::ToolClass;
 use hob_tools::mcp::probe;
 use hob_tools::mcp::settings::Settings;
@@ -72,7 +73,7 @@ pub(super) fn class_table(tools: &ServerTools) -> String {
 fn line(tool: &ToolLine) -> String {
     let class = tool.class.map_or(ASK, ToolClass::as_str);
     // All of it: whoever classes a tool vouches for these words.
-    let about = tool.about.split_whitespace().collect::<Vec<_>>().join(" ");
+    let about = one_line(&tool.about);
     let says = if tool.has_hints { tool.hinted.as_str() } else { "nothing" };
     let was = tool.was.map(|was| format!("; it was {} when the server said something else of it", was.as_str()));
     format!("{class:<9} {}: {about} (its server says: {says}{})", tool.own, was.unwrap_or_default())

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 
 use crate::cli::memory::stats::MemoryStats;
-use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
+use crate::cli::replay::phrases::{count_of, cut, utc_text};
+use hob_core::domain::text::grouped;
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
 use hob_memory::transfer::import::ImportReport;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::daemon::models::{ConfiguredModels, OLLAMA};
 use hob_config::Config;
 use hob_config::environment::Environment;
+use hob_core::domain::text::grouped;
 use hob_model::discover::ollama::{self, OllamaAddress};
 use hob_model::error::ModelError;
 use hob_model::model_table::{ModelTable, PriceSource};
@@ -261,19 +262,6 @@ impl fmt::Display for Reachability {
             Self::Unreachable { why } => write!(f, "NOT REACHABLE: {why}"),
         }
     }
-}
-
-/// 1,050,000
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 #[cfg(test)]

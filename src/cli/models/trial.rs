@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use hob_core::domain::ids::CallId;
 use hob_core::domain::money::Money;
+use hob_core::domain::text::{cut, one_line};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult};
 use hob_model::offline;
@@ -230,9 +231,7 @@ fn last_words(completion: &Completion) -> Result<String, TrialFailure> {
 /// A model's words on one line, and not too many.
 fn shortened(text: &str) -> String {
     const CHARS_MAX: usize = 200;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let clean: String = line.chars().filter(|c| !c.is_control()).take(CHARS_MAX).collect();
-    if clean.chars().count() == CHARS_MAX { clean + "…" } else { clean }
+    cut(&one_line(text).replace(char::is_control, ""), CHARS_MAX)
 }
 
 /// What the person can do about a failure of this class.

@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 
 use hob_core::domain::ids::RunId;
+use hob_core::domain::text::{cut_trimmed, grouped, one_line};
 
 /// One line of at most so many characters.
 pub(in crate::cli) fn cut(text: &str, chars_max: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     let chars = line.chars().count();
     if chars <= chars_max {
         return line;
     }
-    let head: String = line.chars().take(chars_max).collect();
-    format!("{}… ({} characters)", head.trim_end(), grouped(chars as u64))
+    format!("{} ({} characters)", cut_trimmed(&line, chars_max), grouped(chars as u64))
 }
 
 /// `2026-01-01 08:00:00`, in UTC.
@@ -28,19 +28,6 @@ pub(super) fn duration_text(millis: i64) -> String {
         60_000..3_600_000 => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1_000),
         _ => format!("{} h {} min", millis / 3_600_000, millis % 3_600_000 / 60_000),
     }
-}
-
-/// 1,050,000
-pub(in crate::cli) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// `1 cycle`, `2 cycles`.
@@ -87,7 +74,6 @@ mod tests {
             (duration_text(3_599_999), duration_text(5_400_000)),
             ("59 min 59 s".to_owned(), "1 h 30 min".to_owned())
         );
-        assert_eq!((grouped(999), grouped(1_050_000)), ("999".to_owned(), "1,050,000".to_owned()));
         assert_eq!((count_of(1, "cycle"), count_of(0, "cycle")), ("1 cycle".to_owned(), "0 cycles".to_owned()));
         assert_eq!(utc_text(Timestamp::UNIX_EPOCH), "1970-01-01 00:00:00");
         insta::assert_snapshot!(no_such_run(9, &[]), @"there is no run 9; there is none at all yet");

@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use crate::cli::replay::ComparisonReport;
 use crate::cli::replay::continuation::{Caps, Continuation, ContinuationStep};
-use crate::cli::replay::phrases::{count_of, cut, duration_text, grouped, utc_text};
+use crate::cli::replay::phrases::{count_of, cut, duration_text, utc_text};
 use hob_agent::machine::effect::ModelCallPurpose;
 use hob_agent::replay::tree::{Cycle, ModelRequest, ModelRequestOutcome, RecordedCall, Remark, RunTree};
 use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
 use hob_agent::replay::what_if::continuation::AnsweredCall;
 use hob_agent::replay::what_if::{RequestEstimate as ModelAsked, RunTotals, WhatIfReport};
 use hob_core::domain::money::Money;
+use hob_core::domain::text::grouped;
 use hob_model::message::Usage;
 
 /// Words, results and remarks are cut here; `--json` has them whole.

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use crate::cli::replay::phrases::{count_of, cut, grouped, utc_text};
+use crate::cli::replay::phrases::{count_of, cut, utc_text};
 use hob_core::domain::money::Money;
+use hob_core::domain::text::grouped;
 use hob_store::run_list::RunListEntry;
 
 /// The first words of a message that are shown.

@@ -40,6 +40,7 @@ use crate::daemon::{Blueprint, background, extraction, local_api, memory, troubl
 use hob_config::diff;
 use hob_core::domain::condition::SystemPart;
 use hob_core::domain::inbound::Conversation;
+use hob_core::domain::text::hex;
 use hob_router::intake::Router;
 use hob_router::owner_notices::OwnerNotice;
 use hob_skill::watch as skill_watch;
@@ -371,7 +372,7 @@ impl PreparedReloader {
 }
 
 fn hash(running: &RunningConfig) -> String {
-    Sha256::digest(running.source.expose()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(running.source.expose()))
 }
 
 async fn wait_for_signal(signal: Option<&mut Signal>) {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use toml::Table;
 
-use crate::daemon::{configured_channels, triggers};
+use crate::daemon::triggers;
 use hob_config::environment::Environment;
 use hob_config::load::{LoadError, LoadedConfig, load};
 use hob_core::domain::secret::Secret;
@@ -57,7 +57,7 @@ impl ConfigReader {
         if let Some(problems) = loaded.problems(triggers::unreadable(&loaded.config, now)) {
             return ReadOutcome::Bad(problems.to_string());
         }
-        if self.needs_channel && configured_channels(&loaded.config).is_empty() && !loaded.lacks_a_channel() {
+        if self.needs_channel && loaded.config.channels().is_empty() && !loaded.lacks_a_channel() {
             let fix = "expected [telegram], [slack], [discord] or [email]; put one back, or stop Hob";
             return ReadOutcome::Bad(format!("{}: no channel is configured any more, {fix}", file.display()));
         }

@@ -10,7 +10,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::daemon::Blueprint;
 use crate::daemon::assembly::ProcessServices;
-use crate::daemon::config_mapping::role;
 use crate::daemon::toolset::{approval, own_programs, web};
 use hob_config::Config;
 use hob_config::mcp::McpConfig;
@@ -78,7 +77,7 @@ pub fn settings(name: &str, config: &McpConfig, whole: &Config, data_dir: &Path)
         trusted_output: config.trusted_output,
         trusted_annotations: config.trusted_annotations,
         meta: config.meta,
-        role: role(config.role),
+        role: config.role,
         approval: config.approval.map(approval),
         allow: config.allow.clone(),
         deny: config.deny.clone(),

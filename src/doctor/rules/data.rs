@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::doctor::rules::finding::{Check, Finding};
-use crate::doctor::rules::{size, span};
+use crate::doctor::rules::span;
+use hob_core::domain::text::size;
 use hob_store::error::StoreError;
 use hob_store::inspect::InspectionReport;
 

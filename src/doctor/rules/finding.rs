@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use hob_core::domain::redactor::Redactor;
+use hob_core::domain::text::one_line;
 
 /// What is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +169,7 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What others say may have lines of its own; a finding is one.
-        let what = self.what.split_whitespace().collect::<Vec<_>>().join(" ");
+        let what = one_line(&self.what);
         write!(f, "{:<4} {}: {what}", self.verdict, self.check)?;
         self.fix.iter().try_for_each(|fix| write!(f, "; {fix}"))
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::doctor::rules::finding::{Check, Finding};
-use crate::doctor::rules::{size, span};
+use crate::doctor::rules::span;
+use hob_core::domain::text::size;
 
 /// With less room than that nothing can be relied upon.
 const ROOM_FAIL: u64 = 100 << 20;

@@ -19,13 +19,3 @@ fn span(span: Duration) -> String {
         secs => format!("{} d", secs / 86_400),
     }
 }
-
-/// A number of bytes as people say it.
-#[expect(clippy::cast_precision_loss, reason = "a tenth is all that is told")]
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-}

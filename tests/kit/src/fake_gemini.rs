@@ -55,12 +55,23 @@ pub struct GeminiService {
 }
 
 impl Service for GeminiService {
+    type Asked = RecordedRequest;
+    type Reply = Answer;
+
     fn judge(&self, asked: &RecordedRequest) -> Verdict {
         let (status, why) = match self.take(asked) {
             Ok(verdict) => return verdict,
             Err(refusal) => refusal,
         };
         Verdict::Refused(error(status, &why), why)
+    }
+
+    fn asked(&self, request: RecordedRequest) -> RecordedRequest {
+        request
+    }
+
+    fn play(&self, reply: Answer, _asked: &RecordedRequest) -> Answer {
+        reply
     }
 }
 

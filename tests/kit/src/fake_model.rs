@@ -12,27 +12,16 @@
 //! assert_eq!(fake.requests()[1].last_text(), "12:00");
 //! ```
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard};
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::Response;
-use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 pub use crate::stream::Gate;
 pub use script::{Reply, Script};
 
-use super::validate;
+use crate::scripted::{Answer, OVER, RecordedRequest, ScriptedServer, Service, Verdict};
+use crate::validate;
 
 mod script;
 
@@ -91,260 +80,162 @@ fn words(content: &Value) -> &str {
     content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default()
 }
 
-type FallbackReply = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;
-
-/// What the server knows and does.
-#[derive(Default)]
-struct ServerState {
-    script: VecDeque<Reply>,
-    otherwise: Option<FallbackReply>,
-    requests: Vec<Asked>,
-    refused: Vec<String>,
-    api_key: Option<String>,
-    refuses: Vec<&'static str>,
-    turned_away: usize,
-    never_tells_usage: bool,
-    tags: Option<String>,
-    models: Option<Value>,
-    forgets: bool,
-}
-
-/// The world and its counters, shared with the handlers.
-struct Shared {
-    world: Mutex<ServerState>,
-    asked: watch::Sender<usize>,
-    dropped: watch::Sender<usize>,
-}
-
-impl Shared {
-    fn world(&self) -> MutexGuard<'_, ServerState> {
-        self.world.lock().unwrap()
-    }
-}
-
 /// The server; it ends when dropped.
-pub struct FakeModel {
-    shared: Arc<Shared>,
-    address: String,
-    server: JoinHandle<()>,
-}
+pub struct FakeModel(ScriptedServer<ModelService>);
 
-impl Drop for FakeModel {
-    fn drop(&mut self) {
-        self.server.abort();
+impl Deref for FakeModel {
+    type Target = ScriptedServer<ModelService>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
 impl FakeModel {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start() -> Self {
-        let shared =
-            Arc::new(Shared { world: Mutex::default(), asked: watch::Sender::new(0), dropped: watch::Sender::new(0) });
-        let router = Router::new()
-            .route("/v1/chat/completions", post(chat_completions))
-            .route("/v1/models", get(models))
-            .route("/v1/models/{id}", get(model))
-            .route("/api/tags", get(tags))
-            .with_state(Arc::clone(&shared));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        // As real servers do: pieces of a reply go out when they are written.
-        let listener = listener.tap_io(|connection| connection.set_nodelay(true).unwrap());
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { shared, address, server }
+        Self(ScriptedServer::start(ModelService::default()).await)
     }
 
     /// The API's address, for `base_url`.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
-    }
-
-    /// `host:port`, for `$OLLAMA_HOST`.
-    pub fn address(&self) -> &str {
-        &self.address
+        format!("{}/v1", self.root())
     }
 
     /// Adds an answer to the script; each serves one request.
     pub fn reply(&self, reply: Reply) -> &Self {
-        self.shared.world().script.push_back(reply);
-        self
-    }
-
-    /// Answers what comes after the script by what is asked. Without it such requests are refused.
-    pub fn otherwise(&self, reply: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> &Self {
-        self.shared.world().otherwise = Some(Arc::new(reply));
+        self.0.reply(reply);
         self
     }
 
     /// Takes only requests with this key (401 otherwise).
     pub fn require_key(&self, key: &str) -> &Self {
-        self.shared.world().api_key = Some(key.to_owned());
+        self.service().state().api_key = Some(key.to_owned());
         self
     }
 
     /// Behaves as servers that do not take this parameter, as OpenAI refuses it (400).
     pub fn refuse_parameter(&self, name: &'static str) -> &Self {
-        self.shared.world().refuses.push(name);
+        self.service().state().refuses.push(name);
         self
     }
 
     /// Keeps a list of models: each as its server describes it.
     pub fn models(&self, models: Value) -> &Self {
-        self.shared.world().models = Some(models);
+        self.service().state().models = Some(models);
         self
     }
 
     /// Behaves as servers that take `stream_options` and send no usage.
     pub fn never_tell_usage(&self) -> &Self {
-        self.shared.world().never_tells_usage = true;
-        self
-    }
-
-    /// Keeps no requests: for tests that make very many.
-    pub fn forget(&self) -> &Self {
-        self.shared.world().forgets = true;
+        self.service().state().never_tells_usage = true;
         self
     }
 
     /// Behaves as an Ollama with this body under `/api/tags`.
     pub fn tags(&self, body: &str) -> &Self {
-        self.shared.world().tags = Some(body.to_owned());
+        self.service().state().tags = Some(body.to_owned());
         self
-    }
-
-    /// Every request that was well formed, in order, whatever the answer was.
-    pub fn requests(&self) -> Vec<Asked> {
-        self.shared.world().requests.clone()
-    }
-
-    /// What was wrong with each request that was refused, in order. A good test ends with this being empty.
-    pub fn refused(&self) -> Vec<String> {
-        self.shared.world().refused.clone()
     }
 
     /// How many requests had a parameter that is not taken.
     pub fn turned_away(&self) -> usize {
-        self.shared.world().turned_away
-    }
-
-    /// Waits until `count` well-formed requests have come in all.
-    pub async fn asked(&self, count: usize) {
-        self.shared.asked.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
-    }
-
-    /// Waits until clients have dropped `count` streams before their end.
-    pub async fn dropped(&self, count: usize) {
-        self.shared.dropped.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
-    }
-
-    /// How many streams clients have dropped so far.
-    pub fn dropped_so_far(&self) -> usize {
-        *self.shared.dropped.borrow()
+        self.service().state().turned_away
     }
 }
 
-async fn tags(State(shared): State<Arc<Shared>>) -> Response {
-    let tags = shared.world().tags.clone();
-    let status = if tags.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
-    respond(status, "application/json", Body::from(tags.unwrap_or_default()))
+/// What the service knows and does.
+#[derive(Default)]
+pub struct ModelService(Mutex<ServiceState>);
+
+#[derive(Default)]
+struct ServiceState {
+    api_key: Option<String>,
+    refuses: Vec<&'static str>,
+    turned_away: usize,
+    never_tells_usage: bool,
+    tags: Option<String>,
+    models: Option<Value>,
 }
 
-/// Servers that want a key want it for everything.
-fn turned_away(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
-    let key = shared.world().api_key.clone()?;
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    (given != Some(&format!("Bearer {key}")))
-        .then(|| error(StatusCode::UNAUTHORIZED, "Incorrect API key provided: sk-***.", Some("invalid_api_key")))
-}
+impl Service for ModelService {
+    type Asked = Asked;
+    type Reply = Reply;
 
-async fn models(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    if let Some(refused) = turned_away(&shared, &headers) {
-        return refused;
-    }
-    match shared.world().models.clone() {
-        Some(models) => {
-            let body = json!({"object": "list", "data": models}).to_string();
-            respond(StatusCode::OK, "application/json", Body::from(body))
+    fn judge(&self, asked: &RecordedRequest) -> Verdict {
+        let path = asked.path();
+        if path == "GET /api/tags" {
+            let tags = self.state().tags.clone();
+            let status = if tags.is_some() { 200 } else { 404 };
+            return Verdict::Known(Answer::http(status, "application/json", &tags.unwrap_or_default()));
         }
-        None => error(StatusCode::NOT_FOUND, "Not Found", None),
-    }
-}
-
-/// An alias that is in no list, and nothing else.
-async fn model(State(shared): State<Arc<Shared>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
-    if let Some(refused) = turned_away(&shared, &headers) {
-        return refused;
-    }
-    if id == "fake-latest" {
-        let body = json!({"object": "model", "id": "fake-1"}).to_string();
-        return respond(StatusCode::OK, "application/json", Body::from(body));
-    }
-    error(StatusCode::NOT_FOUND, "The model does not exist", Some("model_not_found"))
-}
-
-async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let asked = match serde_json::from_slice(&body) {
-        Ok(body) => Asked { body, authorization },
-        Err(error) => return refuse(&shared, &format!("We could not parse the JSON body of your request. ({error})")),
-    };
-    if let Some(refused) = turned_away(&shared, &headers) {
-        return refused;
-    }
-    let refused = shared.world().refuses.iter().copied().find(|name| asked.body.get(name).is_some());
-    if let Some(name) = refused {
-        shared.world().turned_away += 1;
-        let what = format!("Unsupported parameter: '{name}' is not supported with this model.");
-        return error(StatusCode::BAD_REQUEST, &what, Some("unsupported_parameter"));
-    }
-    if let Err(why) = validate::openai::request(&asked.body) {
-        return refuse(&shared, &why);
-    }
-    let tells_usage = asked.body["stream_options"]["include_usage"] == json!(true) && !shared.world().never_tells_usage;
-    let Some(reply) = next_reply(&shared, asked) else {
-        return refuse(&shared, "The fake has no answer in its script for this request.");
-    };
-    match reply {
-        Reply::Http { status, headers, body } => {
-            let mut response = respond(StatusCode::from_u16(status).unwrap(), "text/plain", Body::from(body));
-            for (name, value) in headers {
-                response.headers_mut().insert(name, value.parse().unwrap());
+        if path != "POST /v1/chat/completions" && path != "GET /v1/models" && !path.starts_with("GET /v1/models/") {
+            return Verdict::Known(Answer::http(404, "text/plain", ""));
+        }
+        if path == "POST /v1/chat/completions"
+            && let Some(error) = asked.broken()
+        {
+            return refused(&format!("We could not parse the JSON body of your request. ({error})"));
+        }
+        // Servers that want a key want it for everything.
+        let key = self.state().api_key.as_ref().map(|key| format!("Bearer {key}"));
+        if key.is_some() && asked.header("authorization") != key.as_deref() {
+            return Verdict::Known(error(401, "Incorrect API key provided: sk-***.", Some("invalid_api_key")));
+        }
+        match path {
+            "POST /v1/chat/completions" => self.judge_chat(&asked.body),
+            "GET /v1/models" => Verdict::Known(match &self.state().models {
+                Some(models) => Answer::json(200, &json!({"object": "list", "data": models})),
+                None => error(404, "Not Found", None),
+            }),
+            // An alias that is in no list.
+            "GET /v1/models/fake-latest" => {
+                Verdict::Known(Answer::json(200, &json!({"object": "model", "id": "fake-1"})))
             }
-            response
+            _ => Verdict::Known(error(404, "The model does not exist", Some("model_not_found"))),
         }
-        Reply::Stream(script) => {
-            let dropped = shared.dropped.clone();
-            let played = script.plan(tells_usage).play(move || dropped.send_modify(|count| *count += 1));
-            let body = Body::from_stream(played);
-            respond(StatusCode::OK, "text/event-stream", body)
+    }
+
+    fn asked(&self, request: RecordedRequest) -> Asked {
+        let authorization = request.header("authorization").map(str::to_owned);
+        Asked { body: request.body, authorization }
+    }
+
+    fn play(&self, reply: Reply, asked: &Asked) -> Answer {
+        let wants_usage = asked.body["stream_options"]["include_usage"] == json!(true);
+        match reply {
+            Reply::Whole(answer) => answer,
+            Reply::Stream(script) => {
+                Answer::Stream("text/event-stream", script.plan(wants_usage && !self.state().never_tells_usage))
+            }
         }
+    }
+
+    fn over(&self) -> Verdict {
+        refused(OVER)
     }
 }
 
-/// Records the request and takes its answer from the script.
-fn next_reply(shared: &Shared, asked: Asked) -> Option<Reply> {
-    let (scripted, otherwise) = {
-        let mut world = shared.world();
-        if !world.forgets {
-            world.requests.push(asked.clone());
+impl ModelService {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
+        self.0.lock().unwrap()
+    }
+
+    fn judge_chat(&self, body: &Value) -> Verdict {
+        let mut state = self.state();
+        if let Some(name) = state.refuses.iter().copied().find(|name| body.get(name).is_some()) {
+            state.turned_away += 1;
+            let what = format!("Unsupported parameter: '{name}' is not supported with this model.");
+            return Verdict::Known(error(400, &what, Some("unsupported_parameter")));
         }
-        (world.script.pop_front(), world.otherwise.clone())
-    };
-    let reply = scripted.or_else(|| otherwise.map(|reply| reply(&asked)));
-    shared.asked.send_modify(|count| *count += 1);
-    reply
+        validate::openai::request(body).map_or_else(|why| refused(&why), |()| Verdict::Scripted)
+    }
 }
 
-fn refuse(shared: &Shared, why: &str) -> Response {
-    shared.world().refused.push(why.to_owned());
-    error(StatusCode::BAD_REQUEST, why, None)
+fn refused(why: &str) -> Verdict {
+    Verdict::Refused(error(400, why, None), why.to_owned())
 }
 
-fn error(status: StatusCode, message: &str, code: Option<&str>) -> Response {
-    let body = script::error_body(message, "invalid_request_error", code);
-    respond(status, "application/json", Body::from(body))
-}
-
-fn respond(status: StatusCode, kind: &str, body: Body) -> Response {
-    Response::builder().status(status).header(header::CONTENT_TYPE, kind).body(body).unwrap()
+fn error(status: u16, message: &str, code: Option<&str>) -> Answer {
+    Answer::http(status, "application/json", &script::error_body(message, "invalid_request_error", code))
 }

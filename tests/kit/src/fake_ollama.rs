@@ -92,11 +92,22 @@ pub struct OllamaService {
 }
 
 impl Service for OllamaService {
+    type Asked = RecordedRequest;
+    type Reply = Answer;
+
     fn judge(&self, asked: &RecordedRequest) -> Verdict {
         match self.take(asked) {
             Ok(verdict) => verdict,
             Err((status, why)) => Verdict::Refused(error(status, &why), why),
         }
+    }
+
+    fn asked(&self, request: RecordedRequest) -> RecordedRequest {
+        request
+    }
+
+    fn play(&self, reply: Answer, _asked: &RecordedRequest) -> Answer {
+        reply
     }
 }
 

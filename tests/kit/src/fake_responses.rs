@@ -3,24 +3,15 @@
 //! It refuses what OpenAI refuses (see [`validate::responses`]), takes back only the thinking that it has sealed itself, and
 //! keeps nothing. No fixed port, no sleeps.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::Mutex;
 
-use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex};
-
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::Response;
-use axum::routing::post;
-use axum::serve::ListenerExt;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
-use super::stream::{Plan, Step};
-use super::validate;
+use crate::scripted::{self, RecordedRequest, ScriptedServer, Service, Verdict};
+use crate::stream::Plan;
+use crate::validate;
 
 /// One answer.
 #[derive(Debug, Clone)]
@@ -55,84 +46,70 @@ pub fn items(items: &[Value]) -> Answer {
     Answer::Items(items.to_vec(), json!({"status": "completed"}))
 }
 
-#[derive(Default)]
-struct ServerState {
-    script: VecDeque<Answer>,
-    requests: Vec<Value>,
-    refused: Vec<String>,
-    sealed: HashSet<String>,
-}
-
 /// The server; it ends when dropped.
-pub struct FakeResponses {
-    world: Arc<Mutex<ServerState>>,
-    address: String,
-    server: JoinHandle<()>,
-}
+pub struct FakeResponses(ScriptedServer<ResponsesService>);
 
-impl Drop for FakeResponses {
-    fn drop(&mut self) {
-        self.server.abort();
+impl Deref for FakeResponses {
+    type Target = ScriptedServer<ResponsesService>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
 impl FakeResponses {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start() -> Self {
-        let world = Arc::<Mutex<ServerState>>::default();
-        let router = Router::new().route("/v1/responses", post(respond)).with_state(Arc::clone(&world));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let listener = listener.tap_io(|connection| connection.set_nodelay(true).unwrap());
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { world, address, server }
+        Self(ScriptedServer::start(ResponsesService::default()).await)
     }
 
     /// The API's address, for `base_url`.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.root())
     }
 
     /// Adds an answer to the script; each serves one request.
     pub fn answer(&self, answer: Answer) -> &Self {
-        self.world.lock().unwrap().script.push_back(answer);
+        self.reply(answer);
         self
-    }
-
-    /// Every request that was well formed, in order.
-    pub fn requests(&self) -> Vec<Value> {
-        self.world.lock().unwrap().requests.clone()
-    }
-
-    /// What was wrong with each request that was refused, in order.
-    pub fn refused(&self) -> Vec<String> {
-        self.world.lock().unwrap().refused.clone()
     }
 }
 
-async fn respond(State(world): State<Arc<Mutex<ServerState>>>, body: Bytes) -> Response {
-    let mut world = world.lock().unwrap();
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let ServerState { script, requests, refused, sealed } = &mut *world;
-    let answer = match validate::responses::request(&body, sealed) {
-        Ok(()) => script.pop_front(),
-        Err(why) => {
-            let parameter = why.split('\'').nth(1).filter(|_| why.starts_with("Unsupported parameter"));
-            let error =
-                json!({"error": {"message": why, "type": "invalid_request_error", "param": parameter, "code": null}});
-            refused.push(why);
-            return whole(400, &error);
+/// What the service knows: the thinking that it has sealed.
+#[derive(Default)]
+pub struct ResponsesService(Mutex<HashSet<String>>);
+
+impl Service for ResponsesService {
+    type Asked = Value;
+    type Reply = Answer;
+
+    fn judge(&self, asked: &RecordedRequest) -> Verdict {
+        if asked.path() != "POST /v1/responses" {
+            return Verdict::Known(scripted::Answer::http(404, "text/plain", ""));
         }
-    };
-    requests.push(body);
-    match answer.unwrap_or_else(|| Answer::Error(500, json!({"error": {"message": "The script is over."}}))) {
-        Answer::Error(status, error) => whole(status, &error),
-        Answer::Flood(event) => stream(Plan::default().step(Step::Forever(sent(&event).into()))),
-        Answer::Items(items, end) => {
-            sealed.extend(items.iter().filter_map(|item| item["encrypted_content"].as_str().map(str::to_owned)));
-            let events = events(items, &end);
-            stream(events.iter().fold(Plan::default(), |plan, event| plan.raw(sent(event))))
-        }
+        let Err(why) = validate::responses::request(&asked.body, &self.0.lock().unwrap()) else {
+            return Verdict::Scripted;
+        };
+        let parameter = why.split('\'').nth(1).filter(|_| why.starts_with("Unsupported parameter"));
+        let error = json!({"message": why, "type": "invalid_request_error", "param": parameter, "code": null});
+        Verdict::Refused(scripted::Answer::json(400, &json!({"error": error})), why)
+    }
+
+    fn asked(&self, request: RecordedRequest) -> Value {
+        request.body
+    }
+
+    fn play(&self, reply: Answer, _asked: &Value) -> scripted::Answer {
+        let plan = match reply {
+            Answer::Error(status, error) => return scripted::Answer::json(status, &error),
+            Answer::Flood(event) => Plan::default().forever(sent(&event)),
+            Answer::Items(items, end) => {
+                let sealed = items.iter().filter_map(|item| item["encrypted_content"].as_str().map(str::to_owned));
+                self.0.lock().unwrap().extend(sealed);
+                events(items, &end).iter().fold(Plan::default(), |plan, event| plan.raw(sent(event)))
+            }
+        };
+        scripted::Answer::Stream("text/event-stream", plan)
     }
 }
 
@@ -187,14 +164,4 @@ fn events(items: Vec<Value>, end: &Value) -> Vec<Value> {
 
 fn sent(event: &Value) -> String {
     format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())
-}
-
-fn whole(status: u16, body: &Value) -> Response {
-    let response = Response::builder().status(StatusCode::from_u16(status).unwrap());
-    response.header(header::CONTENT_TYPE, "application/json").body(Body::from(body.to_string())).unwrap()
-}
-
-fn stream(plan: Plan) -> Response {
-    let body = Body::from_stream(plan.play(|| {}));
-    Response::builder().header(header::CONTENT_TYPE, "text/event-stream").body(body).unwrap()
 }

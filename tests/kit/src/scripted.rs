@@ -30,12 +30,24 @@ pub struct RecordedRequest {
     pub headers: HeaderMap,
     /// The body; null if it is not JSON.
     pub body: Value,
+    /// The body, byte for byte.
+    pub raw: Bytes,
 }
 
 impl RecordedRequest {
     /// A header's text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// `POST /path`.
+    pub fn path(&self) -> &str {
+        self.line.split('?').next().unwrap_or_default()
+    }
+
+    /// Why the body is no JSON, if it is none.
+    pub fn broken(&self) -> Option<serde_json::Error> {
+        self.body.is_null().then(|| serde_json::from_slice::<Value>(&self.raw).err()).flatten()
     }
 }
 
@@ -93,26 +105,76 @@ pub enum Verdict {
 
 /// A service: what it takes, and what it knows.
 pub trait Service: Send + Sync + 'static {
+    /// A request that was taken, as tests look at it.
+    type Asked: Clone + Send + 'static;
+    /// What scripts are made of.
+    type Reply: Send + 'static;
+
     /// Judges a request.
     fn judge(&self, asked: &RecordedRequest) -> Verdict;
+
+    /// What is kept of a request that was taken.
+    fn asked(&self, request: RecordedRequest) -> Self::Asked;
+
+    /// Answers with a reply of the script.
+    fn play(&self, reply: Self::Reply, asked: &Self::Asked) -> Answer;
+
+    /// What is said when the script is over.
+    fn over(&self) -> Verdict {
+        Verdict::Known(Answer::http(500, "text/plain", OVER))
+    }
 }
 
-struct Shared<S> {
+/// There are more requests than answers.
+pub const OVER: &str = "The fake has no answer in its script for this request.";
+
+type FallbackReply<S> = Arc<dyn Fn(&<S as Service>::Asked) -> <S as Service>::Reply + Send + Sync>;
+
+struct Script<S: Service> {
+    replies: VecDeque<S::Reply>,
+    otherwise: Option<FallbackReply<S>>,
+    requests: Vec<S::Asked>,
+    refused: Vec<String>,
+    forgets: bool,
+}
+
+struct Shared<S: Service> {
     service: S,
-    script: Mutex<VecDeque<Answer>>,
-    requests: Mutex<Vec<RecordedRequest>>,
-    refused: Mutex<Vec<String>>,
+    script: Mutex<Script<S>>,
+    asked: watch::Sender<usize>,
     dropped: watch::Sender<usize>,
 }
 
+impl<S: Service> Shared<S> {
+    fn script(&self) -> MutexGuard<'_, Script<S>> {
+        self.script.lock().unwrap()
+    }
+
+    /// Records the request and takes its answer from the script.
+    fn next_answer(&self, request: RecordedRequest) -> Option<Answer> {
+        let asked = self.service.asked(request);
+        let (scripted, otherwise) = {
+            let mut script = self.script();
+            if !script.forgets {
+                script.requests.push(asked.clone());
+            }
+            (script.replies.pop_front(), script.otherwise.clone())
+        };
+        let reply = scripted.or_else(|| otherwise.map(|reply| reply(&asked)));
+        let answer = reply.map(|reply| self.service.play(reply, &asked));
+        self.asked.send_modify(|count| *count += 1);
+        answer
+    }
+}
+
 /// The server; it ends when dropped.
-pub struct ScriptedServer<S> {
+pub struct ScriptedServer<S: Service> {
     shared: Arc<Shared<S>>,
     address: String,
     server: JoinHandle<()>,
 }
 
-impl<S> Drop for ScriptedServer<S> {
+impl<S: Service> Drop for ScriptedServer<S> {
     fn drop(&mut self) {
         self.server.abort();
     }
@@ -121,13 +183,15 @@ impl<S> Drop for ScriptedServer<S> {
 impl<S: Service> ScriptedServer<S> {
     /// Listens on a free port of loopback, with an empty script.
     pub async fn start(service: S) -> Self {
-        let shared = Arc::new(Shared {
-            service,
-            script: Mutex::default(),
-            requests: Mutex::default(),
-            refused: Mutex::default(),
-            dropped: watch::Sender::new(0),
-        });
+        let script = Script {
+            replies: VecDeque::new(),
+            otherwise: None,
+            requests: Vec::new(),
+            refused: Vec::new(),
+            forgets: false,
+        };
+        let (asked, dropped) = (watch::Sender::new(0), watch::Sender::new(0));
+        let shared = Arc::new(Shared { service, script: Mutex::new(script), asked, dropped });
         let router = Router::new().fallback(answer::<S>).with_state(Arc::clone(&shared));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -142,30 +206,57 @@ impl<S: Service> ScriptedServer<S> {
         format!("http://{}", self.address)
     }
 
+    /// `host:port`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The service behind it.
     pub fn service(&self) -> &S {
         &self.shared.service
     }
 
     /// Adds an answer to the script; each serves one request.
-    pub fn reply(&self, answer: impl Into<Answer>) -> &Self {
-        lock(&self.shared.script).push_back(answer.into());
+    pub fn reply(&self, reply: impl Into<S::Reply>) -> &Self {
+        self.shared.script().replies.push_back(reply.into());
         self
     }
 
-    /// Every request that was taken, in order.
-    pub fn requests(&self) -> Vec<RecordedRequest> {
-        lock(&self.shared.requests).clone()
+    /// Answers what comes after the script by what is asked. Without it such requests are refused.
+    pub fn otherwise(&self, reply: impl Fn(&S::Asked) -> S::Reply + Send + Sync + 'static) -> &Self {
+        self.shared.script().otherwise = Some(Arc::new(reply));
+        self
+    }
+
+    /// Keeps no requests: for tests that make very many.
+    pub fn forget(&self) -> &Self {
+        self.shared.script().forgets = true;
+        self
+    }
+
+    /// Every request that was taken, in order, whatever the answer was.
+    pub fn requests(&self) -> Vec<S::Asked> {
+        self.shared.script().requests.clone()
     }
 
     /// What was wrong with each request that was refused, in order. A good test ends with this being empty.
     pub fn refused(&self) -> Vec<String> {
-        lock(&self.shared.refused).clone()
+        self.shared.script().refused.clone()
+    }
+
+    /// Waits until `count` requests have been taken in all.
+    pub async fn asked(&self, count: usize) {
+        self.shared.asked.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
     }
 
     /// Waits until clients have dropped `count` streams before their end.
     pub async fn dropped(&self, count: usize) {
         self.shared.dropped.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
+    }
+
+    /// How many streams clients have dropped so far.
+    pub fn dropped_so_far(&self) -> usize {
+        *self.shared.dropped.borrow()
     }
 }
 
@@ -174,21 +265,21 @@ async fn answer<S: Service>(
     method: Method,
     uri: Uri,
     headers: HeaderMap,
-    body: Bytes,
+    raw: Bytes,
 ) -> Response {
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let asked = RecordedRequest { line: format!("{method} {uri}"), headers, body };
-    let answer = match shared.service.judge(&asked) {
+    let body = serde_json::from_slice(&raw).unwrap_or(Value::Null);
+    let asked = RecordedRequest { line: format!("{method} {uri}"), headers, body, raw };
+    let verdict = match shared.service.judge(&asked) {
+        Verdict::Scripted => shared.next_answer(asked).map_or_else(|| shared.service.over(), Verdict::Known),
+        verdict => verdict,
+    };
+    let answer = match verdict {
         Verdict::Known(answer) => answer,
         Verdict::Refused(answer, why) => {
-            lock(&shared.refused).push(why);
+            shared.script().refused.push(why);
             answer
         }
-        Verdict::Scripted => {
-            lock(&shared.requests).push(asked);
-            let next = lock(&shared.script).pop_front();
-            next.unwrap_or_else(|| Answer::http(500, "text/plain", "The fake has no answer in its script for this."))
-        }
+        Verdict::Scripted => panic!("an answer of the script is known by now"),
     };
     respond(answer, &shared.dropped)
 }
@@ -209,8 +300,4 @@ fn respond(answer: Answer, dropped: &watch::Sender<usize>) -> Response {
             Response::builder().header(header::CONTENT_TYPE, kind).body(body).unwrap()
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap()
 }

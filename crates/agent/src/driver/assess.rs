@@ -24,6 +24,7 @@ use crate::prompt::PromptInputs;
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{CallId, RunId};
 use hob_core::domain::plan::PlannedCall;
+use hob_core::domain::text::head;
 use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, PLAN, Risk};
 use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Completion, Message, ToolCall};
@@ -51,7 +52,7 @@ fn digest(arguments: &Value) -> String {
 fn tool_summary(spec: &ToolSpec) -> String {
     let first = spec.schema.description.lines().next().unwrap_or_default();
     let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
-    sentence.trim().trim_end_matches('.').chars().take(ABOUT_CHARS_MAX).collect()
+    head(sentence.trim().trim_end_matches('.'), ABOUT_CHARS_MAX).to_owned()
 }
 
 /// A run as it was when its model was asked: all that the model can go by.

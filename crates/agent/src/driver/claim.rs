@@ -9,11 +9,12 @@ use crate::machine::accepted_input::AcceptedInput;
 use crate::machine::event::Event;
 use crate::machine::run_start::{PastMessage, PastRole, RequestContext};
 use crate::machine::state::State;
-use crate::prompt::{HistorySlice, PromptInputs, one_line};
+use crate::prompt::{HistorySlice, PromptInputs};
 use crate::write_off::{fold, load_or_park, park};
 use hob_core::domain::ids::{SessionId, UserId};
 use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
+use hob_core::domain::text::inert;
 use hob_core::policy::access::AccessList;
 use hob_model::message::{Message, UserPart};
 use hob_model::provider::ToolSchema;
@@ -199,7 +200,7 @@ impl HistoryRange {
         match message {
             Message::User { mut parts } => {
                 if let Some(author) = row.author.filter(|_| row.user != Some(self.reader)) {
-                    parts.insert(0, UserPart::text(format!("[{}] ", one_line(&author))));
+                    parts.insert(0, UserPart::text(format!("[{}] ", inert(&author))));
                 }
                 Some(Message::User { parts })
             }

@@ -22,6 +22,7 @@ use hob_core::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use hob_core::domain::money::Money;
 use hob_core::domain::origin::Taint;
+use hob_core::domain::text::{cut, one_line};
 use hob_model::message::ToolCall;
 
 /// The most characters of an agent's words that reach the run which it works for.
@@ -83,12 +84,7 @@ impl AgentTask {
     /// The beginning of its mission, on one line.
     #[must_use]
     pub fn mission_excerpt(&self) -> String {
-        let line = self.mission.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut shown: String = line.chars().take(SHOWN_CHARS_MAX).collect();
-        if shown.len() < line.len() {
-            shown.push('…');
-        }
-        shown
+        cut(&one_line(&self.mission), SHOWN_CHARS_MAX)
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use hob_core::domain::text::hex;
+
 /// A SHA-256 in hexadecimal, after the name of the scheme that says what went into it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -19,8 +21,7 @@ impl Digest {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
-        let hex = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        Self(format!("{scheme}:{hex}"))
+        Self(format!("{scheme}:{}", hex(&hasher.finalize())))
     }
 
     /// The part before the colon.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use crate::machine::accepted_input::AcceptedInput;
 use hob_core::domain::inbound::QuotedMessage;
 use hob_core::domain::message_context::{MessageContext, OverheardMessage};
+use hob_core::domain::text::one_line;
 
 /// The most characters of a name.
 const NAME_CHARS_MAX: usize = 80;
@@ -66,7 +67,7 @@ fn name(name: &str) -> String {
 
 /// Words on one line, in quotes that they cannot leave.
 fn quote(text: &str, chars_max: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     let safe: String = line.chars().filter(|c| !c.is_control()).map(harmless_char).take(chars_max).collect();
     format!("\"{safe}\"")
 }

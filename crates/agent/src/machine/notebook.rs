@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use hob_core::domain::notebook::{NotebookChange, Section};
+use hob_core::domain::text::{cut_trimmed, head, inert, one_line};
 use hob_model::message::Message;
 
 /// The longest objective, state or next action.
@@ -128,7 +129,6 @@ impl Notebook {
     pub fn whole(&self) -> String {
         let field = |title: &str, text: &str| (!text.is_empty()).then(|| format!("## {title}\n{text}"));
         let list = |title: &str, entries: &[String]| {
-            let one_line = |entry: &String| entry.split_whitespace().collect::<Vec<_>>().join(" ");
             let lines = entries.iter().map(|entry| format!("- {}", one_line(entry)));
             (!entries.is_empty()).then(|| format!("## {title}\n{}", lines.collect::<Vec<_>>().join("\n")))
         };
@@ -231,10 +231,7 @@ fn too_long(chars: usize, max: usize) -> String {
 
 /// On one line, cut, and unable to end the block it stands in.
 pub(crate) fn line(text: &str, chars_max: usize) -> String {
-    let one = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›");
-    if one.chars().count() <= chars_max {
-        return one;
-    }
-    let cut: String = one.chars().take(chars_max.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
+    let line = inert(text);
+    // The sign is one of them.
+    if head(&line, chars_max) == line { line } else { cut_trimmed(&line, chars_max.saturating_sub(1)) }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use hob_core::domain::choices::ContextStrategy;
 use hob_core::domain::money::Money;
 
 /// The policy of one run.
@@ -57,19 +58,6 @@ impl Default for GuardPolicy {
             replies_max: 3,
         }
     }
-}
-
-/// What is done when the window fills.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ContextStrategy {
-    /// The older part becomes a summary (row B4).
-    #[default]
-    Compact,
-    /// The oldest part is left out (row D3).
-    RollingWindow,
-    /// A summary each time, a few times per run, then the rolling window (row D3).
-    PeriodicSummary,
 }
 
 /// How the context is kept within the model's window.

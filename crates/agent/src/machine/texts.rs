@@ -12,6 +12,7 @@ use crate::machine::stop::{BudgetStop, CancelReason, QuotaScope, QuotaStop};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
 use hob_core::domain::outgoing::DeliveryRequest;
+use hob_core::domain::text::head;
 use hob_core::policy::arguments::display::shown;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Message, ToolResult};
@@ -343,7 +344,7 @@ fn how_to_go_on(stop: &BudgetStop) -> String {
 
 /// What the person is told after a panic.
 pub(super) fn panicked(message: &str) -> String {
-    let first: String = message.lines().next().unwrap_or_default().chars().take(200).collect();
+    let first = head(message.lines().next().unwrap_or_default(), 200);
     format!("Something broke inside me while I worked on this, and I stopped: {first}. The log has the details.")
 }
 

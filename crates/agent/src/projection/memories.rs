@@ -6,6 +6,7 @@ use crate::projection::attribution::AttributedWords;
 use crate::projection::write::RunRowTarget;
 use hob_core::domain::ids::{FactId, MemoryId, MessageId};
 use hob_core::domain::principal::{Principal, Trust};
+use hob_core::domain::text::one_line;
 use hob_core::policy::memory::{SpeakingPlace, scope_for};
 use hob_memory::{importance, keep};
 use hob_store::error::StoreError;
@@ -90,7 +91,7 @@ fn question_in(text: &str) -> Option<String> {
 
 /// A question on one line; of a long one its end.
 pub(super) fn shortened(question: &str) -> String {
-    let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    let question = one_line(question);
     let chars = question.chars().count();
     question.chars().skip(chars.saturating_sub(QUESTION_CHARS_MAX)).collect()
 }

@@ -7,6 +7,7 @@ use crate::projection::write::RunRowTarget;
 use hob_core::domain::ids::{FileId, UserId};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::text::hex;
 use hob_core::render::RenderedPiece;
 use hob_store::contents::{Contents, KeptContent};
 use hob_store::error::StoreError;
@@ -38,7 +39,7 @@ pub(super) async fn record(
 ) -> Result<FileId, StoreError> {
     let session = target.home;
     let is_private = target.destination.conversation.is_private();
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(text));
     let new = NewFile {
         key: &format!("question:{}:{seq}", target.key.run),
         session,

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::Config;
 use crate::check::nearest;
-use crate::groups::GroupModeConfig;
-use crate::people::RoleConfig;
 use crate::tools::ApprovalConfig;
+use hob_core::domain::principal::Role;
+use hob_core::policy::groups::GroupMode;
 
 /// The platforms; with `_accounts` behind, their further accounts.
 const CHANNELS: [&str; 4] = ["telegram", "slack", "discord", "email"];
@@ -132,25 +132,26 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
     for section in sections {
         let (first, name) =
             section.split_once('.').map_or((section.as_str(), None), |(first, name)| (first, Some(name)));
+        let stays = |key: &str| name.is_some_and(|name| name != key);
         match first {
             "telegram" => config.telegram = None,
             "slack" => config.slack = None,
             "discord" => config.discord = None,
             "email" => config.email = None,
-            "telegram_accounts" => config.telegram_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "slack_accounts" => config.slack_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "discord_accounts" => config.discord_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "email_accounts" => config.email_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
-            "people" => config.people.retain(|key, _| name.is_some_and(|name| name != key)),
-            "webhooks" => config.webhooks.retain(|key, _| name.is_some_and(|name| name != key)),
+            "telegram_accounts" => config.telegram_accounts.retain(|key, _| stays(key)),
+            "slack_accounts" => config.slack_accounts.retain(|key, _| stays(key)),
+            "discord_accounts" => config.discord_accounts.retain(|key, _| stays(key)),
+            "email_accounts" => config.email_accounts.retain(|key, _| stays(key)),
+            "people" => config.people.retain(|key, _| stays(key)),
+            "webhooks" => config.webhooks.retain(|key, _| stays(key)),
             // Where credentials may be sent, and which program may be run with what of the environment.
-            "http" => config.http.retain(|key, _| name.is_some_and(|name| name != key)),
+            "http" => config.http.retain(|key, _| stays(key)),
             // Whose calendars and letters are seen by whom.
-            "dav" => config.dav.retain(|key, _| name.is_some_and(|name| name != key)),
-            "mail" => config.mail.retain(|key, _| name.is_some_and(|name| name != key)),
-            "cli_agents" => config.cli_agents.retain(|key, _| name.is_some_and(|name| name != key)),
+            "dav" => config.dav.retain(|key, _| stays(key)),
+            "mail" => config.mail.retain(|key, _| stays(key)),
+            "cli_agents" => config.cli_agents.retain(|key, _| stays(key)),
             "groups" => {
-                config.groups.mode = GroupModeConfig::Off;
+                config.groups.mode = GroupMode::Off;
                 config.groups.chats.clear();
             }
             // The time to answer is all there is: the shorter one.
@@ -184,7 +185,7 @@ fn close_server(config: &mut Config) {
 /// Each call is put to the owner: other sections name tools, so that none can just be gone.
 fn close_tools(config: &mut Config, name: Option<&str>) {
     for (_, tool) in config.tools.iter_mut().filter(|(key, _)| name.is_none_or(|name| name == key.as_str())) {
-        (tool.role, tool.approval) = (RoleConfig::Owner, ApprovalConfig::Critical);
+        (tool.role, tool.approval) = (Role::Owner, ApprovalConfig::Critical);
         (tool.sandbox, tool.trusted_output) = (true, false);
     }
 }
@@ -192,7 +193,7 @@ fn close_tools(config: &mut Config, name: Option<&str>) {
 /// The same for the tools of a server.
 fn close_servers(config: &mut Config, name: Option<&str>) {
     for (_, server) in config.mcp.iter_mut().filter(|(key, _)| name.is_none_or(|name| name == key.as_str())) {
-        (server.role, server.approval) = (RoleConfig::Owner, Some(ApprovalConfig::Critical));
+        (server.role, server.approval) = (Role::Owner, Some(ApprovalConfig::Critical));
         (server.trusted_output, server.trusted_annotations) = (false, false);
     }
 }
@@ -281,12 +282,12 @@ mod tests {
         let config = after(&["telegram_accounts", "people", "groups", "terminal", "workspace", "approvals", "slack"]);
         assert!(config.telegram_accounts.is_empty() && config.people.is_empty() && config.slack.is_none());
         assert!(!config.terminal.enabled && config.workspace.read_dirs.is_empty());
-        assert_eq!((config.groups.mode, config.approvals.expire_secs), (GroupModeConfig::Off, 300));
+        assert_eq!((config.groups.mode, config.approvals.expire_secs), (GroupMode::Off, 300));
         let config = after(&["http.door", "cli_agents"]);
         assert!(config.http.is_empty() && config.cli_agents.is_empty());
         let config = after(&["server", "tools.light"]);
         assert_eq!((config.server.is_off(), config.telegram_accounts.len()), (true, 1), "who is called is off as well");
         let tool = &config.tools["light"];
-        assert_eq!((tool.role, tool.approval, tool.sandbox), (RoleConfig::Owner, ApprovalConfig::Critical, true));
+        assert_eq!((tool.role, tool.approval, tool.sandbox), (Role::Owner, ApprovalConfig::Critical, true));
     }
 }

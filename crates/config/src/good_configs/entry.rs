@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Config;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 
 /// The first line.
 const ABOUT: &str =
@@ -122,7 +123,7 @@ impl GoodConfig {
 }
 
 fn print(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
 }
 
 /// Secrets show as such in it, whatever they are.

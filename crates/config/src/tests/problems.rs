@@ -1,8 +1,8 @@
 //! Every problem text that a user can see.
 
 use super::{parse, told};
-use crate::agent::QueueMode;
 use crate::provider::ProviderKind;
+use hob_core::domain::choices::IntakeMode;
 
 #[test]
 fn an_empty_file_is_all_defaults() {
@@ -45,7 +45,7 @@ parameters = { room = "which" }
     let telegram = config.telegram.unwrap();
     assert_eq!((telegram.bot_token.expose(), telegram.allowed_user_ids), ("123:token", vec![1, 2]));
     assert_eq!((telegram.api_url.as_str(), telegram.poll_timeout_secs), ("https://api.telegram.org", 50));
-    assert_eq!(config.agent.queue_mode, QueueMode::Steer);
+    assert_eq!(config.agent.queue_mode, IntakeMode::Steer);
     assert_eq!(config.agent.system_prompt.as_deref(), Some("Costs ${1}."));
     assert_eq!(config.tools["switch_light"].timeout_secs, None);
 }
@@ -380,7 +380,7 @@ fn k2_telegrams_accounts_and_webhooks() {
     config.toml:7: telegram_accounts.work.webhook_url: is not the URL of a server, expected http:// or https:// and a host; for example `http://127.0.0.1:8080`
     config.toml:7: telegram_accounts.work.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
     config.toml:8: telegram_accounts.work.webhook_secret: has a character that Telegram does not take, expected letters, digits, `_` or `-`; for example what `openssl rand -hex 24` prints
-    config.toml:9: telegram_accounts.default: cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`; rename it
+    config.toml:9: telegram_accounts.default: cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`, and not `default`; rename it
     config.toml:11: telegram_accounts.default.webhook_secret: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
     config.toml:12: telegram_accounts.x.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     "#);

@@ -1,12 +1,13 @@
 //! How it stands with the config of a running Hob, for `/status`, health and whoever asks; and the bell by which somebody has
 //! it read again (row K5).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 
 use crate::domain::inbound::Conversation;
+use crate::domain::lock::lock;
 
 /// So many people may wait for an answer at a time.
 const ASKING_MAX: usize = 16;
@@ -57,7 +58,7 @@ impl ConfigStatusHandle {
 
     /// Somebody wants it read again, and hears there what came of it.
     pub fn request_reload(&self, place: Conversation) {
-        let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asking = lock(&self.0.asking);
         if asking.len() < ASKING_MAX && !asking.contains(&place) {
             asking.push(place);
         }
@@ -77,6 +78,6 @@ impl ConfigStatusHandle {
     /// Who has asked since this was last called.
     #[must_use]
     pub fn take_requesters(&self) -> Vec<Conversation> {
-        std::mem::take(&mut self.0.asking.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0.asking))
     }
 }

@@ -1,12 +1,13 @@
 //! How a channel fares: noted where it receives, read by `/status` and `/health`.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::domain::inbound::ChannelKind;
+use crate::domain::lock::lock;
 
 /// Whether a channel can be relied upon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,56 +148,51 @@ struct State {
 }
 
 impl Monitor {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Each operation leaves the state whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The platform said who Hob is there; e.g. `@hob_bot`.
     pub fn identified(&self, name: &str) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.name = Some(name.to_owned());
         state.trouble = None;
     }
 
     /// The platform was heard on the receive path; gives what had been wrong until then.
     pub fn heard(&self, now: Timestamp) -> Option<String> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.heard_at = Some(now);
         state.trouble.take()
     }
 
     /// A message came, and its sender is not let in.
     pub fn ignored(&self) {
-        self.state().ignored += 1;
+        lock(&self.0).ignored += 1;
     }
 
     /// A message came and is stored.
     pub fn message(&self, now: Timestamp) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.message_at = Some(now);
         state.stuck = None;
     }
 
     /// Nothing comes in.
     pub fn troubled(&self, why: String) {
-        self.state().trouble = Some(why);
+        lock(&self.0).trouble = Some(why);
     }
 
     /// What came in is not stored.
     pub fn stuck(&self, why: String) {
-        self.state().stuck = Some(why);
+        lock(&self.0).stuck = Some(why);
     }
 
     /// What receives has come round, and does so again within this time at the latest: it waits for nothing longer.
     pub fn turned(&self, within: Duration) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.pulse = Pulse { turns: state.pulse.turns.wrapping_add(1), within };
     }
 
     /// How it fares; silence of more than `silence_max` means that it is deaf.
     pub fn health(&self, now: Timestamp, silence_max: Duration) -> ChannelHealth {
-        let state = self.state();
+        let state = lock(&self.0);
         let silence = state.heard_at.map(|heard| now.duration_since(heard));
         let is_long = |silence: jiff::SignedDuration| silence.unsigned_abs() > silence_max && silence.is_positive();
         let liveness = match (&state.trouble, silence) {

@@ -1,21 +1,26 @@
 //! Who speaks, and what they may.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::UserId;
 
-/// What a person may do; each role may all that the ones before it may (row C5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]
+/// What somebody may do.
+// Each role may all that the ones before it may (row C5).
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, sqlx::Type,
+)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(rename_all = "snake_case")]
 pub enum Role {
-    /// Let in, and no more.
+    /// little: no memory, no commands, few tokens
     Guest,
-    /// A member of the household.
+    /// what members of the household may
+    #[default]
     User,
-    /// May see and stop what others do.
+    /// see, stop and edit what users and guests do, too
     Admin,
-    /// The household's head: the terminal's user, and whom the config names.
+    /// everything
     Owner,
 }
 

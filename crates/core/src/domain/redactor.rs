@@ -15,6 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use crate::domain::secret::Secret;
+use crate::domain::text::hex;
 
 /// What stands for a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -229,7 +230,7 @@ fn patterns(value: &str) -> Vec<SecretPattern> {
     let json = serde_json::Value::from(value).to_string();
     let json = json.trim_matches('"').to_owned();
     let url: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(value.as_bytes());
     let written =
         [json.replace('/', "\\/"), json, url.replace('+', "%20"), lower_escapes(&url), url, hex.to_uppercase(), hex];
     let written = written.into_iter().chain(base64(value.as_bytes()));

@@ -1,10 +1,12 @@
 //! What the last round of upkeep did, for whoever asks: `/status`, metrics.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+
+use crate::domain::lock::lock;
 
 /// One round of upkeep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,11 +35,11 @@ impl LastUpkeepRound {
     /// What the last round did.
     #[must_use]
     pub fn get(&self) -> UpkeepRound {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     /// A round is over.
     pub fn set(&self, round: UpkeepRound) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = round;
+        *lock(&self.0) = round;
     }
 }

@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::domain::inbound::{Audience, ChannelKind, Conversation};
 use crate::domain::principal::Role;
 
 /// When Hob answers in a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum GroupMode {
-    /// When it is spoken to.
+    /// when it is named, answered or given a command
     #[default]
     Mention,
-    /// Whatever is said by those who are let in.
+    /// whatever people say who are let in
     All,
-    /// Never; owners can give commands.
+    /// never; owners can give commands
     Off,
 }
 

@@ -13,6 +13,7 @@
 //! Start at [`found`].
 
 use crate::domain::plan::{PlannedCall, PlannedValue, ValueSource};
+use crate::domain::text::one_line;
 use crate::policy::arguments::display::{last_word, words};
 use crate::policy::arguments::{WrittenValue, parse, parse_once};
 use crate::policy::invisible::is_invisible;
@@ -140,8 +141,7 @@ fn without_ending(name: &str) -> &str {
 
 /// As a name is compared: whatever its case, and what stands between its words.
 fn plain(name: &str) -> String {
-    let spaced = name.to_lowercase().replace(['-', '_'], " ");
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(&name.to_lowercase().replace(['-', '_'], " "))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
 use crate::domain::inbound::{ChannelKind, Conversation, SenderProof};
+use crate::domain::text::hex;
 
 /// What a code is made of: no letter or digit that is taken for another one.
 const ALPHABET: &[u8; 28] = b"23456789ACDEFGHJKMNPQRTVWXYZ";
@@ -51,8 +52,7 @@ impl Code {
     /// What is kept of it.
     #[must_use]
     pub fn hash(&self) -> String {
-        let hash = Sha256::digest(format!("hob pairing 1\n{}", self.0));
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(format!("hob pairing 1\n{}", self.0)))
     }
 
     /// As it is shown: `ABCD-EFGH`.

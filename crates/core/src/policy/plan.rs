@@ -13,6 +13,7 @@
 //! Start at [`unvouched_values`]; what a model writes is read by [`read`].
 
 use crate::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, UnvouchedValue, ValueSource};
+use crate::domain::text::cut;
 use crate::policy::arguments::display::{last_word, steers, words};
 use crate::policy::arguments::{WrittenValue, parse};
 use crate::policy::invisible::marked;
@@ -252,10 +253,7 @@ fn shown(value: &WrittenValue) -> String {
         WrittenValue::Bare(_) | WrittenValue::List(_) | WrittenValue::Object(_) => value.json(),
     };
     let line = marked(&text).replace('\n', " ⟨U+000A⟩ ");
-    if line.chars().nth(SHOWN_CHARS_MAX).is_none() {
-        return line;
-    }
-    line.chars().take(SHOWN_CHARS_MAX).chain(['…']).collect()
+    cut(&line, SHOWN_CHARS_MAX)
 }
 
 #[cfg(test)]

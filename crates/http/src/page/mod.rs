@@ -17,6 +17,8 @@ use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
 use url::Url;
 
+use hob_core::domain::text::head;
+
 /// An article of fewer characters than this may be a cookie notice; the whole page is read then.
 const ARTICLE_CHARS_MIN: usize = 250;
 /// An article that holds less than a hundredth part so great of all the page's words is not what the page is about.
@@ -158,7 +160,7 @@ fn chars_of(text: &str) -> usize {
 /// On one line, within a limit.
 fn one_line(text: &str) -> String {
     let (text, _) = characters::strip_invisible(text);
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NOTE_CHARS_MAX).collect()
+    head(&hob_core::domain::text::one_line(&text), NOTE_CHARS_MAX).to_owned()
 }
 
 /// Without spaces at the ends of lines, and never two empty lines together.

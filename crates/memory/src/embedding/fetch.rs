@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
 use crate::embedding::error::EmbedError;
+use hob_core::domain::text::hex;
 use hob_model::exchange::endpoint::{is_local, parse};
 
 #[cfg(test)]
@@ -230,7 +231,7 @@ impl Download<'_> {
     async fn finish(&self, mut begun: PartialFile, target: &Path) -> Result<(), EmbedError> {
         begun.file.flush().await.map_err(|error| disk(&self.part, error))?;
         begun.file.sync_all().await.map_err(|error| disk(&self.part, error))?;
-        let sum: String = begun.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sum = hex(&begun.hash.finalize());
         if begun.done != self.file.bytes || sum != self.file.sha256 {
             return self.discard_corrupt("its checksum is another").await;
         }

@@ -14,6 +14,7 @@ use crate::embedding::account::{Account, CallOutcome};
 use crate::embedding::error::EmbedError;
 use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::exchange::endpoint::Endpoint;
 use hob_model::openai::client::Client;
@@ -92,7 +93,7 @@ impl OpenAiEmbedder {
         let remote = &server.remote;
         let dimensions = probe.first().map_or(0, Vec::len);
         let identity = format!("{}\n{}\n{dimensions}", remote.base_url.trim_end_matches('/'), remote.model);
-        let digest = Sha256::digest(identity).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex(&Sha256::digest(identity)[..16]);
         let model = EmbeddingModel { name: remote.model.clone(), dimensions, digest };
         Ok(Self { server, model })
     }

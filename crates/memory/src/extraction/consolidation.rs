@@ -32,7 +32,7 @@ pub async fn consolidate(
 ) -> Result<Option<ConsolidationOutcome>, StoreError> {
     let Some(scope) = facts::changed_before(tx, millis(before)).await? else { return Ok(None) };
     let now = millis(at);
-    let known = facts::newest(tx, scope, None, FACTS_MAX).await?;
+    let known = facts::newest(tx, scope, FACTS_MAX).await?;
     let mut merged = 0;
     for merge in merges(&known, now) {
         // What contradicts it is still to be asked about.

@@ -10,6 +10,7 @@ use crate::extraction::reply::Reply;
 use crate::rank::words::{folded_words, is_stop_word};
 use hob_core::domain::memory::Scope;
 use hob_core::domain::principal::{Role, Trust};
+use hob_core::domain::text::{head, inert};
 use hob_core::policy::memory::may_tell_facts;
 use hob_core::policy::redact::redact;
 use hob_model::message::Message;
@@ -110,18 +111,9 @@ fn shown_turn(scope: Scope, turn: EpisodeTurn) -> Option<ShownTurn> {
     if says < 2 && !answers {
         return None;
     }
-    let text = redact(&cut(&turn.text, TURN_CHARS_MAX));
-    let asked = turn.asked.as_deref().map(|asked| redact(&cut(asked, ASKED_CHARS_MAX)));
+    let text = redact(&head(&turn.text, TURN_CHARS_MAX));
+    let asked = turn.asked.as_deref().map(|asked| redact(&head(asked, ASKED_CHARS_MAX)));
     Some(ShownTurn { turn, text, asked })
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    text.chars().take(chars).collect()
-}
-
-/// On one line, unable to end the block it stands in.
-pub(super) fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
 }
 
 /// The request; `keys` are those in use, each with its category.
@@ -130,17 +122,17 @@ pub fn request(shown: &[ShownTurn], keys: &[(String, String)], zone: &TimeZone) 
     let mut lines = Vec::new();
     if !keys.is_empty() {
         let keys: Vec<String> =
-            keys.iter().map(|(category, key)| format!("{}: {}", line(category), line(key))).collect();
+            keys.iter().map(|(category, key)| format!("{}: {}", inert(category), inert(key))).collect();
         lines.push(format!("<keys>\n{}\n</keys>", keys.join("\n")));
     }
     lines.push("<conversation>".to_owned());
     for (number, shown) in (1_usize..).zip(shown) {
         if let Some(asked) = &shown.asked {
-            lines.push(format!("    (the assistant had asked: {})", line(asked)));
+            lines.push(format!("    (the assistant had asked: {})", inert(asked)));
         }
         let at = Timestamp::from_millisecond(shown.turn.at).unwrap_or(Timestamp::UNIX_EPOCH);
         let day = at.to_zoned(zone.clone()).strftime("%A, %-d %B %Y").to_string();
-        lines.push(format!("[{number}] {} ({day}): {}", line(&shown.turn.speaker), line(&shown.text)));
+        lines.push(format!("[{number}] {} ({day}): {}", inert(&shown.turn.speaker), inert(&shown.text)));
     }
     lines.push("</conversation>\n\nNote the facts in this.".to_owned());
     Request {

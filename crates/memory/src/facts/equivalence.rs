@@ -23,7 +23,7 @@ pub fn fold(text: &str) -> String {
 /// The text on one line, without punctuation at its end.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = hob_core::domain::text::one_line(text);
     line.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!') || c.is_whitespace()).to_owned()
 }
 

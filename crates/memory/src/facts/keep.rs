@@ -176,12 +176,7 @@ async fn confirm_same(
 
 /// One of those that contradict each other is true: the others are history. Gives the value that was current before, or else one
 /// of those that stood against it.
-pub(super) async fn resolve_rivals(
-    tx: &mut Tx,
-    truth: &Fact,
-    known: &[Fact],
-    now: i64,
-) -> Result<Option<String>, StoreError> {
+async fn resolve_rivals(tx: &mut Tx, truth: &Fact, known: &[Fact], now: i64) -> Result<Option<String>, StoreError> {
     let others: Vec<&Fact> = known.iter().filter(|fact| fact.id != truth.id).collect();
     for other in &others {
         facts::supersede(tx, other.id, Some(truth.id), now).await?;

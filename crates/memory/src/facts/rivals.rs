@@ -1,22 +1,18 @@
-//! Values that contradict each other, and which of them a person says is true.
+//! Values that contradict each other.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::facts::keep::resolve_rivals;
-use hob_core::domain::ids::FactId;
-use hob_core::domain::memory::Scope;
 use hob_core::domain::origin::Taint;
-use hob_store::error::StoreError;
+use hob_core::domain::text::inert;
 use hob_store::facts::Fact;
-use hob_store::{Tx, facts, millis};
 
 /// Two values, of which one is true.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rivalry {
     /// The current fact.
     pub current: Fact,
-    /// What contradicts it; [`facts::note_asked`] notes on this one that a person was asked.
+    /// What contradicts it; [`hob_store::facts::note_asked`] notes on this one that a person was asked.
     pub rival: Fact,
 }
 
@@ -35,34 +31,17 @@ impl Rivalry {
         let side = |fact: &Fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
             let day = at.to_zoned(zone.clone()).strftime("%-d %B %Y").to_string();
-            format!("\"{}\" ({}, {day})", line(&fact.value), line(&fact.speaker))
+            format!("\"{}\" ({}, {day})", inert(&fact.value), inert(&fact.speaker))
         };
         let Self { current, rival } = self;
         format!(
             "Two things are known about {}: {} and {}. Ask once which of them is true, and remember the answer under the \
              category \"{}\" and the key \"{}\".",
-            line(&current.key),
+            inert(&current.key),
             side(current),
             side(rival),
-            line(&current.category),
-            line(&current.key)
+            inert(&current.category),
+            inert(&current.key)
         )
     }
-}
-
-/// On one line, unable to end the block it stands in.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
-}
-
-/// A person says which is true: the others are history. Gives whether there was anything to settle.
-pub async fn settle_rival(tx: &mut Tx, scopes: &[Scope], keep: FactId, at: Timestamp) -> Result<bool, StoreError> {
-    let found = facts::find(tx, keep).await?;
-    let visible = |fact: &Fact| scopes.contains(&fact.scope) && fact.superseded_at.is_none();
-    let Some(truth) = found.filter(visible) else { return Ok(false) };
-    let current = facts::find(tx, truth.rival_of.unwrap_or(truth.id)).await?;
-    let Some(current) = current else { return Ok(false) };
-    let rivals = facts::rivals(tx, current.id).await?;
-    let known: Vec<Fact> = std::iter::once(current).chain(rivals).collect();
-    Ok(resolve_rivals(tx, &truth, &known, millis(at)).await?.is_some())
 }

@@ -1,6 +1,7 @@
 //! Who is meant: by name, by what else somebody is known, or by who they are to the one who asks.
 
 use crate::people::{Identity, Person};
+use hob_core::domain::text::one_line;
 
 /// How alike a name must be to be named as near (Jaro–Winkler, 0 to 1).
 const NEAR_MIN: f64 = 0.82;
@@ -121,7 +122,7 @@ pub fn relation_of(name: &str) -> Option<&str> {
 /// In lower case, with single spaces: names that differ in nothing else are one.
 #[must_use]
 pub fn fold(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    one_line(name).to_lowercase()
 }
 
 #[cfg(test)]

@@ -59,11 +59,6 @@ impl Index {
         was_there
     }
 
-    /// Takes out all of a scope. How many there were.
-    pub fn remove_scope(&mut self, scope: Scope) -> usize {
-        self.scopes.remove(&scope).map_or(0, |part| part.len())
-    }
-
     /// The `limit` memories in `scopes` whose signs differ least from those of `query`, the nearest first; of equal ones
     /// those with the greater id.
     #[must_use]

@@ -7,17 +7,16 @@ use serde_json::{Map, Value};
 
 use crate::anthropic::event::{Delta, Event, WireUsage};
 use crate::classify::{self, ErrorResponse};
-use crate::error::{ErrorClass, ModelError};
+use crate::error::ModelError;
 use crate::exchange::{ReplyFold, broken_off, malformed};
 use crate::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use crate::reply_draft::{ReplyLimits, completion};
 use crate::think_filter::ThinkFilter;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
 mod tests;
 
-/// How much a reply may hold, thinking included.
-const REPLY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How many blocks one reply may have.
 const REPLY_BLOCKS_MAX: usize = 256;
 
@@ -29,7 +28,7 @@ pub struct Reply {
     blocks: Vec<Block>,
     usage: WireUsage,
     stop_reason: Option<String>,
-    bytes: usize,
+    limits: ReplyLimits,
 }
 
 /// A content block while it is written.
@@ -64,7 +63,7 @@ impl Reply {
             blocks: Vec::new(),
             usage: WireUsage::default(),
             stop_reason: None,
-            bytes: 0,
+            limits: ReplyLimits::default(),
         }
     }
 
@@ -87,7 +86,7 @@ impl Reply {
             "thinking" | "redacted_thinking" => Content::Sealed(block),
             _ => Content::Ignored,
         };
-        self.count_bytes(size(&content))?;
+        self.limits.count_bytes(size(&content))?;
         self.blocks.push(Block { index, content, done: false });
         if words.is_empty() { Ok(words) } else { self.add(index, Delta::Text { text: words }) }
     }
@@ -100,7 +99,7 @@ impl Reply {
             | Delta::Signature { signature: more } => more.len(),
             Delta::Other => 0,
         };
-        self.count_bytes(bytes)?;
+        self.limits.count_bytes(bytes)?;
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else {
             return Err(malformed("The model's reply goes on where it did not begin."));
         };
@@ -140,11 +139,6 @@ impl Reply {
         if let Some(text) = texts {
             text.push_str(words);
         }
-    }
-
-    fn count_bytes(&mut self, bytes: usize) -> Result<(), ModelError> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
     }
 }
 
@@ -186,16 +180,11 @@ impl ReplyFold for Reply {
         };
         let last = self.blocks.len().saturating_sub(1);
         let blocks = self.blocks.into_iter().enumerate();
-        let parts: Vec<_> = blocks
-            .filter_map(|(place, block)| {
-                let whole = block.done && (stop == StopReason::End || place < last);
-                block.content.part(&self.label, whole)
-            })
-            .collect();
-        if !parts.iter().any(says_something) {
-            return Err(empty_reply_error(stop));
-        }
-        Ok(Completion { parts, usage: usage_from_wire(self.usage), stop, latency_ms: 0 })
+        let parts = blocks.filter_map(|(place, block)| {
+            let whole = block.done && (stop == StopReason::End || place < last);
+            block.content.part(&self.label, whole)
+        });
+        completion(parts.collect(), usage_from_wire(self.usage), stop)
     }
 }
 
@@ -221,25 +210,6 @@ impl Content {
             }
             Self::Ignored => None,
         }
-    }
-}
-
-fn says_something(part: &ReplyPart) -> bool {
-    match part {
-        ReplyPart::Text { text } => !text.trim().is_empty(),
-        ReplyPart::Call(_) => true,
-        ReplyPart::Sealed(_) => false,
-    }
-}
-
-fn empty_reply_error(stop: StopReason) -> ModelError {
-    match stop {
-        StopReason::End => malformed("The model's reply is empty."),
-        StopReason::MaxTokens => malformed(
-            "The model used up its output limit before it said anything: allow it more output tokens, or less \
-             thinking.",
-        ),
-        StopReason::ContentFilter => ModelError::new(ErrorClass::Refused, "The model provider withheld the reply."),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::anthropic::ModelProfile;
 use crate::anthropic::family::Mode;
 use crate::message::{Message, ReplyPart, Sealed};
-use crate::settings::Effort;
+use hob_core::domain::choices::Effort;
 
 /// The tokens of a reply where the owner names no number, thinking aside.
 pub(super) const REPLY_TOKENS: u64 = 8192;

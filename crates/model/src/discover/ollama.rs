@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// How long the probe may take in all: the start waits for it.
 pub const PROBE_WAIT_MAX: Duration = Duration::from_millis(300);
 /// How much of its answer is read.
-const TAGS_BYTES_MAX: usize = 1024 * 1024;
+const TAGS_BYTES_MAX: u64 = 1024 * 1024;
 /// Where Ollama listens unless told otherwise.
 const PORT: u16 = 11434;
 
@@ -90,15 +90,8 @@ enum ProbeError {
 
 async fn tags(address: &OllamaAddress) -> Result<Vec<u8>, ProbeError> {
     let client = hob_http::direct_client(PROBE_WAIT_MAX)?;
-    let mut response = client.get(address.path("/api/tags")).send().await?.error_for_status()?;
-    let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await? {
-        body.extend_from_slice(&bytes);
-        if body.len() > TAGS_BYTES_MAX {
-            return Err(ProbeError::TooLong);
-        }
-    }
-    Ok(body)
+    let answer = client.get(address.path("/api/tags")).send().await?.error_for_status()?;
+    hob_http::body_within(answer, TAGS_BYTES_MAX).await?.ok_or(ProbeError::TooLong)
 }
 
 /// The most recently modified model that can talk; the first of equals.

@@ -17,7 +17,7 @@ const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// How long an error's body may take.
 const ERROR_BODY_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long a document may be: the longest are lists of models.
-const DOCUMENT_BYTES_MAX: usize = 8 * 1024 * 1024;
+const DOCUMENT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// Why there is no reply.
 #[derive(Debug, thiserror::Error)]
@@ -52,21 +52,15 @@ pub async fn expect_stream(response: Response) -> Result<Response, Failure> {
 }
 
 /// The body of a response that is not a stream.
-pub async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
+pub async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);
     }
     if text(response.headers(), &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/html")) {
         return Err(web_page().into());
     }
-    let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(|error| unreachable_server(&error))? {
-        if body.len() + bytes.len() > DOCUMENT_BYTES_MAX {
-            return Err(malformed("The model server's answer is too long.").into());
-        }
-        body.extend_from_slice(&bytes);
-    }
-    Ok(body)
+    let body = hob_http::body_within(response, DOCUMENT_BYTES_MAX).await.map_err(|error| unreachable_server(&error))?;
+    body.ok_or_else(|| malformed("The model server's answer is too long.").into())
 }
 
 async fn refused(response: Response) -> Failure {

@@ -3,7 +3,7 @@
 //! Never: a guess from what a server answered.
 //! Start at [`Family::of`].
 
-use crate::settings::Effort;
+use hob_core::domain::choices::Effort;
 
 /// What is particular to a family of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

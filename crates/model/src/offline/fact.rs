@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use hob_core::domain::text::one_line;
+
 /// The arguments of `remember_fact`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fact {
@@ -84,7 +86,7 @@ impl Fact {
 
 /// The fact in a sentence, unless it says nothing.
 pub(super) fn read(sentence: &str) -> Option<Fact> {
-    let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = one_line(sentence);
     if !sentence.contains(char::is_alphanumeric) {
         return None;
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::settings::Effort;
+use hob_core::domain::choices::Effort;
 
 /// How many tokens a model holds unless its maker or the owner says more. Most could hold 128k, and a small machine
 /// has no memory for it; Ollama itself would take 4,096, which tools and a few turns fill.

@@ -12,16 +12,13 @@ use crate::message::{Completion, ReplyPart, StopReason, ToolCall, Usage};
 use crate::openai::chunk::{CallFragment, Choice, Chunk, WireUsage};
 use crate::openai::quirks::ReasoningReplay;
 use crate::openai::sealed::{EXTRA_CONTENT, Thinking, seal};
+use crate::reply_draft::{ReplyLimits, completion};
 use crate::think_filter::ThinkFilter;
 use hob_core::domain::ids::CallId;
 
 #[cfg(test)]
 mod tests;
 
-/// How much a reply may hold, reasoning included.
-const REPLY_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// How many calls one reply may make.
-const REPLY_CALLS_MAX: usize = 128;
 /// The event after the last.
 const DONE: &str = "[DONE]";
 
@@ -36,7 +33,7 @@ pub(super) struct Reply {
     usage: Usage,
     finish: Option<String>,
     done: bool,
-    bytes: usize,
+    limits: ReplyLimits,
 }
 
 /// A call while it is written.
@@ -73,7 +70,7 @@ impl ReplyFold for Reply {
 
     fn complete(self) -> Result<Completion, ModelError> {
         let Some(finish) = self.finish.as_deref() else {
-            return Err(if self.bytes == 0 { malformed("The model sent no reply.") } else { broken_off() });
+            return Err(if self.limits.has_begun() { broken_off() } else { malformed("The model sent no reply.") });
         };
         let stop = match finish {
             "length" | "max_tokens" => StopReason::MaxTokens,
@@ -87,15 +84,12 @@ impl ReplyFold for Reply {
             // What was cut off must not be taken for a call without arguments.
             calls.retain(Call::is_whole);
         }
-        if calls.is_empty() && self.text.trim().is_empty() {
-            return Err(empty(stop));
-        }
         let mut parts: Vec<ReplyPart> = self.thinking.sealed(&self.label).into_iter().collect();
         if !self.text.is_empty() {
             parts.push(ReplyPart::Text { text: self.text });
         }
         parts.extend(calls.into_iter().flat_map(|call| call.parts(&self.label)));
-        Ok(Completion { parts, usage: self.usage, stop, latency_ms: 0 })
+        completion(parts, self.usage, stop)
     }
 }
 
@@ -111,7 +105,7 @@ impl Reply {
             usage: Usage::default(),
             finish: None,
             done: false,
-            bytes: 0,
+            limits: ReplyLimits::default(),
         }
     }
 
@@ -132,10 +126,10 @@ impl Reply {
     fn take_choice(&mut self, mut choice: Choice) -> Result<String, ModelError> {
         let mut shown = String::new();
         let thought = self.thinking.take(&mut choice.delta);
-        self.grow(thought)?;
+        self.limits.count_bytes(thought)?;
         let content = choice.delta.content.map(|content| content.0);
         for words in [content, choice.delta.refusal].into_iter().flatten() {
-            self.grow(words.len())?;
+            self.limits.count_bytes(words.len())?;
             shown.push_str(&self.think.push(&words));
         }
         for fragment in choice.delta.tool_calls {
@@ -157,7 +151,7 @@ impl Reply {
         let name = fragment.function.name.unwrap_or_default();
         let extra = fragment.extra_content.filter(|extra| !extra.is_null());
         let extra_len = extra.as_ref().map_or(0, |extra| extra.to_string().len());
-        self.grow(arguments.len() + name.len() + extra_len)?;
+        self.limits.count_bytes(arguments.len() + name.len() + extra_len)?;
         let id = fragment.id.unwrap_or_default();
         let call = self.call_for(fragment.index, &id)?;
         // Some servers repeat the name with each piece; others cut it.
@@ -176,10 +170,8 @@ impl Reply {
             None => id.is_empty() || call.id == id,
         });
         let place = known.unwrap_or(self.calls.len());
-        if place >= REPLY_CALLS_MAX {
-            return Err(malformed("The model asks for too many tools at once."));
-        }
         if known.is_none() {
+            self.limits.count_call()?;
             self.calls.push(Call { index, ..Call::default() });
         }
         let call = &mut self.calls[place];
@@ -187,11 +179,6 @@ impl Reply {
             id.clone_into(&mut call.id);
         }
         Ok(call)
-    }
-
-    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > REPLY_BYTES_MAX { Err(malformed("The model's reply is too long.")) } else { Ok(()) }
     }
 }
 
@@ -226,12 +213,4 @@ fn counted(usage: &WireUsage) -> Usage {
 fn in_stream(error: &Value) -> ModelError {
     let body = Value::Object(Map::from_iter([("error".to_owned(), error.clone())])).to_string();
     classify::classify(&ErrorResponse { body: &body, ..ErrorResponse::default() })
-}
-
-fn empty(stop: StopReason) -> ModelError {
-    match stop {
-        StopReason::End => malformed("The model's reply is empty."),
-        StopReason::MaxTokens => malformed("The model used up its output limit before it said anything whole."),
-        StopReason::ContentFilter => ModelError::new(ErrorClass::Refused, "The model provider withheld the reply."),
-    }
 }

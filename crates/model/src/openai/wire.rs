@@ -12,7 +12,8 @@ use crate::openai::quirks::{EffortFormat, Quirks, ReasoningReplay};
 use crate::openai::sealed::{EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, read};
 use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::refused_parameters::{RefusedParameters, THINKING_BESIDE_TOOLS};
-use crate::settings::{Effort, Tuning};
+use crate::settings::Tuning;
+use hob_core::domain::choices::Effort;
 
 #[cfg(test)]
 mod tests;

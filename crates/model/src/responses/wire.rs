@@ -19,8 +19,10 @@ use crate::provider::{Request, ToolChoice, ToolSchema};
 use crate::refused_parameters::RefusedParameters;
 use crate::responses::event::Reasoning;
 use crate::responses::reply::{NEXT_MESSAGE, PHASE, REASONING};
-use crate::settings::{Effort, Tuning};
+use crate::settings::Tuning;
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::SessionKey;
+use hob_core::domain::text::hex;
 
 #[cfg(test)]
 mod tests;
@@ -121,7 +123,7 @@ const fn single(temperature: f64) -> f32 {
 /// The conversation's name at OpenAI: not the platform's, which may be somebody's.
 fn cache_key(session: &SessionKey) -> String {
     let digest = Sha256::digest(format!("cache1:{session}").as_bytes());
-    digest.iter().take(CACHE_KEY_BYTES).map(|byte| format!("{byte:02x}")).collect::<String>()
+    hex(&digest[..CACHE_KEY_BYTES])
 }
 
 /// What is not the default, and only where there are tools: elsewhere it is refused.

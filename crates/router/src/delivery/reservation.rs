@@ -3,6 +3,7 @@
 use crate::delivery::Delivery;
 use hob_agent::ports::OutboxReservation;
 use hob_core::domain::ids::SessionId;
+use hob_core::domain::lock::lock;
 use hob_store::outbox::PendingChunk;
 
 /// A worker's place that is kept. Whoever was woken meanwhile goes on from there when it is dropped.
@@ -27,7 +28,7 @@ impl OutboxReservation for WorkerReservation {
 impl Drop for WorkerReservation {
     fn drop(&mut self) {
         let first = self.first.take();
-        let mut workers = self.delivery.inner.workers();
+        let mut workers = lock(&self.delivery.inner.workers);
         if first.is_none() && workers.get(&self.session).is_some_and(|worker| !worker.again) {
             workers.remove(&self.session);
             return;

@@ -1,6 +1,7 @@
 //! A model of a platform for the tests of delivery: what its chat shows, and what was asked of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::MutexGuard;
 
 use async_trait::async_trait;
 

@@ -1,7 +1,7 @@
 //! The message becomes a run of its own at the end of the lane, or a word to the run that is at work.
 
 use crate::attachments::{self, MessageContent};
-use crate::command::{Command, IntakeMode};
+use crate::command::Command;
 use crate::intake::message_context::SurroundingContext;
 use crate::intake::transaction::{IncomingMessage, IntakeOutcome, IntakeTransaction};
 use crate::open_questions::is_waiting_for_answer;
@@ -12,6 +12,7 @@ use hob_agent::machine::accepted_input::{AcceptedInput as AcceptedEvent, RunKind
 use hob_agent::machine::stop::CancelReason;
 use hob_agent::signal::Signal;
 use hob_core::domain::channel::UpdateOutcome;
+use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::ids::{InboundId, RunId};
 use hob_store::error::StoreError;
 use hob_store::sessions::Session;

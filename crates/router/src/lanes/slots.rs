@@ -1,8 +1,10 @@
 //! How many runs may be at work at the same time: a number that can change while they are.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use hob_core::domain::lock::lock;
 
 /// The places for runs.
 #[derive(Clone)]
@@ -26,7 +28,7 @@ pub(crate) struct RunSlot {
 
 impl Drop for RunSlot {
     fn drop(&mut self) {
-        let mut room = lock_count(&self.room);
+        let mut room = lock(&self.room);
         if room.surplus > 0
             && let Some(permit) = self.permit.take()
         {
@@ -44,7 +46,7 @@ impl RunSlots {
 
     /// How many runs have one.
     pub(super) fn taken(&self) -> usize {
-        let room = lock_count(&self.room);
+        let room = lock(&self.room);
         (room.places + room.surplus).saturating_sub(self.free.available_permits())
     }
 
@@ -66,7 +68,7 @@ impl RunSlots {
 
     /// So many from now on. What is at work beyond that ends in its own time.
     pub(super) fn resize(&self, wanted: usize) {
-        let mut room = lock_count(&self.room);
+        let mut room = lock(&self.room);
         if wanted >= room.places {
             let more = wanted - room.places;
             let kept = more.min(room.surplus);
@@ -78,11 +80,6 @@ impl RunSlots {
         }
         room.places = wanted;
     }
-}
-
-fn lock_count(room: &Mutex<SlotCount>) -> MutexGuard<'_, SlotCount> {
-    // The two numbers are changed together, without anything between that could panic.
-    room.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
 use crate::lanes::slots::{RunSlot, RunSlots};
 use hob_agent::driver::OpenedRun;
 use hob_core::domain::ids::{RunId, SessionId};
+use hob_core::domain::lock::lock;
 
 /// All workers, and the places for runs.
 pub(super) struct Workers {
@@ -44,7 +45,7 @@ impl Workers {
         opened: Option<(OpenedRun, RunSlot)>,
         may_begin: bool,
     ) -> bool {
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         if let Some(worker) = all.get_mut(&session) {
             worker.again = true;
             let is_driven = |run: RunId| worker.drives == Some(run);
@@ -64,14 +65,14 @@ impl Workers {
 
     /// Has the lane a worker?
     pub(super) fn has(&self, session: SessionId) -> bool {
-        self.all().contains_key(&session)
+        lock(&self.all).contains_key(&session)
     }
 
     /// Is there a reason to look for a run? If not, the worker is gone when this returns.
     ///
     /// The signal is made anew before the claim: whatever is committed after the claim wakes the claimed run.
     pub(super) fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let worker = all.get_mut(&session)?;
         worker.drives = None;
         if !std::mem::take(&mut worker.again) {
@@ -91,7 +92,7 @@ impl Workers {
     ) -> (Option<OpenedRun>, Option<RunSlot>) {
         let mut taking = pin!(self.places.take());
         loop {
-            let handed = self.all().get_mut(&session).and_then(|worker| worker.opened.take());
+            let handed = lock(&self.all).get_mut(&session).and_then(|worker| worker.opened.take());
             if let Some((opened, place)) = handed {
                 return (Some(opened), Some(place));
             }
@@ -105,25 +106,20 @@ impl Workers {
 
     /// The worker drives this run, which it may have found in the database before it was handed over.
     pub(super) fn mark_driven(&self, session: SessionId, run: RunId) {
-        if let Some(worker) = self.all().get_mut(&session) {
+        if let Some(worker) = lock(&self.all).get_mut(&session) {
             worker.drives = Some(run);
             worker.opened.take_if(|(opened, _)| opened.key.run == run);
         }
     }
 
     pub(super) fn mark_again(&self, session: SessionId) {
-        if let Some(worker) = self.all().get_mut(&session) {
+        if let Some(worker) = lock(&self.all).get_mut(&session) {
             worker.again = true;
         }
     }
 
     pub(super) fn remove_worker(&self, session: SessionId) {
-        self.all().remove(&session);
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
-        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.all).remove(&session);
     }
 }
 

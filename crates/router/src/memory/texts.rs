@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::memory::{ENTRIES_MAX, MemoryView};
 use hob_core::domain::memory::{Leg, Scope};
+use hob_core::domain::text::{cut_trimmed, one_line};
 use hob_memory::embedding_service::EmbeddingStatus;
 use hob_memory::forget::ForgetOutcome;
 use hob_memory::item::MemoryItem;
@@ -142,11 +143,7 @@ fn age(now: Timestamp, millis: i64) -> String {
 
 /// One line of at most so many characters.
 fn cut(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(WORDS_MAX) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+    cut_trimmed(&one_line(text), WORDS_MAX)
 }
 
 fn thousandths(value: i64) -> String {

@@ -2,6 +2,7 @@
 
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::principal::Role;
+use hob_core::domain::text::chosen_name;
 use hob_core::policy::access::AccessList;
 use hob_core::policy::pairing::Code;
 use hob_store::members::Member;
@@ -43,7 +44,7 @@ pub(super) fn offered(code: &Code, is_first: bool) -> String {
 
 /// To an owner who let somebody in.
 pub(super) fn confirmed(pairing: &PendingPairing, role: Role) -> String {
-    let (name, at) = (one_line(&pairing.name), at(&pairing.channel, &pairing.account));
+    let (name, at) = (chosen_name(&pairing.name), at(&pairing.channel, &pairing.account));
     format!("{name} ({at}) may talk with me now, as {}. I have told them. /people shows everybody.", role.as_str())
 }
 
@@ -61,13 +62,13 @@ pub(super) fn people(members: &[Member], waiting: &[PendingPairing], access: &Ac
     }
     let member = |member: &Member| {
         let at = at(&member.channel, &member.account);
-        format!("p{} {} – {}, {at}", member.id, one_line(&member.name), member.role.as_str())
+        format!("p{} {} – {}, {at}", member.id, chosen_name(&member.name), member.role.as_str())
     };
     lines.extend(members.iter().map(member));
     lines.extend(
         waiting
             .iter()
-            .map(|one| format!("waits to be let in: {}, {}", one_line(&one.name), at(&one.channel, &one.account))),
+            .map(|one| format!("waits to be let in: {}, {}", chosen_name(&one.name), at(&one.channel, &one.account))),
     );
     if lines.is_empty() { "Nobody but whoever sits at my machine.".to_owned() } else { lines.join("\n") }
 }
@@ -75,15 +76,15 @@ pub(super) fn people(members: &[Member], waiting: &[PendingPairing], access: &Ac
 /// A name that nobody has, or several.
 pub(super) fn unpair_whom(who: &str, named: &[&Member]) -> String {
     if named.is_empty() {
-        return format!("Nobody who was paired is called {}. /people shows everybody.", one_line(who));
+        return format!("Nobody who was paired is called {}. /people shows everybody.", chosen_name(who));
     }
     let which: Vec<String> = named.iter().map(|member| format!("p{}", member.id)).collect();
-    format!("Several are called {}: {}. /people shows them.", one_line(who), which.join(", "))
+    format!("Several are called {}: {}. /people shows them.", chosen_name(who), which.join(", "))
 }
 
 /// Somebody is paired no longer; `still`: what the config lets them do.
 pub(super) fn unpaired(member: &Member, still: Option<Role>) -> String {
-    let name = one_line(&member.name);
+    let name = chosen_name(&member.name);
     match still {
         None => format!("{name} is not let in any more."),
         Some(role) => format!("{name} is not paired any more, but config.toml lets them in as {}.", role.as_str()),
@@ -92,9 +93,4 @@ pub(super) fn unpaired(member: &Member, still: Option<Role>) -> String {
 
 fn at(channel: &str, account: &str) -> String {
     if account == DEFAULT_ACCOUNT { channel.to_owned() } else { format!("{channel} ({account})") }
-}
-
-/// Names that people chose for themselves stay in their line.
-fn one_line(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -1,13 +1,14 @@
 //! Looks beside the timer: a few at once, each of a schedule that is not due again before its own is over.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use hob_core::domain::ids::ScheduleId;
+use hob_core::domain::lock::lock;
 use hob_telemetry::tasks;
 
 /// So many are made at once.
@@ -32,13 +33,13 @@ impl Looks {
 
     /// Whose they are, as JSON.
     pub(super) fn open(&self) -> String {
-        let open: Vec<String> = self.locked().iter().map(|id| id.0.to_string()).collect();
+        let open: Vec<String> = lock(&self.open).iter().map(|id| id.0.to_string()).collect();
         format!("[{}]", open.join(","))
     }
 
     /// Makes one for a schedule that has none open.
     pub(super) fn begin(self: &Arc<Self>, id: ScheduleId, look: impl Future<Output = ()> + Send + 'static) {
-        self.locked().insert(id);
+        lock(&self.open).insert(id);
         let open = OpenLook { looks: Arc::clone(self), id };
         let task = tasks::spawn_among(&self.tracker, "a look", async move {
             let slot = open.looks.stop.run_until_cancelled(open.looks.slots.acquire()).await;
@@ -55,11 +56,6 @@ impl Looks {
         self.tracker.close();
         self.tracker.wait().await;
     }
-
-    /// A set is whole between two calls, whoever panicked.
-    fn locked(&self) -> MutexGuard<'_, BTreeSet<ScheduleId>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// One that is open, until this is dropped.
@@ -70,7 +66,7 @@ struct OpenLook {
 
 impl Drop for OpenLook {
     fn drop(&mut self) {
-        self.looks.locked().remove(&self.id);
+        lock(&self.looks.open).remove(&self.id);
         self.looks.alarm.notify_one();
     }
 }

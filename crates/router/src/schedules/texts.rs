@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use crate::schedules::fire::LOOKS_FAILED_MAX;
 use crate::triggered_runs::quote;
+use hob_core::domain::text::cut;
 use hob_core::policy::schedule::check::{LookTarget, LookVerdict};
 use hob_store::schedules::ScheduleRow;
 use hob_tools::schedule::look::LookResult;
@@ -87,8 +88,7 @@ pub(super) fn paused(row: &ScheduleRow) -> String {
 }
 
 fn task(row: &ScheduleRow) -> String {
-    let shown: String = row.task.chars().take(TASK_CHARS_MAX).collect();
-    if shown.len() < row.task.len() { format!("{shown}…") } else { shown }
+    cut(&row.task, TASK_CHARS_MAX)
 }
 
 fn length(late: SignedDuration) -> String {

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backup::restore::Archive;
 use crate::backup::seal::{ArchiveSink, Recipients};
 use crate::backup::{ArchiveEntry, BackupError, ByteCount, CountingReader, FORMAT, MANIFEST, Manifest, at};
+use hob_core::domain::text::hex;
 
 /// More than this is not a list of what is in an archive.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -208,7 +209,7 @@ impl<R: Read> HashingReader<R> {
     }
 
     fn hex(self) -> String {
-        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.hash.finalize())
     }
 }
 

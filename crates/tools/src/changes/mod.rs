@@ -34,7 +34,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -42,6 +42,7 @@ use crate::changes::draft_dir::DraftDir;
 use crate::changes::scan::ScanLimit;
 use crate::workspace::Workspace;
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
+use hob_core::domain::lock::lock;
 
 /// The folder of drafts in the data directory.
 const DRAFTS: &str = "drafts";
@@ -271,7 +272,7 @@ impl DraftLocation {
     /// Waits until nobody else changes the workspace.
     fn lock_workspace() -> MutexGuard<'static, ()> {
         // Whoever panicked left notes to go on from.
-        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&TURN)
     }
 
     fn open_existing(self) -> Result<Option<DraftDir>, ChangesError> {

@@ -12,9 +12,9 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::changes::dir_handles::FileTime;
-use crate::changes::set::hex;
 use crate::changes::{ChangesError, KeepOutcome, SkippedPath};
 use hob_core::domain::ids::{RunId, SessionKey, UserId};
+use hob_core::domain::text::hex;
 
 /// The draft's own notes.
 pub(super) const DRAFT: &str = "draft.json";

@@ -7,6 +7,7 @@ use rustix::fs::FileType;
 use sha2::{Digest as _, Sha256};
 
 use crate::changes::dir_handles::{FileStat, FileTime};
+use hob_core::domain::text::hex;
 
 /// The bits of a mode that are kept.
 pub const MODE_BITS: u32 = 0o777;
@@ -180,9 +181,4 @@ impl ChangeSet {
         }
         hex(&hasher.finalize())
     }
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

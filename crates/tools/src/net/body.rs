@@ -3,21 +3,6 @@
 use std::io::{self, Read};
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use reqwest::Response;
-
-/// The first bytes of a body, and whether there are more.
-pub(super) async fn read(mut response: Response, bytes_max: usize) -> Result<(Vec<u8>, bool), reqwest::Error> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        let room = bytes_max - body.len();
-        if chunk.len() > room {
-            body.extend_from_slice(&chunk[..room]);
-            return Ok((body, true));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok((body, false))
-}
 
 /// What was packed, unpacked up to a limit; whether there is more.
 pub(super) fn unpack(coding: &str, body: Vec<u8>, cut: bool, bytes_max: usize) -> io::Result<(Vec<u8>, bool)> {

@@ -277,7 +277,7 @@ impl EgressGuard {
 
     async fn answer(&self, url: Url, mut response: Response) -> Result<FetchResponse, NetError> {
         let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
-        let read = body::read(response, self.limits.bytes_max).await;
+        let read = hob_http::body_start(response, self.limits.bytes_max).await;
         let (body, cut) = read.map_err(|error| NetError::of(host_name(&url), &error))?;
         let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (body, cut) = body::unpack(coding, body, cut, self.limits.bytes_max)

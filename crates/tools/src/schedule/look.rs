@@ -9,13 +9,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 
-use crate::changes::set::hex;
 use crate::net::{EgressGuard, address};
 use crate::process::{self, ProcessOutput, ProcessSpec};
 use crate::process_reaper::ProcessReaper;
 use crate::sandbox::confinement::Confinement;
 use crate::web_fetch::{self, FetchedContent};
 use hob_core::domain::origin::{Origin, OriginSource};
+use hob_core::domain::text::hex;
 use hob_core::policy::schedule::check::{CheckEnd, LookTarget, LookVerdict, judge};
 
 /// The most that is kept of each of a check's outputs, in bytes: of more the middle is left out, and that is said in it.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -18,6 +18,7 @@ use crate::draft_workspace::ScratchCopy;
 use crate::process::{self, OutputRouting, Ready, RunningProcess};
 use crate::terminal::spool::{Spool, SpoolExcerpt};
 use hob_core::domain::ids::{SessionKey, UserId};
+use hob_core::domain::lock::lock;
 use hob_telemetry::tasks;
 
 /// The most that is kept of what a command prints, in bytes.
@@ -58,11 +59,6 @@ impl JobState {
 
 /// Where a command's output is gathered, while it may still come.
 pub(super) type SharedSpool = Arc<Mutex<Spool>>;
-
-/// What a lock holds is whole between two calls, whoever panicked.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// An empty spool, in this folder's file system.
 pub(super) fn gather(dir: &Path) -> io::Result<SharedSpool> {
@@ -127,7 +123,7 @@ async fn copy_to_spool(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Resul
     loop {
         match output.read(&mut buffer).await? {
             0 => return Ok(()),
-            read => locked(spool).keep(&buffer[..read]),
+            read => lock(spool).keep(&buffer[..read]),
         }
     }
 }
@@ -170,8 +166,8 @@ impl Job {
 
     /// What it has printed since this was asked last.
     pub(super) fn news(&self) -> io::Result<SpoolExcerpt> {
-        let spool = locked(&self.spool);
-        let mut told = locked(&self.told);
+        let spool = lock(&self.spool);
+        let mut told = lock(&self.told);
         let from = std::mem::replace(&mut *told, spool.total());
         spool.excerpt_from(from)
     }
@@ -200,7 +196,7 @@ pub(super) struct Jobs {
 impl Jobs {
     /// Starts one, in that copy of the workspace if there is one; false: there are too many.
     pub(super) fn start(&self, order: JobRequest, errand: &Ready<'_>, aside: Option<ScratchCopy>) -> io::Result<bool> {
-        let mut all = locked(&self.all);
+        let mut all = lock(&self.all);
         if all.values().filter(|job| job.state() == JobState::Running).count() >= RUNNING_MAX {
             return Ok(false);
         }
@@ -242,12 +238,12 @@ impl Jobs {
 
     /// Theirs with that name.
     pub(super) fn get(&self, id: &str, whose: &(SessionKey, UserId)) -> Option<Arc<Job>> {
-        locked(&self.all).get(id).filter(|job| job.whose == *whose).map(Arc::clone)
+        lock(&self.all).get(id).filter(|job| job.whose == *whose).map(Arc::clone)
     }
 
     /// All of theirs.
     pub(super) fn list(&self, whose: &(SessionKey, UserId)) -> Vec<(String, Arc<Job>)> {
-        let all = locked(&self.all);
+        let all = lock(&self.all);
         let theirs = all.iter().filter(|(_, job)| job.whose == *whose);
         theirs.map(|(id, job)| (id.clone(), Arc::clone(job))).collect()
     }
@@ -299,7 +295,7 @@ mod tests {
         let spool = Mutex::new(Spool::on_full_disk());
         let mut output = Receiver::from_owned_fd(output.into()).unwrap();
         copy_to_spool(&mut output, &spool).await.unwrap();
-        let told = locked(&spool).excerpt_from(0).unwrap().into_text();
+        let told = lock(&spool).excerpt_from(0).unwrap().into_text();
         assert_eq!(told, "… 27 bytes more were printed and could not be kept: the disk is full or broken …");
     }
 }

@@ -16,6 +16,7 @@ use crate::access::origin_check::PageHosts;
 use crate::limit::PerMinuteLimit;
 use hob_core::domain::rng::Rng;
 use hob_core::domain::secret::Secret;
+use hob_core::domain::text::hex;
 use hob_router::intake::Router;
 
 /// How long a login link holds.
@@ -85,5 +86,5 @@ pub fn new_key(rng: &dyn Rng) -> Secret {
 /// By what a secret is known here.
 #[must_use]
 pub fn hash(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(secret))
 }

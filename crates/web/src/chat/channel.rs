@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -14,6 +14,7 @@ use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{ChannelHealth, Liveness};
 use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
 /// A reply longer than this grows no further to be seen, until it is there whole.
@@ -101,19 +102,10 @@ impl PageChannel {
         }
     }
 
-    fn scenes(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<ChatActivity>>> {
-        // Each change leaves the map whole.
-        self.scenes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn uploads(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
-        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Hears of what happens in a conversation from now on.
     #[must_use]
     pub fn watch(self: &Arc<Self>, chat: &str) -> ChatWatcher {
-        let scene = self.scenes().entry(chat.to_owned()).or_default().subscribe();
+        let scene = lock(&self.scenes).entry(chat.to_owned()).or_default().subscribe();
         ChatWatcher { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
     }
 
@@ -147,7 +139,7 @@ impl PageChannel {
 
     /// Whoever watched is gone: what nobody watches is forgotten, unless a reply grows there.
     fn watcher_left(&self, chat: &str) {
-        let mut scenes = self.scenes();
+        let mut scenes = lock(&self.scenes);
         if scenes.get(chat).is_some_and(|scene| scene.receiver_count() == 0 && scene.borrow().growing.is_none()) {
             scenes.remove(chat);
         }
@@ -160,11 +152,11 @@ impl PageChannel {
 
     /// Somebody wrote here.
     pub fn note_input(&self) {
-        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.clock.now());
+        *lock(&self.heard_at) = Some(self.clock.now());
     }
 
     fn show(&self, chat: &str, change: impl FnOnce(&mut ChatActivity)) {
-        let mut scenes = self.scenes();
+        let mut scenes = lock(&self.scenes);
         let scene = scenes.entry(chat.to_owned()).or_default();
         scene.send_modify(change);
         if scene.receiver_count() == 0 && scene.borrow().growing.is_none() {
@@ -174,12 +166,12 @@ impl PageChannel {
 
     /// Keeps what was uploaded until it is fetched with its message.
     pub fn keep(&self, id: &str, bytes: Vec<u8>) {
-        self.uploads().insert(id.to_owned(), bytes);
+        lock(&self.uploads).insert(id.to_owned(), bytes);
     }
 
     /// What was uploaded is not needed any more.
     pub fn drop_upload(&self, id: &str) {
-        self.uploads().remove(id);
+        lock(&self.uploads).remove(id);
     }
 }
 
@@ -202,7 +194,7 @@ impl Channel for PageChannel {
     }
 
     async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
-        let bytes = self.uploads().get(&attachment.handle).cloned();
+        let bytes = lock(&self.uploads).get(&attachment.handle).cloned();
         let bytes = bytes.ok_or_else(|| FetchError("it is not there any more".to_owned()))?;
         if bytes.len() as u64 > bytes_max {
             return Err(FetchError(format!("it is larger than {bytes_max} bytes")));
@@ -239,7 +231,7 @@ impl Channel for PageChannel {
     }
 
     fn health(&self) -> ChannelHealth {
-        let message_at = *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let message_at = *lock(&self.heard_at);
         ChannelHealth { message_at, ..ChannelHealth::plain(Liveness::Connected, self.clock.now()) }
     }
 }
@@ -258,9 +250,9 @@ mod tests {
         let page = Arc::new(PageChannel::new(Arc::new(SystemClock)));
         let (one, other) = (page.watch("k"), page.watch("k"));
         drop(one);
-        assert_eq!(page.scenes().len(), 1);
+        assert_eq!(lock(&page.scenes).len(), 1);
         drop(other);
-        assert!(page.scenes().is_empty());
+        assert!(lock(&page.scenes).is_empty());
     }
 
     #[test]

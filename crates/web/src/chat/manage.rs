@@ -15,6 +15,7 @@ use crate::app_state::AppState;
 use crate::chat::channel::conversation;
 use crate::chat::routes::{TITLE_CHARS_MAX, checked_id};
 use hob_core::domain::ids::SessionId;
+use hob_core::domain::text::one_line;
 use hob_store::error::StoreError;
 use hob_store::web_chat::{self, ChatPosition};
 use hob_store::{Tx, sessions};
@@ -71,7 +72,7 @@ async fn rename(
     Path(chat): Path<String>,
     Json(Title { title }): Json<Title>,
 ) -> Result<StatusCode, ApiError> {
-    let words = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let words = title.map(|title| one_line(&title));
     let title = words.filter(|title| !title.is_empty());
     if title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
         return Err(ApiError::Bad(format!("a name has at most {TITLE_CHARS_MAX} characters")));

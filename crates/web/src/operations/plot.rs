@@ -7,6 +7,8 @@ use plotters::prelude::{
 use plotters::style::Color as _;
 use serde::{Deserialize, Serialize};
 
+use hob_core::domain::text::cut;
+
 /// How wide a plot is; browsers make it fit.
 const WIDTH: u32 = 500;
 /// How high.
@@ -169,7 +171,7 @@ impl Plot {
             let drawn: Vec<_> = series.values.iter().zip(&mut floors).enumerate().map(bar).collect();
             chart
                 .draw_series(drawn)?
-                .label(short(&series.name))
+                .label(cut(&series.name, NAME_CHARS_MAX))
                 .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 10, y + 5)], colour.filled()));
         }
         if !self.series.is_empty() {
@@ -195,11 +197,6 @@ impl Plot {
 #[expect(clippy::cast_precision_loss, reason = "there are a few hundred days at most")]
 fn position(day: usize) -> f64 {
     day as f64
-}
-
-fn short(name: &str) -> String {
-    let cut: String = name.chars().take(NAME_CHARS_MAX).collect();
-    if cut.len() < name.len() { format!("{cut}…") } else { cut }
 }
 
 /// A number for people: `$0.25`, `12 k`.

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::status::{AccountStatus, Books, Degraded, Job, RunStatus, Spending, StatusReport, Waiting};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
+use hob_core::domain::text::{size, span};
 use hob_router::cost::with_unpriced;
 
 impl fmt::Display for StatusReport {
@@ -94,28 +95,6 @@ impl fmt::Display for Books {
     }
 }
 
-/// A span of time as people say it.
-#[must_use]
-pub fn span(secs: i64) -> String {
-    match secs.max(0) {
-        secs @ 0..60 => format!("{secs} s"),
-        secs @ 60..3_600 => format!("{} min", secs / 60),
-        secs @ 3_600..172_800 => format!("{} h {} min", secs / 3_600, secs / 60 % 60),
-        secs => format!("{} d", secs / 86_400),
-    }
-}
-
-/// A number of bytes as people say it.
-#[must_use]
-#[expect(clippy::cast_precision_loss, reason = "a tenth is all that is told")]
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -202,11 +181,5 @@ mod tests {
         ");
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<StatusReport>(&text).unwrap(), report);
-    }
-
-    #[test]
-    fn n11_sizes_are_told_as_people_say_them() {
-        let sizes = [1, 999_999, 1_500_000, 2_000_000_000].map(size);
-        assert_eq!(sizes, ["1 kB", "1000 kB", "1.5 MB", "2.0 GB"]);
     }
 }

@@ -58,10 +58,3 @@ fn a_check_is_told_as_it_went() {
         assert_eq!(reach(&answer), expected);
     }
 }
-
-#[test]
-fn numbers_are_grouped() {
-    for (number, shown) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_050_000, "1,050,000")] {
-        assert_eq!(grouped(number), shown);
-    }
-}

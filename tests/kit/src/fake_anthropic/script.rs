@@ -2,20 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::scripted::Answer;
 use crate::stream::{Gate, Plan};
 
 /// One answer.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// Something that is not a stream.
-    Http {
-        /// The status.
-        status: u16,
-        /// The headers.
-        headers: Vec<(&'static str, String)>,
-        /// The body.
-        body: String,
-    },
+    Whole(Answer),
     /// A stream of events.
     Stream(Script),
 }
@@ -55,21 +49,20 @@ impl Reply {
 
     /// A web page with status 200, as captive portals send.
     pub fn html() -> Self {
-        Self::http(200, "text/html; charset=utf-8", "<!doctype html><p>Please log in")
+        Self::Whole(Answer::html())
     }
 
     /// Any answer that is not a stream.
     pub fn http(status: u16, content_type: &str, body: &str) -> Self {
-        Self::Http { status, headers: vec![("content-type", content_type.to_owned())], body: body.to_owned() }
+        Self::Whole(Answer::http(status, content_type, body))
     }
 
     /// Adds a header, `retry-after` for one, to an answer that is not a stream.
-    pub fn header(mut self, name: &'static str, value: &str) -> Self {
-        match &mut self {
-            Self::Http { headers, .. } => headers.push((name, value.to_owned())),
+    pub fn header(self, name: &'static str, value: &str) -> Self {
+        match self {
+            Self::Whole(answer) => Self::Whole(answer.header(name, value)),
             Self::Stream(_) => panic!("headers are for answers that are no stream"),
         }
-        self
     }
 }
 

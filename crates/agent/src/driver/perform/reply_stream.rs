@@ -1,6 +1,6 @@
 //! What is shown of a reply while it comes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::driver::metrics::StageTimers;
 use crate::driver::perform::ReplyTarget;
@@ -8,6 +8,7 @@ use crate::machine::texts::may_be_silence;
 use crate::ports::RunWatcher;
 use hob_core::domain::channel::Progress;
 use hob_core::domain::ids::RunId;
+use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::Destination;
 use hob_model::provider::Sink;
 
@@ -48,7 +49,7 @@ impl Sink for ReplyStream {
         if self.mute {
             return;
         }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = lock(&self.held);
         let shown = match held.take() {
             None => text.to_owned(),
             Some(begun) => {

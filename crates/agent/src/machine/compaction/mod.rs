@@ -36,9 +36,9 @@ use crate::machine::effect::Effect;
 use crate::machine::ending;
 use crate::machine::event::Event;
 use crate::machine::note::{Compaction, CompactionMeans, Recovery, RecoveryStep};
-use crate::machine::policy::ContextStrategy;
 use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase};
+use hob_core::domain::choices::ContextStrategy;
 use hob_core::domain::ids::UserId;
 
 /// Thousandths of the window to which the rolling window goes down, so that a cache holds for a while.

@@ -9,7 +9,7 @@ use crate::machine::compaction::plan::{CutPlan, fitted, hidden, pin, through};
 use crate::machine::compaction::{ContextView, Pin, size, texts};
 use crate::machine::event::{Event, RunReply, ToolOutcome};
 use crate::machine::note::{CompactionMeans, RecoveryStep};
-use crate::machine::policy::{ContextPolicy, ContextStrategy, Policy};
+use crate::machine::policy::{ContextPolicy, Policy};
 use crate::machine::question::Question;
 use crate::machine::run_start::{
     Billing, CarriedSummary, ContextBudget, FixedTokens, ModelBill, PastMessage, PastRole, RunStart,
@@ -18,6 +18,7 @@ use crate::machine::state::ActiveState;
 use crate::machine::tests::{
     ANNA, Script, accepted, answers, begun, completion, crash, fails, finished, says, steers, stop, wants,
 };
+use hob_core::domain::choices::ContextStrategy;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_model::error::ErrorClass;
 use hob_model::message::{Message, ReplyPart, ToolResult, Usage};

@@ -3,6 +3,7 @@
 use crate::machine::compaction::plan::PrunedSummary;
 use crate::machine::compaction::view::Pin;
 use crate::machine::run_start::FixedTokens;
+use hob_core::domain::text::grouped;
 
 /// For the model that sums up: its instructions.
 pub const SUMMARISER: &str = "You sum up the older part of a conversation between people and Hob, an assistant that \
@@ -100,13 +101,4 @@ pub fn no_room(model: &str, window: u64, fixed: &FixedTokens, message: u64) -> S
          config.toml.",
         grouped(window)
     )
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let split = digits.char_indices().map(|(at, digit)| {
-        let comma = if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
-        format!("{comma}{digit}")
-    });
-    split.collect()
 }

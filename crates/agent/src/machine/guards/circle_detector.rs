@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::machine::digest::Digest;
 use crate::machine::note::{EscalationStep, LoopKind};
 use crate::machine::policy::GuardPolicy;
+use hob_core::domain::text::one_line;
 use hob_model::provider::ToolChoice;
 
 /// The scheme of the hashes in the window; they are never stored.
@@ -157,7 +158,7 @@ impl CircleDetector {
 
     /// Takes a reply's words; answers whether they were said so often that they are a circle.
     pub fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let words = one_line(words).to_lowercase();
         if words.is_empty() {
             return None;
         }

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{ModelFile, Progress, fetch, is_there};
 use crate::embedding::error::EmbedError;
+use hob_core::domain::text::hex;
 
 const SMALL: &[u8] = b"{}";
 
@@ -95,7 +96,7 @@ async fn server(manner: ServerBehaviour) -> (Shared, String) {
 }
 
 fn sum(bytes: &[u8]) -> &'static str {
-    let sum: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = hex(&Sha256::digest(bytes));
     sum.leak()
 }
 

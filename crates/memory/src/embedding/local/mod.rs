@@ -15,6 +15,7 @@ use crate::embedding::error::EmbedError;
 use crate::embedding::local::encoder::Encoder;
 use crate::embedding::local::tokenizer::WordPieceTokenizer;
 use crate::embedding::{Embedded, Embedder, EmbeddingModel};
+use hob_core::domain::text::hex;
 
 mod encoder;
 mod layer;
@@ -133,7 +134,7 @@ fn load(folder: &Path) -> Result<(EmbeddingModel, LoadedModel), EmbedError> {
     hash.update(tokenizer);
     let encoder = Encoder::read(&weights, &shape, &mut hash)?;
     let name = folder.file_name().map_or_else(|| "local".to_owned(), |name| name.to_string_lossy().into_owned());
-    let digest = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&hash.finalize()[..16]);
     Ok((EmbeddingModel { name, dimensions: shape.hidden_size, digest }, LoadedModel { pieces, encoder }))
 }
 

@@ -31,14 +31,12 @@ fn expected(model: &ReferenceIndex, query: &[u64], scopes: &[Scope], limit: usiz
 enum Step {
     Insert(usize, i64, [u64; 2]),
     Remove(usize, i64),
-    Forget(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (0..4_usize, 0..60_i64, any::<[u64; 2]>()).prop_map(|(scope, id, signs)| Step::Insert(scope, id, signs)),
         4 => (0..4_usize, 0..60_i64).prop_map(|(scope, id)| Step::Remove(scope, id)),
-        1 => (0..4_usize).prop_map(Step::Forget),
     ]
 }
 
@@ -65,11 +63,6 @@ proptest! {
                 Step::Remove(scope, id) => {
                     let was_there = model.remove(&(SCOPES[scope], id_in(scope, id))).is_some();
                     prop_assert_eq!(index.remove(SCOPES[scope], id_in(scope, id)), was_there);
-                }
-                Step::Forget(scope) => {
-                    let before = model.len();
-                    model.retain(|(found, _), _| *found != SCOPES[scope]);
-                    prop_assert_eq!(index.remove_scope(SCOPES[scope]), before - model.len());
                 }
             }
         }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::error::ErrorClass;
 use crate::exchange::surrogates::SurrogateHalves;
 
 /// Feeds events; answers with the text shown on the way, and the end.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::anthropic::family::Family;
 use crate::message::{MediaType, Sealed};
-use crate::settings::{Effort, Tuning};
+use crate::settings::Tuning;
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 
 fn call(id: &str) -> ReplyPart {

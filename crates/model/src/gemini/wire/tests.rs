@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::message::{MediaType, Sealed};
-use crate::settings::{Deadlines, Effort};
+use crate::settings::Deadlines;
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 
 const LABEL: &str = "google/gemini-3-flash-preview";

@@ -3,7 +3,8 @@ use serde_json::json;
 use super::*;
 use crate::message::{Image, MediaType, Sealed, ToolResult};
 use crate::ollama::traits::ShowResponse;
-use crate::settings::{Deadlines, Effort, Tuning};
+use crate::settings::{Deadlines, Tuning};
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 
 const LABEL: &str = "ollama/qwen3";

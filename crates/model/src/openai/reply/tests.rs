@@ -1,5 +1,6 @@
 use super::*;
 use crate::exchange::surrogates::{SurrogateHalves, repaired};
+use crate::reply_draft::REPLY_BYTES_MAX;
 
 /// Feeds events as servers write them; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
@@ -149,7 +150,11 @@ fn what_the_limit_cut_off_is_no_call() {
     };
     for arguments in ["", "{", r#"{\"q\":1"#, "[]"] {
         let error = cut(arguments, "length").unwrap_err();
-        assert_eq!(error.message, "The model used up its output limit before it said anything whole.", "{arguments}");
+        assert_eq!(
+            error.message,
+            "The model used up its output limit before it said anything whole: allow it more output tokens, or less thinking.",
+            "{arguments}"
+        );
         assert_eq!(cut(arguments, "content_filter").unwrap_err().class, ErrorClass::Refused, "{arguments}");
         assert!(cut(arguments, "tool_calls").is_ok(), "{arguments}");
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::message::{MediaType, ToolResult};
 use crate::openai::quirks::{OutputLimit, PLAIN};
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 
 const LABEL: &str = "test/m";

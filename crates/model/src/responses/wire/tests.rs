@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::message::{MediaType, ToolCall, ToolResult};
+use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 
 const LABEL: &str = "openai/m";

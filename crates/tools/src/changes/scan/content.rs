@@ -8,8 +8,9 @@ use sha2::{Digest as _, Sha256};
 use similar::TextDiff;
 
 use crate::changes::scan::{READ_BYTES_MAX, ScanDetail, ScanLimit};
-use crate::changes::set::{ContentPreview, hex};
+use crate::changes::set::ContentPreview;
 use crate::changes::{ChangesError, io};
+use hob_core::domain::text::hex;
 
 /// So much of a text is shown at most.
 pub(in crate::changes) const TEXT_BYTES_MAX: u64 = PIECE as u64;
