@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::daemon::configured_channels;
 use crate::daemon::reload::read::{ConfigReader, ReadOutcome, is_doubtful};
 use crate::daemon::reload::refusal::Refusal;
 use crate::daemon::reload::report_text::ReloadOutcome;
@@ -27,7 +26,7 @@ impl Reloader {
             // Where the page alone was to be and its port is taken, nothing of the file is missing.
             needs_channel: self.blueprint.own_channel.is_none()
                 && self.roots.own.page.is_none()
-                && !configured_channels(&self.made.config).is_empty(),
+                && !self.made.config.channels().is_empty(),
         })
     }
 

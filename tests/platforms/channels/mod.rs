@@ -4,7 +4,7 @@
 //! [`conversations`] is told once and runs on all of them.
 
 mod by_hand;
-mod conversations;
+pub(crate) mod conversations;
 mod discord;
 mod email;
 mod everywhere;
