@@ -288,13 +288,16 @@ async fn c2_vectors_without_a_known_price_count_by_their_tokens() {
 }
 
 #[tokio::test]
-async fn c2_vectors_without_a_known_price_wait_for_no_owner() {
-    let (_script, base_url) = server().await;
-    let (dir, account) = house("", 0.01).await;
-    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
-    sqlx::query("UPDATE users SET role = 'user'").execute(&mut raw).await.unwrap();
-    OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
-    assert_eq!(rows(&dir).await, []);
+async fn c2_what_is_the_houses_own_waits_for_no_owner() {
+    for (prices, cost) in [("", None), (PRICED, Some(1_000_000))] {
+        let (_script, base_url) = server().await;
+        let (dir, account) = house(prices, 0.01).await;
+        let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+        sqlx::query("UPDATE users SET role = 'user'").execute(&mut raw).await.unwrap();
+        OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+        let told: Vec<(String, Option<i64>)> = rows(&dir).await.into_iter().map(|row| (row.0, row.3)).collect();
+        assert_eq!(told, [("answered".to_owned(), cost)], "{prices}");
+    }
 }
 
 #[tokio::test]
