@@ -34,6 +34,7 @@ mod kills;
 mod looks;
 mod loops;
 mod mcp;
+mod mcp_offers;
 mod memory;
 mod models;
 mod notebook;

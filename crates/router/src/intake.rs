@@ -27,7 +27,7 @@ use crate::intake::sender_access::{attribute_quotation, redact};
 use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
 use crate::voice::{LinkedIdentity, VoiceInput};
-use crate::{agenda, memory};
+use crate::{agenda, memory, prompts};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::inbound::{ChannelKind, Conversation, Cursor, Inbound, InboundEvent, SenderProof};
@@ -143,7 +143,8 @@ impl Router {
             SenderProof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
-        let (looked, files) = self.load_remote_inputs(&config, &inbound, &others, now).await?;
+        let (mut looked, files) = self.load_remote_inputs(&config, &inbound, &others, now).await?;
+        looked.prompt = looked.prompt.take().and_then(|answer| prompts::hand_on(answer, &mut inbound, &self.redactor));
         attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
         let desk = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
@@ -206,7 +207,8 @@ impl Router {
         others: &[LinkedIdentity],
         now: Timestamp,
     ) -> Result<(memory::Prefetched, Vec<ReceivedFile>), StoreError> {
-        let is_asked_for = memory::is_asked_for(inbound) || agenda::is_asked_for(inbound);
+        let is_asked_for =
+            memory::is_asked_for(inbound) || agenda::is_asked_for(inbound) || prompts::asked_for(inbound).is_some();
         if inbound.attachments.is_empty() && !is_asked_for {
             return Ok((memory::Prefetched::default(), Vec::new()));
         }
@@ -223,7 +225,8 @@ impl Router {
             }
             None => None,
         };
-        Ok((memory::Prefetched { memories, today }, self.fetch(config, inbound, role, others).await?))
+        let prompt = prompts::prefetch(&config.house.servers, inbound, role).await;
+        Ok((memory::Prefetched { memories, today, prompt }, self.fetch(config, inbound, role, others).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.

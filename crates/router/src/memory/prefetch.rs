@@ -13,6 +13,7 @@ use hob_memory::embedding::Bill;
 use hob_memory::recall::{Memory, RecallLimits, RecallQuestion, SearchMode};
 use hob_store::error::StoreError;
 use hob_store::{Tx, sessions, users};
+use hob_tools::mcp::prompts::PromptAnswer;
 
 /// The most memories that a command lists.
 const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
@@ -24,6 +25,8 @@ pub(crate) struct Prefetched {
     pub(crate) memories: Option<PrefetchedMemories>,
     /// What is on today.
     pub(crate) today: Option<String>,
+    /// What came of asking for a prompt.
+    pub(crate) prompt: Option<PromptAnswer>,
 }
 
 /// What was found for a command's words; whether it may be seen is asked again in the command's transaction.
