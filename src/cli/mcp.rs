@@ -2,6 +2,7 @@
 
 mod class;
 mod login;
+mod serve;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub enum McpCommand {
         #[arg(default_value = "{}")]
         arguments: String,
     },
+    /// Be an MCP server over standard input and output, for the Hob that runs here
+    Serve,
     /// Say once what the tools of a server do, instead of at each call; without more, show them
     Class {
         /// Its name in the config
@@ -96,6 +99,7 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
             show(&format!("{}\n", base.redactor.redact(&text)))?;
             if failed { bail!("the call has failed") } else { Ok(()) }
         }
+        McpCommand::Serve => serve::serve(&base.data_dir),
         McpCommand::Class { name, tools, as_it_says } => {
             let (server, wish) = (server_by_name(&servers, name)?, class::parse_classes(tools, *as_it_says)?);
             let tools = runtime()?.block_on(async {

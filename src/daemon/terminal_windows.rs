@@ -6,6 +6,8 @@
 //! Never: conversation logic; what a command or a number means is the router's business.
 //! Start at [`TerminalWindows`]; `cli::attached` is the other end.
 
+mod asker;
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -25,6 +27,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::idle::IdleWatcher;
+use crate::daemon::terminal_windows::asker::WindowAsker;
 use hob_console::place;
 use hob_core::domain::channel::{Channel, FetchError, IdleReason, Intake as _, Progress, UpdateOutcome};
 use hob_core::domain::clock::Clock;
@@ -236,12 +239,16 @@ struct RouteState {
 
 /// The routes. Only for the socket: whoever may use that may do anything with the data.
 pub(super) fn routes(windows: Arc<TerminalWindows>, router: Arc<Router>, stop: CancellationToken) -> Routes {
+    let (of_window, of_client) = (Arc::clone(&windows), stop.clone());
+    let asker = Arc::new(WindowAsker { windows: of_window, router: Arc::clone(&router), stop: of_client });
+    let clients = hob_web::mcp::local::routes(Arc::clone(&router), asker, stop.clone());
     Routes::new()
         .route("/terminal/{chat}", post(open))
         .route("/terminal/{chat}/say", post(say))
         .route("/terminal/{chat}/rest/{asked}", post(rest))
         .layer(DefaultBodyLimit::max(MESSAGE_BYTES_MAX))
         .with_state(RouteState { windows, router, stop })
+        .merge(clients)
 }
 
 /// Opens a window; the answer ends with it, or with Hob.

@@ -6,6 +6,7 @@
 mod allocations;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use hob_model::tokens;
 use hob_store::Store;
@@ -140,6 +141,30 @@ async fn n17_the_tokens_of_a_first_hi() {
     let offered = tokens::count(&asked.body["tools"].to_string());
     // The day's name and the clock's are of one length or another. Fourteen of the tools' are the pages of documents (row F2), a hundred are `plan` (row N16): it has to be seen before anything is read; three are the name of `ask_reader`.
     assert!(said.abs_diff(201) <= 10 && offered == 1_724, "{said} tokens are said, {offered} are tools");
+}
+
+/// An MCP server that has these, of whose tools one is on offer.
+fn server(without: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/talking_mcp.py");
+    let script = script.display();
+    format!(
+        "[mcp.notes]\nsandbox = false\ncommand = ['python3', '{script}', '$HOME'{without}]\nallow = ['echo', '*_resource*']\n\
+         trusted_output = true\n"
+    )
+}
+
+#[tokio::test]
+async fn n17_a_plain_hi_beside_an_mcp_server() {
+    // What a request has more for it: that there is such a tool, and that it is shown on need. Who has something to read has two more.
+    for (without, more) in [(", 'prompts', 'resources'", 9), ("", 22)] {
+        let mut house = house_with(&server(without)).await;
+        house.hob().until_log("mcp.listed").await;
+        let cost = turn(&mut house, "hi").await;
+        assert_eq!(cost.count(), Count { statements: 30, commits: 3 }, "{cost:#?}");
+        let requests = house.model.requests();
+        let offered = tokens::count(&requests.last().unwrap().body["tools"].to_string());
+        assert_eq!(offered, 1_724 + more, "{without}");
+    }
 }
 
 /// A reply that has eighty facts remembered.

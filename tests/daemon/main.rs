@@ -35,6 +35,7 @@ mod looks;
 mod loops;
 mod mail;
 mod mcp;
+mod mcp_offers;
 mod memory;
 mod models;
 mod notebook;

@@ -49,6 +49,11 @@ impl ApiClient {
         format!("{}{path}", self.browser.root)
     }
 
+    /// A request without the key.
+    pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
+        self.browser.bare(method, path)
+    }
+
     pub(crate) fn ask(&self, method: Method, path: &str) -> RequestBuilder {
         self.browser.bare(method, path).header("authorization", format!("Bearer {}", self.key))
     }

@@ -10,6 +10,7 @@ mod door;
 mod e2e;
 mod files;
 mod logins;
+mod mcp;
 mod memory;
 mod operations;
 mod push;

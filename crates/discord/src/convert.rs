@@ -147,8 +147,7 @@ fn inbound(
             quoted: answered.map(|other| quoted(other, view.me, is_own(other))),
             spoken: voice_recording(message).filter(|_| !forwarded),
             server: message.guild_id.map(|guild| guild.to_string()),
-            envelope: None,
-            cursor: None,
+            ..MessageMetadata::default()
         },
     })
 }

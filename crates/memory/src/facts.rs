@@ -51,8 +51,8 @@ pub struct ToldFact {
     pub person: Option<PersonId>,
     /// Until when it holds ([`stated_expiry`]).
     pub valid_until: Option<Timestamp>,
-    /// The run in which it was said.
-    pub run: RunId,
+    /// The run in which it was said; none: it was told beside any.
+    pub run: Option<RunId>,
     /// What that run had read by then that nobody vouches for (row N6).
     pub taint: Taint,
     /// When.
@@ -69,8 +69,11 @@ impl ToldFact {
             person: self.person,
             user: Some(self.user),
             speaker: users::name(tx, self.user).await?.unwrap_or_default(),
-            message: memories::last_said(tx, self.run, self.user).await?,
-            run: Some(self.run),
+            message: match self.run {
+                Some(run) => memories::last_said(tx, run, self.user).await?,
+                None => None,
+            },
+            run: self.run,
             source: Source::Told,
             confidence: 1.0,
             importance: TOLD_IMPORTANCE,

@@ -6,6 +6,7 @@ use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::principal::Role;
 use hob_core::policy::groups::GroupMode;
 use hob_memory::item::MemoryItem;
+use hob_tools::mcp::prompts::PromptRequest;
 use hob_tools::schedule::change::Change;
 
 /// A command of the chat.
@@ -88,6 +89,8 @@ pub enum Command {
     Unpair(Option<String>),
     /// Take back the last change of the workspace.
     Undo,
+    /// What a prompt of an MCP server says.
+    Prompt(PromptRequest),
     /// Log in at an MCP server; with what a browser brought back, to end it.
     Login(LoginRequest),
     /// Read the config file again.
@@ -198,6 +201,9 @@ pub const LISTED: [(&str, &str); 19] = [
 /// The command in a message; none if it is not one. A path (`/etc/hosts`) is not.
 #[must_use]
 pub fn parse(text: &str) -> Option<Command> {
+    if let Some(asked) = PromptRequest::parse(text.trim()) {
+        return Some(Command::Prompt(asked));
+    }
     let mut words = text.trim().strip_prefix('/')?.split_whitespace();
     let name = words.next().unwrap_or_default().to_lowercase();
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {

@@ -11,7 +11,9 @@ use crate::intake::answers::WaitingRunSnapshot;
 use crate::memory::PrefetchedMemories;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
-use crate::{agenda, clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
+use crate::{
+    agenda, clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, prompts, status, texts,
+};
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{QueueChange, RunKey};
 use hob_agent::machine::stop::CancelReason;
@@ -44,6 +46,7 @@ use hob_store::sessions::Session;
 use hob_store::{Tx, agents, grants, outbox, overheard, runs, sessions, signals, skills, summaries};
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
+use hob_tools::mcp::prompts::PromptAnswer;
 use hob_tools::sandbox::trial::Confinement;
 use hob_tools::schedule::change::{self, Change, Viewer};
 
@@ -276,6 +279,10 @@ async fn answer(
             Ok(changed.describe(did, desk.now).unwrap_or_else(|refused| refused))
         }
         Command::Today if desk.house.agenda.is_none() => Ok(agenda::NONE.to_owned()),
+        Command::Prompt(_) => Ok(match &desk.looked.prompt {
+            Some(PromptAnswer::Told(text)) => text.clone(),
+            Some(PromptAnswer::Said { .. }) | None => prompts::NONE.to_owned(),
+        }),
         Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,

@@ -25,8 +25,8 @@ use crate::delivery::Delivery;
 use crate::intake::sender_access::{attribute_quotation, redact};
 use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
-use crate::memory;
 use crate::voice::{LinkedIdentity, VoiceInput};
+use crate::{memory, prompts};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::choices::IntakeMode;
 use hob_core::domain::clock::Clock;
@@ -143,7 +143,8 @@ impl Router {
             SenderProof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect::<Vec<_>>();
-        let (looked, files) = self.load_remote_inputs(&config, &inbound, &others, now).await?;
+        let (mut looked, files) = self.load_remote_inputs(&config, &inbound, &others, now).await?;
+        looked.prompt = looked.prompt.take().and_then(|answer| prompts::hand_on(answer, &mut inbound, &self.redactor));
         attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
         let desk = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
@@ -207,18 +208,20 @@ impl Router {
         inbound: &Inbound,
         others: &[LinkedIdentity],
         now: Timestamp,
-    ) -> Result<(Option<memory::PrefetchedMemories>, Vec<ReceivedFile>), StoreError> {
-        if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
-            return Ok((None, Vec::new()));
+    ) -> Result<(memory::Prefetched, Vec<ReceivedFile>), StoreError> {
+        let is_asked_for = memory::is_asked_for(inbound) || prompts::asked_for(inbound).is_some();
+        if inbound.attachments.is_empty() && !is_asked_for {
+            return Ok((memory::Prefetched::default(), Vec::new()));
         }
         let known =
             self.store.read(async |tx| sender_access::load_sender_access(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
         else {
-            return Ok((None, Vec::new()));
+            return Ok((memory::Prefetched::default(), Vec::new()));
         };
         let memories = memory::prefetch(&config.house.memory, inbound, role, now).await?;
-        Ok((memories, self.fetch(config, inbound, role, others).await?))
+        let prompt = prompts::prefetch(&config.house.servers, inbound, role).await;
+        Ok((memory::Prefetched { memories, prompt }, self.fetch(config, inbound, role, others).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.

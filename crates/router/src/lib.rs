@@ -28,6 +28,7 @@ mod pause;
 mod pause_texts;
 mod persona;
 mod presence;
+mod prompts;
 pub mod schedules;
 mod status;
 mod stopping;

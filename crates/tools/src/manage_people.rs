@@ -199,7 +199,8 @@ impl ManagePeople {
             Some(until) => Some(end_of_day(until, invocation.now, &self.zone)?),
             None => stated_expiry(&value, invocation.now, &self.zone),
         };
-        let (scope, user, run, at) = (call.whose.scope, invocation.principal.user, invocation.run, invocation.now);
+        let (scope, user, run, at) =
+            (call.whose.scope, invocation.principal.user, invocation.run.recorded(), invocation.now);
         let taint = invocation.taint.clone();
         let (shown_key, shown_value) = (key.clone(), value.clone());
         let tell = TellFact {

@@ -73,7 +73,7 @@ impl RememberFact {
             Some(until) => Some(end_of_day(until, invocation.now, &self.zone)?),
             None => stated_expiry(&value, invocation.now, &self.zone),
         };
-        let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
+        let (user, run, at) = (invocation.principal.user, invocation.run.recorded(), invocation.now);
         let taint = invocation.taint.clone();
         Ok(TellFact {
             whose: ChangeContext { scope, caller: invocation.principal.clone(), place: invocation.place },

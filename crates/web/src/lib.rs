@@ -3,7 +3,7 @@
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
 //! Start at [`serve::serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
 //! fares; [`page`] is Hob's own page, behind the [`access`], with
-//! [`chat`], [`push`] and [`memory`]; [`local`] is the socket, [`local_client`] asks over it.
+//! [`chat`], [`push`] and [`memory`]; [`mcp`] is Hob for other programs' models; [`local`] is the socket, [`local_client`] asks over it.
 
 pub mod access;
 pub mod api_error;
@@ -16,11 +16,12 @@ pub mod hooks;
 pub mod limit;
 pub mod local;
 pub mod local_client;
+pub mod mcp;
 pub mod memory;
 mod metrics;
 mod openapi;
 pub mod operations;
-mod owner;
+pub mod owner;
 pub mod page;
 pub mod push;
 pub mod runs;

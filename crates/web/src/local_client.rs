@@ -81,10 +81,34 @@ pub fn post(data_dir: &Path, path: &str, body: &str, within: Duration) -> Result
 /// # Errors
 /// When there is none, or it does not answer with that.
 pub fn stream(data_dir: &Path, path: &str) -> Result<UnixStream, AskError> {
+    let (stream, head) = opened(data_dir, &request("POST", path, ""))?;
+    match read(&head) {
+        Some(LocalResponse { status: 200, .. }) => Ok(stream),
+        _ => Err(AskError::Foreign),
+    }
+}
+
+/// Asks for a connection that is from then on what `protocol` says.
+///
+/// # Errors
+/// When there is no Hob, or it does not have that.
+pub fn upgraded(data_dir: &Path, path: &str, protocol: &str) -> Result<UnixStream, AskError> {
+    let asked = format!(
+        "POST {path} HTTP/1.1\r\nHost: hob\r\nConnection: upgrade\r\nUpgrade: {protocol}\r\nContent-Length: 0\r\n\r\n"
+    );
+    let (stream, head) = opened(data_dir, &asked)?;
+    match read(&head) {
+        Some(LocalResponse { status: 101, .. }) => Ok(stream),
+        _ => Err(AskError::Foreign),
+    }
+}
+
+/// A connection on which this was asked, with the head of the answer.
+fn opened(data_dir: &Path, asked: &str) -> Result<(UnixStream, String), AskError> {
     let mut stream = connected(data_dir)?;
     let mut begin = || {
         stream.set_read_timeout(Some(STREAM_BEGINS))?;
-        stream.write_all(request("POST", path, "").as_bytes())?;
+        stream.write_all(asked.as_bytes())?;
         let mut head = Vec::new();
         let mut byte = [0];
         // Byte by byte: what comes behind the head is the reader's.
@@ -95,10 +119,7 @@ pub fn stream(data_dir: &Path, path: &str) -> Result<UnixStream, AskError> {
         Ok(String::from_utf8_lossy(&head).into_owned())
     };
     let head = begin().map_err(AskError::Silent)?;
-    match read(&head) {
-        Some(LocalResponse { status: 200, .. }) => Ok(stream),
-        _ => Err(AskError::Foreign),
-    }
+    Ok((stream, head))
 }
 
 /// HTTP/1.0: the answer is whole, and ends with the connection.

@@ -1,10 +1,12 @@
 //! In whose name it is done: whoever opens the page as its owner is the person who writes on it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::chat::channel::conversation;
 use crate::chat::intake::{NAME, OWNER};
-use hob_core::domain::inbound::ChannelKind;
+use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_memory::embedding::Bill;
 use hob_router::intake::Router;
@@ -15,23 +17,40 @@ use hob_store::users::{self, Identity};
 /// The page's conversation that is not a conversation: only its platform and account count.
 const NOWHERE: &str = "nowhere";
 
-async fn me(tx: &mut Tx, others: Vec<(ChannelKind, Option<String>)>, now: Timestamp) -> Result<Principal, StoreError> {
-    let place = conversation(NOWHERE);
-    let user = match users::find(tx, &place, OWNER).await? {
+/// Somebody who writes where only the owner can.
+struct Seat {
+    place: Conversation,
+    external_id: &'static str,
+    name: &'static str,
+}
+
+/// The page's.
+fn page_seat() -> Seat {
+    Seat { place: conversation(NOWHERE), external_id: OWNER, name: NAME }
+}
+
+async fn me(
+    tx: &mut Tx,
+    seat: &Seat,
+    others: &[(ChannelKind, Option<String>)],
+    now: Timestamp,
+) -> Result<Principal, StoreError> {
+    let Seat { place, external_id, name } = seat;
+    let user = match users::find(tx, place, external_id).await? {
         Some(user) => user,
         None => {
             let identity = Identity {
                 channel: place.channel,
                 account: &place.account,
-                external_id: OWNER,
-                name: NAME,
+                external_id,
+                name,
                 role: Role::Owner,
                 others: others.to_vec(),
             };
             users::ensure(tx, &identity, now).await?
         }
     };
-    Ok(Principal { user, name: NAME.to_owned(), role: Role::Owner, trust: Trust::Trusted })
+    Ok(Principal { user, name: (*name).to_owned(), role: Role::Owner, trust: Trust::Trusted })
 }
 
 /// On whose bill is what is looked for on the page; before anybody has written there, it is the house's.
@@ -42,8 +61,21 @@ pub(super) async fn bill(tx: &mut Tx) -> Result<Bill, StoreError> {
 
 /// The page's owner.
 pub(super) async fn principal(router: &Router) -> Result<Principal, StoreError> {
-    let others = router.config().access.linked_identities(&conversation(NOWHERE), OWNER);
-    let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
-    let now = router.clock.now();
-    router.store.write(async move |tx| me(tx, others, now).await).await
+    seated(router, page_seat()).await
+}
+
+/// Whoever sits at this machine's terminal, where they are called so.
+pub async fn at_terminal(
+    router: &Router,
+    place: Conversation,
+    external_id: &'static str,
+) -> Result<Principal, StoreError> {
+    seated(router, Seat { place, external_id, name: NAME }).await
+}
+
+async fn seated(router: &Router, seat: Seat) -> Result<Principal, StoreError> {
+    let others = router.config().access.linked_identities(&seat.place, seat.external_id);
+    let others: Vec<_> = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
+    let (seat, now) = (Arc::new(seat), router.clock.now());
+    router.store.write(async move |tx| me(tx, &seat, &others, now).await).await
 }

@@ -20,7 +20,7 @@ use crate::access::visitor::Visitor;
 use crate::access::{PageRole, login};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::{chat, compat, memory, openapi, operations, push, runs};
+use crate::{chat, compat, mcp, memory, openapi, operations, push, runs};
 use hob_tools::mcp::login::CALLBACK;
 
 /// The largest message with its files.
@@ -161,6 +161,7 @@ pub fn routes(served: Arc<AppState>) -> Routes {
     routes
         .layer(guard)
         .merge(compat)
+        .merge(mcp::http::routes(&served))
         // Another's page sends the browser here, so that it shows no cookie. What it brings is known by its state.
         .route(CALLBACK, get(operations::servers::called_back).layer(middleware::from_fn(carry_out)))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

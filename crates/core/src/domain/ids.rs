@@ -43,6 +43,17 @@ row_id!(
     /// One pass of the agent loop over one message.
     RunId
 );
+impl RunId {
+    /// What is done beside any run: no row has this number.
+    pub const NONE: Self = Self(0);
+
+    /// The run, where there is one.
+    #[must_use]
+    pub fn recorded(self) -> Option<Self> {
+        (self != Self::NONE).then_some(self)
+    }
+}
+
 row_id!(
     /// A message of a conversation's history.
     MessageId

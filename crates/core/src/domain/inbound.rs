@@ -195,6 +195,10 @@ pub struct MessageMetadata {
     pub proof: SenderProof,
     /// Whose words these are, where the sender only hands them on: what is forwarded is nobody's own word.
     pub forwarded_from: Option<String>,
+    /// The sender wants done what those words say.
+    pub wanted: bool,
+    /// A program says it for the sender: it commands nothing, and answers no question.
+    pub by_program: bool,
     /// It was spoken: its attachment is a recording that the platform made of somebody's voice. Whose it is,
     /// `forwarded_from` tells.
     pub spoken: Option<VoiceRecording>,

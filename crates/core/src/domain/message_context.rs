@@ -28,6 +28,9 @@ pub struct MessageContext {
     /// Whose words they are, if the sender only hands them on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarded_from: Option<String>,
+    /// The sender wants done what they say.
+    #[serde(skip_serializing_if = "is_false")]
+    pub wanted: bool,
     /// What they answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted: Option<QuotedMessage>,

@@ -191,7 +191,7 @@ async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
         value: "Zanzibar".to_owned(),
         person: None,
         valid_until: None,
-        run: RunId(1),
+        run: Some(RunId(1)),
         taint: Taint::default(),
         at: Timestamp::UNIX_EPOCH,
     };

@@ -68,7 +68,7 @@ impl Harness {
 
     async fn tell(&self, scope: Scope, about: Option<&str>, key: &str, value: &str) -> TellOutcome {
         let (category, key, value) = ("person".to_owned(), key.to_owned(), value.to_owned());
-        let (user, person, valid_until, run) = (UserId(1), None, None, RunId(1));
+        let (user, person, valid_until, run) = (UserId(1), None, None, Some(RunId(1)));
         let fact = ToldFact {
             scope,
             user,

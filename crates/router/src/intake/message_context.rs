@@ -71,6 +71,7 @@ impl IntakeTransaction {
         let mut near = SurroundingContext::default();
         near.around.unaddressed = circumstances.audience == Audience::Group;
         near.around.forwarded_from = circumstances.forwarded_from.as_deref().map(|author| clean(author).into_owned());
+        near.around.wanted = circumstances.wanted;
         if let Some(author) = &near.around.forwarded_from {
             near.taint.add(OriginSource::new(Origin::Forwarded, author));
         }

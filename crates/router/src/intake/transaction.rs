@@ -290,8 +290,9 @@ impl IntakeTransaction {
         if let Some(told) = refused {
             return self.refuse(tx, arriving, "", told).await;
         }
-        // What somebody hands on is another's: it commands nothing, and decides nothing.
-        if self.inbound.circumstances.forwarded_from.is_some() {
+        let MessageMetadata { forwarded_from, by_program, .. } = &self.inbound.circumstances;
+        // What somebody hands on is another's: it commands nothing, and decides nothing. Nor does what no person said.
+        if forwarded_from.is_some() || *by_program {
             let active = arriving.active(tx).await?;
             return self.enqueue(tx, arriving, NewRun { text, order: RunKind::Answer }, active.as_ref()).await;
         }

@@ -13,9 +13,19 @@ use hob_memory::embedding::Bill;
 use hob_memory::recall::{Memory, RecallLimits, RecallQuestion, SearchMode};
 use hob_store::error::StoreError;
 use hob_store::{Tx, sessions, users};
+use hob_tools::mcp::prompts::PromptAnswer;
 
 /// The most memories that a command lists.
 const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
+
+/// What was looked for before a command was taken in.
+#[derive(Default)]
+pub(crate) struct Prefetched {
+    /// What of memory it asks for.
+    pub(crate) memories: Option<PrefetchedMemories>,
+    /// What came of asking for a prompt.
+    pub(crate) prompt: Option<PromptAnswer>,
+}
 
 /// What was found for a command's words; whether it may be seen is asked again in the command's transaction.
 pub(crate) struct PrefetchedMemories {

@@ -114,7 +114,7 @@ impl Classes {
 
 /// By which a tool is known again: its server, and all that this says of it.
 pub(super) fn digest(identity: &str, tool: &ListedTool) -> String {
-    let ListedTool { name, description, schema, reads_only, idempotent, destroys } = tool;
+    let ListedTool { name, description, schema, reads_only, idempotent, destroys, kind: _ } = tool;
     let hints = format!("{reads_only} {idempotent} {destroys:?}");
     let mut hash = Sha256::new();
     for part in [identity, name, description, &schema.to_string(), &hints] {
@@ -129,6 +129,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::mcp::listed::ToolKind;
 
     #[test]
     fn n16_what_was_said_of_a_tool_holds_as_long_as_all_that_its_server_says_of_it() {
@@ -139,6 +140,7 @@ mod tests {
             reads_only: true,
             idempotent: false,
             destroys: None,
+            kind: ToolKind::Tool,
         };
         let classes = Classes::default();
         let of = |identity: &str, tool: &ListedTool| classes.of("files", identity, tool);

@@ -4,6 +4,7 @@
 //! that.
 //! Start at [`Connection::open`].
 
+mod offers;
 mod task;
 
 use std::collections::{BTreeSet, HashMap};
@@ -36,7 +37,7 @@ use crate::mcp::bounded::{BoundedReader, MESSAGE_BYTES_MAX, OutputAllowance};
 use crate::mcp::child::{self, Program, ShutdownTokens};
 use crate::mcp::diagnostics::ServerDiagnostics;
 use crate::mcp::error::McpError;
-use crate::mcp::listed::{ListedTool, plain};
+use crate::mcp::listed::{ListedTool, ToolKind, plain};
 use crate::mcp::login::{self, ServerLogin};
 use crate::mcp::settings::{ServerTransport, Settings};
 use crate::mcp::{ServerContext, excerpt};
@@ -70,6 +71,11 @@ impl ClientHandler for HobClientHandler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        // Whether there is anything to read says which tools there are.
         self.changed.notify_one();
     }
 }
@@ -230,7 +236,12 @@ impl Connection {
                 break;
             }
         }
-        Ok(sort_tools(found))
+        let mut list = sort_tools(found);
+        let own: Vec<ListedTool> = self.resource_tools().await?;
+        let is_free = |tool: &ListedTool| list.tools.iter().all(|known| known.name != tool.name);
+        let own: Vec<ListedTool> = own.into_iter().filter(is_free).collect();
+        list.tools.extend(own);
+        Ok(list)
     }
 
     async fn page(&self, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), McpError> {
@@ -253,8 +264,19 @@ impl Connection {
     }
 
     /// Calls a tool. Dropping the future tells the server that nobody waits any more.
-    pub(super) async fn call(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
+    pub(super) async fn call(&self, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
         let _call = OpenCallGuard::of(self);
+        match tool.kind {
+            ToolKind::Tool => self.call_tool(&tool.name, call).await,
+            ToolKind::ListResources => self.list_resources().await,
+            ToolKind::ReadResource => {
+                let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
+                self.read_resource(uri).await
+            }
+        }
+    }
+
+    async fn call_tool(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
         let answer = self.ask_tool(tool, call).await?;
         Ok(ToolAnswer { text: self.login.redact(answer.text), ..answer })
     }

@@ -1,7 +1,7 @@
 //! What a server says of one of its tools, cleaned and bounded: they are the words of strangers, and models read them.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use hob_core::policy::invisible::is_invisible;
 
@@ -13,6 +13,26 @@ const DESCRIPTION_CHARS_MAX: usize = 1_500;
 const ARGUMENT_CHARS_MAX: usize = 500;
 /// The largest schema, in bytes: it goes into the model's context whole.
 const SCHEMA_BYTES_MAX: usize = 24 << 10;
+
+/// What a call of a tool is, as the protocol has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ToolKind {
+    /// A tool's own.
+    #[default]
+    Tool,
+    /// A look at what its server has to read.
+    ListResources,
+    /// One of those is read.
+    ReadResource,
+}
+
+impl ToolKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+    fn is_tool(&self) -> bool {
+        *self == Self::Tool
+    }
+}
 
 /// A tool, as its server describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +52,9 @@ pub(super) struct ListedTool {
     /// What the server says of whether it destroys anything, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) destroys: Option<bool>,
+    /// What a call of it is.
+    #[serde(default, skip_serializing_if = "ToolKind::is_tool")]
+    pub(super) kind: ToolKind,
 }
 
 /// A tool cannot be offered.
@@ -83,7 +106,36 @@ impl ListedTool {
             reads_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
             destroys: tool["annotations"]["destructiveHint"].as_bool(),
+            kind: ToolKind::Tool,
         })
+    }
+
+    /// The two by which what a server has to read is looked at. They are Hob's own: no server describes them.
+    pub(super) fn of_resources() -> [Self; 2] {
+        let look = |kind, name: &str, description: &str, schema: Value| Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            schema,
+            reads_only: true,
+            idempotent: true,
+            destroys: None,
+            kind,
+        };
+        let uri = "Its address, as list_resources tells it, or made by a pattern of its.";
+        [
+            look(
+                ToolKind::ListResources,
+                "list_resources",
+                "Lists what this server has to read: addresses, and patterns of addresses.",
+                json!({ "type": "object", "properties": {} }),
+            ),
+            look(
+                ToolKind::ReadResource,
+                "read_resource",
+                "Reads one of the things that list_resources tells of.",
+                json!({ "type": "object", "properties": { "uri": { "type": "string", "description": uri } }, "required": ["uri"] }),
+            ),
+        ]
     }
 }
 
@@ -122,8 +174,6 @@ pub(super) fn plain(text: &str, chars_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

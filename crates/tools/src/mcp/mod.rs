@@ -3,7 +3,7 @@
 //! A server is started when one of its tools is called, and ended when nobody uses it. Which tools it has is known from the
 //! last time. What it says is a stranger's word, in descriptions, results and errors alike, unless the operator vouches for it.
 //!
-//! Never: a server started before Hob is up, or an answer to what a server asks of Hob.
+//! Never: a server started before Hob is up.
 //! Start at [`Servers`], then `server`.
 
 mod answer;
@@ -18,6 +18,7 @@ pub mod login;
 mod names;
 mod offer;
 pub mod probe;
+pub mod prompts;
 mod server;
 pub mod settings;
 mod status;
@@ -38,6 +39,7 @@ use tokio_util::task::TaskTracker;
 use crate::mcp::classes::Classes;
 use crate::mcp::listed::plain;
 use crate::mcp::login::{LoginError, PendingLogin, PendingLogins};
+use crate::mcp::prompts::{PromptAnswer, PromptRequest};
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
@@ -45,6 +47,7 @@ use crate::process_reaper::ProcessReaper;
 use crate::registry_handle::ToolRegistryHandle;
 use crate::sandbox::program_sandbox::ProgramSandbox as Walls;
 use hob_core::domain::clock::Clock;
+use hob_core::domain::principal::Role;
 use hob_core::domain::rng::Rng;
 use hob_store::Store;
 use hob_telemetry::tasks;
@@ -154,6 +157,19 @@ impl Servers {
             tools.class(wish, store, &place.classes, now).await?;
         }
         self.tools_of(name)
+    }
+
+    /// What a prompt of a server says, for somebody who may this.
+    pub async fn prompt(&self, asked: &PromptRequest, role: Role) -> PromptAnswer {
+        let name = &asked.server;
+        let Some(server) = self.all.iter().find(|server| server.settings.name == *name) else {
+            return PromptAnswer::Told(format!("There is no MCP server {name:?}."));
+        };
+        if role < server.settings.role {
+            return PromptAnswer::Told(format!("The MCP server {name} is not for you."));
+        }
+        let answered = Box::pin(server.prompt(asked)).await;
+        answered.unwrap_or_else(|error| PromptAnswer::Told(format!("The MCP server {name} did not answer: {error}.")))
     }
 
     /// Begins a login at a server, for an owner. Gives the link for their browser.

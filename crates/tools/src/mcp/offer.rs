@@ -10,7 +10,7 @@ use url::Url;
 use crate::mcp::classes::ClassStatus;
 use crate::mcp::connection::CallParams;
 use crate::mcp::error::McpError;
-use crate::mcp::listed::ListedTool;
+use crate::mcp::listed::{ListedTool, ToolKind};
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::ServerTools;
@@ -164,7 +164,9 @@ impl Tool for McpTool {
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
         if known.risk.is_read() {
             // A look at an address tells its host what is in it.
-            if let Some(url) = unmentioned_address("", &invocation.arguments, heard) {
+            let is_own = self.listed.kind == ToolKind::ReadResource && is_servers_own(&invocation.arguments);
+            let address = unmentioned_address("", &invocation.arguments, heard).filter(|_| !is_own);
+            if let Some(url) = address {
                 known.risk = Risk::Send;
                 known.reasons.push(format!("it may go to an address that nobody has told me: {url}"));
             }
@@ -199,6 +201,13 @@ impl Tool for McpTool {
     }
 }
 
+/// Is what is to be read called by a name that its server alone knows, rather than by an address of the web's?
+fn is_servers_own(arguments: &Value) -> bool {
+    let uri = arguments["uri"].as_str().unwrap_or_default().trim();
+    let scheme = uri.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| !matches!(scheme.as_str(), "http" | "https"))
+}
+
 /// The first address among a call's arguments that nobody has told the run. Without a scheme it is one where its beginning or the
 /// argument's name says so: `report.md` is a file.
 fn unmentioned_address(name: &str, argument: &Value, heard: &MentionCheck<'_>) -> Option<Url> {
@@ -231,6 +240,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_a_server_alone_knows_by_a_name_is_nowhere_else() {
+        for (uri, own) in [
+            ("file:///etc/passwd", true),
+            ("notes://x", true),
+            ("HTTPS://a.example", false),
+            ("a.example/x", false),
+            ("a.example:80/x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_servers_own(&json!({ "uri": uri })), own, "{uri}");
+        }
+    }
 
     #[test]
     fn a_look_may_only_go_to_addresses_that_somebody_has_told() {

@@ -70,7 +70,11 @@ pub async fn call_tool(
     tool: &str,
     arguments: Map<String, Value>,
 ) -> Result<(String, bool), McpError> {
-    let (link, _) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
+    let (link, list) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
+    let Some(tool) = list.tools.iter().find(|listed| listed.name == tool) else {
+        link.end_process().await;
+        return Err(McpError::Gone);
+    };
     let call = link.call(tool, CallParams { arguments, meta: Map::new() });
     let within = settings.call_within;
     let silent = |_elapsed| McpError::Silent { within, why: String::new() };

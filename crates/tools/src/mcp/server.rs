@@ -20,11 +20,12 @@ use crate::mcp::listed::ListedTool;
 use crate::mcp::login;
 use crate::mcp::login::stored::LoginStore;
 use crate::mcp::offer::McpTool;
+use crate::mcp::prompts::{PromptAnswer, PromptRequest};
 use crate::mcp::settings::Settings;
 use crate::mcp::status::{ServerState, ServerStatus};
 use crate::mcp::tool_cache::CachedTools;
 use crate::mcp::tool_table::ServerTools;
-use crate::mcp::{ServerContext, names};
+use crate::mcp::{ServerContext, excerpt, names, prompts};
 use crate::registry_handle::ToolRegistryHandle;
 use hob_core::domain::tool_class::ToolClass;
 
@@ -101,9 +102,36 @@ impl Server {
     pub(super) async fn call(self: &Arc<Self>, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
         let link = self.link().await?;
         self.check_unchanged(tool)?;
-        let mut hand = InFlightCall { server: self, link: &link, is_answered: false };
+        self.in_time(&link, link.call(tool, call)).await
+    }
+
+    /// What a prompt says.
+    pub(super) async fn prompt(self: &Arc<Self>, asked: &PromptRequest) -> Result<PromptAnswer, McpError> {
+        let link = self.link().await?;
+        let name = &self.settings.name;
+        let prompts = self.in_time(&link, link.prompts()).await?;
+        let wanted = prompts::find(name, &prompts, &asked.prompt)
+            .and_then(|prompt| Ok((prompt, prompts::arguments(name, prompt, &asked.words)?)));
+        let (prompt, arguments) = match wanted {
+            Ok(wanted) => wanted,
+            Err(refused) => return Ok(PromptAnswer::Told(refused.to_string())),
+        };
+        let text = self.in_time(&link, link.prompt(&prompt.name, arguments)).await?;
+        let from = (!self.settings.trusted_output).then(|| format!("the MCP server {name}"));
+        // It begins like no command.
+        let text = if from.is_some() { text } else { format!("[{name}: {}]\n{text}", excerpt(&prompt.name)) };
+        Ok(PromptAnswer::Said { text, from })
+    }
+
+    /// What a server is asked for, within its time; whether it fares well is noted.
+    async fn in_time<T>(
+        &self,
+        link: &Arc<Connection>,
+        asked: impl Future<Output = Result<T, McpError>>,
+    ) -> Result<T, McpError> {
+        let mut hand = InFlightCall { server: self, link, is_answered: false };
         let within = self.settings.call_within;
-        let answer = match tokio::time::timeout(within, link.call(&tool.name, call)).await {
+        let answer = match tokio::time::timeout(within, asked).await {
             Ok(answer) => answer,
             Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
         };
@@ -111,7 +139,7 @@ impl Server {
             Ok(_) => self.is_well(),
             Err(error) if error.is_outage() || matches!(error, McpError::NeedsLogin(_)) => {
                 self.failed(error);
-                self.retire(&link);
+                self.retire(link);
             }
             Err(_) => {}
         }

@@ -89,6 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::mcp::listed::ToolKind;
 
     fn tool(name: &str, description: &str) -> ListedTool {
         let schema = json!({ "type": "object" });
@@ -99,6 +100,7 @@ mod tests {
             reads_only: false,
             idempotent: false,
             destroys: None,
+            kind: ToolKind::Tool,
         }
     }
 

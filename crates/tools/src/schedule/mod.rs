@@ -82,7 +82,7 @@ impl ScheduleKeeper {
             user: invocation.principal.user,
             conversation: invocation.destination.conversation.clone(),
             taint: invocation.taint.clone(),
-            call: Some((invocation.run, invocation.call.clone())),
+            call: invocation.run.recorded().map(|run| (run, invocation.call.clone())),
         };
         let now = invocation.now;
         let new = wish.shape(maker, &self.zone, now).map_err(|error| Outcome::Error(error.to_string()))?;

@@ -51,7 +51,7 @@ impl Credential {
 }
 
 /// Whether the request is one that its visitor must have meant.
-pub(super) fn request_facts<'a>(parts: &'a Parts, shown: CredentialKind) -> RequestFacts<'a> {
+pub(crate) fn request_facts<'a>(parts: &'a Parts, shown: CredentialKind) -> RequestFacts<'a> {
     let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let streams = text("accept").is_some_and(|accept| accept.contains(STREAMS));
     let reads = matches!(parts.method, Method::GET | Method::HEAD);

@@ -16,6 +16,8 @@ pub(super) struct OutgoingText {
     pub(super) text: String,
     /// The last word, which may have been seen growing.
     pub(super) is_reply: bool,
+    /// It waits for an answer.
+    pub(super) is_question: bool,
 }
 
 /// What was told last.
@@ -110,12 +112,18 @@ mod tests {
             let mut teller = AnswerStream::default();
             let told = steps.iter().filter_map(|step| match step {
                 Grow(text) => teller.grow(text),
-                Say(id, text) => {
-                    teller.emit_text(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: false })
-                }
-                Reply(id, text) => {
-                    teller.emit_text(&OutgoingText { id: OutboxId(*id), text: (*text).to_owned(), is_reply: true })
-                }
+                Say(id, text) => teller.emit_text(&OutgoingText {
+                    id: OutboxId(*id),
+                    text: (*text).to_owned(),
+                    is_reply: false,
+                    is_question: false,
+                }),
+                Reply(id, text) => teller.emit_text(&OutgoingText {
+                    id: OutboxId(*id),
+                    text: (*text).to_owned(),
+                    is_reply: true,
+                    is_question: false,
+                }),
             });
             assert_eq!(told.collect::<String>(), expected);
         }

@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// What happened.
 #[derive(Debug)]
-pub(super) enum FollowEvent {
+pub(crate) enum FollowEvent {
     /// This was said, and more may come.
     More(String),
     /// That is all.
@@ -28,7 +28,7 @@ pub(super) enum FollowEvent {
 }
 
 /// Follows one message.
-pub(super) struct MessageFollower {
+pub(crate) struct MessageFollower {
     served: Arc<AppState>,
     place: RequestTarget,
     scene: ChatWatcher,
@@ -39,18 +39,21 @@ pub(super) struct MessageFollower {
     /// What is being written is told as well.
     grows: bool,
     over: Option<Box<MessageProgress>>,
+    /// What stands below a question.
+    how_to_answer: String,
 }
 
 impl MessageFollower {
     /// From before the message is handed in, so that nothing is missed.
-    pub(super) fn begin(served: &Arc<AppState>, place: RequestTarget, grows: bool) -> Self {
+    pub(crate) fn begin(served: &Arc<AppState>, place: RequestTarget, grows: bool, how_to_answer: String) -> Self {
         let scene = served.page.watch(&place.chat);
         let served = Arc::clone(served);
-        Self { served, place, scene, looked: None, run: None, teller: AnswerStream::default(), grows, over: None }
+        let (looked, run, over) = (None, None, None);
+        Self { served, place, scene, looked, run, teller: AnswerStream::default(), grows, over, how_to_answer }
     }
 
     /// What was said next.
-    pub(super) async fn next(&mut self) -> Result<FollowEvent, StoreError> {
+    pub(crate) async fn next(&mut self) -> Result<FollowEvent, StoreError> {
         loop {
             if let Some(seen) = self.over.take() {
                 return Ok(FollowEvent::Over(seen));
@@ -96,6 +99,9 @@ impl MessageFollower {
         let Some(mut seen) = seen else { return told };
         for words in &mut seen.words {
             words.text = redactor.redact(&words.text).into_owned();
+            if words.is_question {
+                words.text = format!("{}\n\n{}", words.text, self.how_to_answer);
+            }
             told.extend(self.teller.emit_text(words));
         }
         if seen.is_over {

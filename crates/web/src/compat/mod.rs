@@ -8,9 +8,9 @@
 
 mod answer_stream;
 mod error;
-mod follower;
-mod progress;
+pub(crate) mod follower;
+pub(crate) mod progress;
 mod request;
 mod responses;
 pub mod routes;
-mod target;
+pub(crate) mod target;

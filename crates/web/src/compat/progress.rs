@@ -10,12 +10,9 @@ use hob_store::Tx;
 use hob_store::error::StoreError;
 use hob_store::web_compat::{self, ApiInboundRow, ApiReplyRow, ApiTokenUsage};
 
-/// How a question is answered where there are no buttons.
-const HOW_TO_ANSWER: &str = "(Your next message answers this: the number, or the words.)";
-
 /// What has come of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MessageProgress {
+pub(crate) struct MessageProgress {
     /// When it came, in milliseconds.
     pub(super) at: i64,
     /// The run that answers it.
@@ -51,7 +48,8 @@ async fn answered_by(tx: &mut Tx, came: &ApiInboundRow) -> Result<Option<RunId>,
 /// A command, or a message that was not taken, was answered as it was taken in.
 async fn answered_immediately(tx: &mut Tx, came: &ApiInboundRow) -> Result<MessageProgress, StoreError> {
     let told = web_compat::direct_reply(tx, came.id).await?;
-    let words = told.into_iter().map(|(id, text)| OutgoingText { id, text, is_reply: false }).collect();
+    let words =
+        told.into_iter().map(|(id, text)| OutgoingText { id, text, is_reply: false, is_question: false }).collect();
     Ok(MessageProgress { at: came.at, run: None, words, is_over: true, used: ApiTokenUsage::default() })
 }
 
@@ -68,7 +66,8 @@ async fn progress_of_run(tx: &mut Tx, came: &ApiInboundRow, run: RunId) -> Resul
     let mut words = Vec::with_capacity(spoken.len());
     for one in spoken.iter().filter(|one| one.replaces.is_none()) {
         let text = text_of(tx, one).await?;
-        words.push(OutgoingText { id: one.id, text, is_reply: one.is_reply && one.run == Some(run) });
+        let (is_reply, is_question) = (one.is_reply && one.run == Some(run), one.question.is_some());
+        words.push(OutgoingText { id: one.id, text, is_reply, is_question });
     }
     let used = web_compat::used(tx, run, came.at).await?;
     Ok(MessageProgress { at: came.at, run: Some(run), words, is_over, used })
@@ -82,9 +81,6 @@ async fn text_of(tx: &mut Tx, one: &ApiReplyRow) -> Result<String, StoreError> {
         None => None,
     };
     let text = written.unwrap_or_else(|| one.text.clone());
-    if one.question.is_some() {
-        return Ok(format!("{text}\n\n{HOW_TO_ANSWER}"));
-    }
     let file = one.file.zip(one.file_name.as_deref());
     Ok(match file {
         Some((id, name)) => format!("{text}\n[File {name:?}: GET /api/files/{id}]").trim_start().to_owned(),

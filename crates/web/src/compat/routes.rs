@@ -33,6 +33,8 @@ use hob_store::web_compat::ApiTokenUsage;
 
 /// Names a conversation, in requests and in answers.
 const SESSION: HeaderName = HeaderName::from_static("x-hob-session");
+/// How a question is answered where there are no buttons.
+const HOW_TO_ANSWER: &str = "(Your next message answers this: the number, or the words.)";
 /// A connection on which nothing is said is shown to be alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -110,7 +112,7 @@ async fn complete(
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
-    let mut following = MessageFollower::begin(&served, place.clone(), asked.streams);
+    let mut following = MessageFollower::begin(&served, place.clone(), asked.streams, HOW_TO_ANSWER.to_owned());
     let taken = served.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
     let accepted = taken.map_err(ApiError::from)?;
     if accepted == UpdateOutcome::Ignored {

@@ -18,11 +18,11 @@ const TRIES_FOR: SignedDuration = SignedDuration::from_mins(30);
 
 /// Where a request belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RequestTarget {
+pub(crate) struct RequestTarget {
     /// The conversation.
-    pub(super) chat: String,
+    pub(crate) chat: String,
     /// What the message is called in it.
-    pub(super) external_id: String,
+    pub(crate) external_id: String,
 }
 
 /// Finds where a request belongs.
