@@ -19,7 +19,7 @@ use hob_testkit::fake_discord::FakeDiscord;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_slack::FakeSlack;
 use hob_testkit::mail_servers::{self, Servers};
-use household::{Household, NEIGHBOUR, OWNER, people};
+use household::{HI, Household, NEIGHBOUR, OWNER, Process, QUESTION, people};
 use jiff::{SignedDuration, Timestamp};
 use sqlx::{Connection, Executor};
 use tokio::time::Instant;
@@ -78,22 +78,17 @@ async fn start(build: &Build) -> Measured {
 }
 
 /// Turns of a household that has settled, each named by its kind.
-async fn turns_of(household: &Household, names: [&'static str; 4]) -> Measured {
-    let (process, _) = household.start().await;
-    measured_turns(household, &process, names).await
-}
-
-async fn measured_turns(household: &Household, process: &household::Process, names: [&'static str; 4]) -> Measured {
-    household.turns(20).await;
+async fn measured_turns(household: &Household, process: &Process, words: &str, names: [&'static str; 4]) -> Measured {
+    household.turns(words, 20).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let before = process.spent();
-    let took = household.turns(TURNS).await;
+    let took = household.turns(words, TURNS).await;
     let spent = process.spent().each_since(before, TURNS);
     let numbers = [middle(took), spent.cpu_ms, spent.switches, spent.written_kb];
     names.into_iter().zip(numbers).collect()
 }
 
-/// A plain "hi" of the owner's, one fact known; and the memory of it.
+/// A plain "hi" of the owner's, one fact known; the memory of it; and a question.
 async fn plain(build: &Build) -> Measured {
     let household = build.household("plain", "").await;
     let (process, _) = household.start().await;
@@ -102,9 +97,11 @@ async fn plain(build: &Build) -> Measured {
     household.model.reply(remembered(1));
     household.say(OWNER, "Remember what stands on the shelf.").await;
     let names = ["\"hi\", ms", "\"hi\", CPU ms", "\"hi\", switches of thread", "\"hi\", KB to the disk"];
-    let mut measured = measured_turns(&household, &process, names).await;
-    household.turns(1_000 - TURNS - 21).await;
+    let mut measured = measured_turns(&household, &process, HI, names).await;
+    household.turns(HI, 1_000 - TURNS - 21).await;
     measured.extend([("private memory, idle, MB", idle), ("after 1,000 turns, MB", process.private_mb())]);
+    let names = ["a question, ms", "a question, CPU ms", "a question, switches", "a question, KB"];
+    measured.extend(measured_turns(&household, &process, QUESTION, names).await);
     measured
 }
 
@@ -124,7 +121,7 @@ async fn facts(build: &Build) -> Measured {
     household.model.reply(remembered(80));
     household.say(OWNER, "Remember what stands on the shelves.").await;
     let names = ["80 facts, ms", "80 facts, CPU ms", "80 facts, switches", "80 facts, KB"];
-    measured_turns(&household, &process, names).await
+    measured_turns(&household, &process, HI, names).await
 }
 
 /// Facts, skills, an embedding, a schedule, and two people.
@@ -149,7 +146,7 @@ async fn lived_in(build: &Build) -> Measured {
     // Vectors are made of what was said.
     tokio::time::sleep(SETTLE).await;
     let names = ["lived in, ms", "lived in, CPU ms", "lived in, switches", "lived in, KB"];
-    let mut measured = measured_turns(&household, &process, names).await;
+    let mut measured = measured_turns(&household, &process, HI, names).await;
     measured.push(("lived in, private memory, MB", process.private_mb()));
     measured
 }
@@ -158,7 +155,7 @@ async fn lived_in(build: &Build) -> Measured {
 async fn grown(build: &Build) -> Measured {
     let household = build.household("grown", "").await;
     let (process, _) = household.start().await;
-    household.turns(MESSAGES / 2).await;
+    household.turns(HI, MESSAGES / 2).await;
     drop(process);
     let (mut lines, mut said_at) = (String::new(), Timestamp::UNIX_EPOCH);
     for at in 0..MEMORIES {
@@ -177,7 +174,12 @@ async fn grown(build: &Build) -> Measured {
     }
     std::fs::write(household.path("memories.jsonl"), lines).unwrap();
     household.run(&["memory", "import", &household.path("memories.jsonl").display().to_string()]);
-    turns_of(&household, ["grown, ms", "grown, CPU ms", "grown, switches", "grown, KB"]).await
+    let (process, _) = household.start().await;
+    let names = ["grown, ms", "grown, CPU ms", "grown, switches", "grown, KB"];
+    let mut measured = measured_turns(&household, &process, HI, names).await;
+    let names = ["grown, a question, ms", "its CPU ms", "its switches", "its KB"];
+    measured.extend(measured_turns(&household, &process, QUESTION, names).await);
+    measured
 }
 
 /// A hundred people at once.
@@ -185,7 +187,7 @@ async fn crowd(build: &Build) -> Measured {
     let household = build.household("crowd", "").await;
     people().for_each(|person| household.telegram.person(person));
     let (process, _) = household.start().await;
-    household.turns(20).await;
+    household.turns(HI, 20).await;
     household.talk(2).await;
     let (before, begun) = (process.spent(), Instant::now());
     household.talk(TURNS_EACH).await;

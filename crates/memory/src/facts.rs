@@ -21,6 +21,7 @@ use crate::facts::keep::{FactDraft, RememberOutcome, keep};
 use crate::facts::relevance::fact_score;
 use crate::facts::rivals::Rivalry;
 use crate::rank::dates::until::stated_last_day;
+use crate::rank::relevance::asks_for_something;
 use crate::recall::{RecalledFact, list, match_expression};
 use hob_core::domain::ids::{FactId, PersonId, RunId, UserId};
 use hob_core::domain::memory::Scope;
@@ -129,7 +130,8 @@ pub async fn relevant(
 ) -> Result<RelevantFacts, StoreError> {
     let (now, most) = (millis(now), i64::try_from(limit).unwrap_or(i64::MAX));
     let mut found: BTreeMap<FactId, (Option<usize>, Fact)> = BTreeMap::new();
-    if let Some(query) = match_expression(question, scopes, FACT_COLUMNS) {
+    let asks = asks_for_something(question, &[]);
+    if let Some(query) = match_expression(question, scopes, FACT_COLUMNS).filter(|_| asks) {
         let matching = facts::matching(tx, &query, most).await?;
         found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
     }

@@ -2,14 +2,23 @@
 
 use crate::Tx;
 use crate::error::StoreError;
+use crate::packed_texts::PackedTexts;
 
 /// Stores texts, each as (hash, text); those that are known stay.
 pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreError> {
-    let texts = serde_json::to_string(texts).map_err(|error| StoreError::Database(error.to_string()))?;
+    let mut packed = PackedTexts::default();
+    let row = |(hash, text): &(String, String)| {
+        let (from, length) = packed.add(text);
+        serde_json::json!([hash, from, length])
+    };
+    let rows = texts.iter().map(row).collect::<serde_json::Value>().to_string();
+    let packed = packed.into_bytes();
     sqlx::query!(
-        "INSERT INTO blobs (hash, text) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true
+        "INSERT INTO blobs (hash, text)
+         SELECT value ->> 0, CAST(substr($2, value ->> 1, value ->> 2) AS TEXT) FROM json_each($1) WHERE true
          ON CONFLICT DO NOTHING",
-        texts
+        rows,
+        packed
     )
     .execute(&mut *tx)
     .await?;

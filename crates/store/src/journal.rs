@@ -1,13 +1,12 @@
 //! The runs' events, as opaque rows. Only `agent::journal` reads and writes them.
 
-use serde::Serialize;
-
 use crate::Tx;
 use crate::error::StoreError;
+use crate::packed_texts::PackedTexts;
 use hob_core::domain::ids::RunId;
 
 /// One stored event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
     /// 1 for a run's first.
     pub seq: i64,
@@ -26,13 +25,21 @@ pub struct EventRow {
 /// # Errors
 /// When a number is taken, or the database fails.
 pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), StoreError> {
-    let events = serde_json::to_string(events).map_err(|error| StoreError::Database(error.to_string()))?;
+    let mut bodies = PackedTexts::default();
+    let row = |event: &EventRow| {
+        let EventRow { seq, kind, version, body, at } = event;
+        let (from, length) = bodies.add(body);
+        serde_json::json!([seq, kind, version, from, length, at])
+    };
+    let rows = events.iter().map(row).collect::<serde_json::Value>().to_string();
+    let bodies = bodies.into_bytes();
     sqlx::query!(
         "INSERT INTO run_events (run_id, seq, kind, version, body, at)
-         SELECT $1, value ->> 'seq', value ->> 'kind', value ->> 'version', value ->> 'body', value ->> 'at'
+         SELECT $1, value ->> 0, value ->> 1, value ->> 2, CAST(substr($3, value ->> 3, value ->> 4) AS TEXT), value ->> 5
          FROM json_each($2)",
         run,
-        events
+        rows,
+        bodies
     )
     .execute(&mut *tx)
     .await?;

@@ -42,6 +42,7 @@ pub mod open_runs;
 pub mod operations;
 pub mod outbox;
 pub mod overheard;
+mod packed_texts;
 pub mod pairings;
 pub mod parked;
 pub mod people;

@@ -32,6 +32,7 @@ pub mod stop;
 pub mod tool_disclosure;
 pub mod transcript;
 
+mod canonical_json;
 mod control;
 pub mod declared_loop;
 mod ending;

@@ -4,6 +4,7 @@
 //! conversations that are not Hob's and on a household's of short messages; the same questions asked of others' memories, and
 //! small talk, are what should bring nothing (`docs/decisions/0005-ranking.md`).
 
+use crate::rank::dates::DateRange;
 use crate::rank::features::{CandidateFeatures, RankQuestion};
 use crate::rank::words::{folded_words, is_stop_word};
 use hob_core::domain::lexicon::is_courtesy;
@@ -37,7 +38,7 @@ impl LexicalWeights {
 /// How surely the candidate bears on the question, from 0 to 1; 0 if nothing is asked.
 #[must_use]
 pub fn relevance(described: &CandidateFeatures, question: &RankQuestion) -> f64 {
-    if !asks_for_something(question) {
+    if !asks_for_something(&question.text, &question.days) {
         return 0.0;
     }
     let features = &described.features;
@@ -66,8 +67,9 @@ pub fn relevance_threshold(described: &CandidateFeatures) -> f64 {
 }
 
 /// Whether a word tells something, or a day is spoken of: "ok thanks" asks for nothing.
-fn asks_for_something(question: &RankQuestion) -> bool {
-    !question.days.is_empty() || folded_words(&question.text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
+#[must_use]
+pub fn asks_for_something(text: &str, days: &[DateRange]) -> bool {
+    !days.is_empty() || folded_words(text).any(|word| !is_stop_word(&word) && !is_courtesy(&word))
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ use jiff::tz::TimeZone;
 
 use crate::embedding::Bill;
 use crate::embedding_service::EmbeddingService;
+use crate::rank::dates::mentioned_dates;
 use crate::rank::features::search_stems;
 use crate::rank::gist::hash;
+use crate::rank::relevance::asks_for_something;
 use crate::rank::words::{folded_words as words_of, is_stop_word};
 use crate::recall::answers::{FindAnswers, PastAnswer};
 use crate::recall::fuse::{Candidate, FitGrade, RecalledCandidate};
@@ -87,7 +89,7 @@ pub struct Memory {
 /// A question to memory.
 #[derive(Debug, Clone)]
 pub struct RecallQuestion {
-    /// In a person's words.
+    /// In a person's words; empty: nothing is asked.
     pub text: String,
     /// Where may be looked: `policy::memory::visible`.
     pub scopes: Vec<Scope>,
@@ -185,8 +187,12 @@ impl Memory {
 
     /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &RecallQuestion) -> Result<Recollection, StoreError> {
-        let meant = self.embed_question(question).await;
-        let mut recalled = self.recall_embedded(question, meant.as_ref()).await?;
+        // Nothing fits who asks for nothing (`relevance`): only what is raised in any case is looked for.
+        let days = mentioned_dates(&question.text, question.now.to_zoned(self.zone.clone()).date());
+        let text = if asks_for_something(&question.text, &days) { question.text.clone() } else { String::new() };
+        let asked = RecallQuestion { text, ..question.clone() };
+        let meant = self.embed_question(&asked).await;
+        let mut recalled = self.recall_embedded(&asked, meant.as_ref()).await?;
         if question.turn.is_some() && answers::asks_for_past_answer(&question.text) {
             recalled.answers = self.answers(question).await?;
         }

@@ -70,8 +70,9 @@ impl CandidatePool {
         let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
         let salient = found.salient.iter().map(|one| one.id);
-        let sure: Vec<i64> =
-            salient.chain(found.recent.iter().copied()).filter(|id| !found.window.contains(id)).collect();
+        // What was said last is recalled if it fits nearly: nothing does where nothing is asked.
+        let recent = found.recent.iter().copied().filter(|_| !found.text.is_empty());
+        let sure: Vec<i64> = salient.chain(recent).filter(|id| !found.window.contains(id)).collect();
         let all: Vec<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
         if all.is_empty() {
             return Ok(Vec::new());

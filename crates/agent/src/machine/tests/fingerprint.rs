@@ -1,6 +1,7 @@
 //! The hash of a state (row N2): everything counts, and what comes later changes nothing of what is stored.
 
 use super::{Script, begun, done, fails, wants};
+use crate::machine::canonical_json::canonical_json;
 use crate::machine::event::Event;
 use crate::machine::fingerprint::{STATE_SCHEME, fingerprint};
 use crate::machine::run_start::{ContextBudget, FixedTokens, RulesEdition, RunStart};
@@ -8,6 +9,8 @@ use crate::machine::state::{ActiveState, Phase, State};
 use hob_model::error::ErrorClass;
 
 fn hash(state: &State) -> String {
+    let tree = serde_json::to_value(state).unwrap();
+    assert_eq!(canonical_json(state).unwrap(), canonical_json(&tree).unwrap(), "{tree}");
     fingerprint(state).0
 }
 
