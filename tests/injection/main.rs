@@ -19,6 +19,7 @@ mod scene;
 #[path = "../email/servers.rs"]
 mod servers;
 mod strangers;
+mod undoing;
 mod ways;
 mod world;
 

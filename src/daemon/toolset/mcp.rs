@@ -75,6 +75,7 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
         meta: config.meta,
         role: role(config.role),
         approval: config.approval.map(approval),
+        undo: config.undo.iter().map(|(of, undo)| (of.clone(), undo.rule("undo", of).0)).collect(),
         allow: config.allow.clone(),
         deny: config.deny.clone(),
         start_within: Duration::from_secs(config.start_timeout_secs),

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::machine::reading::Reading;
-use crate::machine::{draft, texts, tool_disclosure};
+use crate::machine::{draft, texts, tool_disclosure, undo};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_core::domain::tools::{Assessment, KEEP_CHANGES, ToolFacts};
 use hob_model::message::{Message, Pictures, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
@@ -329,13 +329,16 @@ impl Batch {
             })
         }));
         messages.extend(added.into_iter().map(|open| match open.progress {
-            CallProgress::Finished(result) => Message::user(draft::note(&result.text)),
+            CallProgress::Finished(result) if result.name == KEEP_CHANGES => Message::user(draft::note(&result.text)),
+            CallProgress::Finished(result) => Message::user(undo::note(&result.text)),
             CallProgress::Queued
             | CallProgress::Held
             | CallProgress::Started { .. }
             | CallProgress::Doubtful { .. }
             | CallProgress::Asks { .. }
-            | CallProgress::Child => Message::user(draft::UNSETTLED),
+            | CallProgress::Child => {
+                Message::user(if open.call.name == KEEP_CHANGES { draft::UNSETTLED } else { undo::UNSETTLED })
+            }
         }));
         // After all results: nothing may stand between them.
         messages.extend(seen);

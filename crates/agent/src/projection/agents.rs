@@ -185,6 +185,7 @@ fn spawn(key: &RunKey, run: &ActiveState, (call, mission): (&CallId, &Mission)) 
         taint: run.taint.clone(),
         pictures: Pictures::default(),
         around: None,
+        undo: None,
     };
     AgentSpawn { agent, id: mission.id.clone(), accepted }
 }
@@ -413,7 +414,8 @@ mod tests {
         let tools = [ASK_READER, "look"].map(|name| (name.to_owned(), ToolFacts::default())).into();
         run.on(Event::Begun(Box::new(RunStart { persona: Some(persona), tools, ..begun() })));
         let asked = serde_json::json!({ "from": "look", "with": {}, "question": "How many?", "answer": "number" });
-        let call = ToolCall { id: CallId("theirs".to_owned()), name: ASK_READER.to_owned(), arguments: asked.to_string() };
+        let call =
+            ToolCall { id: CallId("theirs".to_owned()), name: ASK_READER.to_owned(), arguments: asked.to_string() };
         run.on(Event::ModelAnswered(Completion::from_text_and_calls("", vec![call])));
         let found = on(&mut run, &done("1.0"));
         let [AgentChange::Spawn(spawn)] = found.as_slice() else { panic!("{found:?}") };

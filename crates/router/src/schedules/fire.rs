@@ -191,6 +191,7 @@ impl FireSchedule {
             text: texts::prompt(row, &told, due.missed),
             order: RunKind::Scheduled,
             taint: schedule.taint.clone(),
+            undo: None,
         };
         let Some(run) = triggered_runs::begin(tx, what, self.now).await? else {
             return Ok(());

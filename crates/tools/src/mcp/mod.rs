@@ -24,6 +24,7 @@ mod status;
 mod tests;
 mod tool_cache;
 pub mod tool_table;
+mod undo_rule;
 
 use std::path::PathBuf;
 use std::sync::Arc;

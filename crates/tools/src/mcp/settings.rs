@@ -1,5 +1,6 @@
 //! What the operator says of an MCP server.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use crate::sandbox::program_sandbox::ProgramAccess;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::Approval;
+use hob_core::policy::undo::UndoRule;
 
 /// A server, as configured and validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Settings {
     pub role: Role,
     /// Whether a person has to approve each call; none: as the tool is.
     pub approval: Option<Approval>,
+    /// How what its tools do is taken back, by the server's own names.
+    pub undo: BTreeMap<String, UndoRule>,
     /// Which of its tools are on offer; none: all.
     pub allow: Vec<String>,
     /// Which are not, even so.
