@@ -66,6 +66,7 @@ use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::{DeliveryRequest, Destination};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_core::domain::undo::InverseCall;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::plan::ContentArguments;
 use hob_memory::embedding::Bill;
@@ -282,6 +283,8 @@ pub enum Outcome {
     /// Any of the others, with files: they are recorded as those are that come with messages, and pictures are shown to the
     /// model (row C6).
     Along(Vec<OutputFile>, Box<Self>),
+    /// Any of the others, of an effect that this call takes back: it is offered for an hour (row N16).
+    Undoable(Box<InverseCall>, Box<Self>),
 }
 
 /// What a tool asks of the machine.
@@ -321,6 +324,12 @@ impl Outcome {
         Self::From(source, Box::new(self))
     }
 
+    /// The same; this call, with all of its arguments as they are now, takes the effect back.
+    #[must_use]
+    pub fn undone_by(self, inverse: InverseCall) -> Self {
+        Self::Undoable(Box::new(inverse), Box::new(self))
+    }
+
     /// The same, with these files.
     #[must_use]
     pub fn with_files(self, files: Vec<OutputFile>) -> Self {
@@ -339,6 +348,7 @@ impl Outcome {
             Self::Request(request) => Self::Request(request),
             Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
             Self::Along(files, inner) => Self::Along(files, Box::new(inner.with(line))),
+            Self::Undoable(inverse, inner) => Self::Undoable(inverse, Box::new(inner.with(line))),
         }
     }
 
@@ -366,6 +376,11 @@ pub trait Tool: Send + Sync {
     /// What its settings name that a call may be steered by, such as those whom it may write to (row N16).
     fn settled(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Says it with its results how their effect is taken back ([`Outcome::undone_by`])? Then its calls are graded lower (row N16).
+    fn undoable(&self) -> bool {
+        false
     }
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.

@@ -239,8 +239,10 @@ impl RulesEdition {
     /// A call whose answer no reader has read counts as made, the answer to another question is news, and no source is lost where a
     /// taint is full (row N16).
     pub const MADE: Self = Self(3);
+    /// What can be taken back is graded lower (row N16).
+    pub const UNDONE: Self = Self(4);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::MADE;
+    pub const CURRENT: Self = Self::UNDONE;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

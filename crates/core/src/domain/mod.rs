@@ -34,4 +34,5 @@ pub mod skills;
 pub mod space;
 pub mod tool_class;
 pub mod tools;
+pub mod undo;
 pub mod upkeep;

@@ -246,6 +246,9 @@ pub struct Assessment {
     /// Of a call that plans: the calls that it names, with who has said what steers them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlannedCall>,
+    /// Its effect can be taken back for a while, if the answer leaves a way (`policy::undo`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undoable: bool,
     /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classing: Option<Box<ServerClassification>>,

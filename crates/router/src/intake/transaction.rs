@@ -418,6 +418,7 @@ impl IntakeTransaction {
             inbound,
             principal: arriving.principal.clone(),
             session: SessionKey(arriving.session.key.clone()),
+            id: arriving.session.id,
         });
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
         Ok(IntakeOutcome {
