@@ -108,10 +108,10 @@ pub struct McpConfig {
 #[schemars(transform = shape::in_order::<UndoConfig>)]
 pub struct UndoConfig {
     /// The tool, by the server's own name.
-    #[schemars(length(min = 1, max = 256))]
+    #[schemars(length(min = 1, max = 256), example = &"delete_event")]
     pub tool: String,
     /// Each of its arguments, and where it comes from.
-    #[schemars(extend("minProperties" = 1, "maxProperties" = 32))]
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 32), example = example_with())]
     pub with: BTreeMap<String, String>,
 }
 
@@ -137,6 +137,10 @@ impl UndoConfig {
         }
         (rule, found)
     }
+}
+
+fn example_with() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("id", "$.id")])
 }
 
 fn example_undo() -> serde_json::Value {
