@@ -326,7 +326,7 @@ impl StepContext<'_> {
 
     /// An effect can be taken back from here on.
     fn undoable(&self, call: &CallId, offer: &UndoOffer) -> Option<ProjectionRow> {
-        let run = self.before.active()?;
+        let run = self.before.active().filter(|run| run.input.undo.is_none())?;
         let Phase::Acting(batch) = &run.phase else { return None };
         let (call, tool) =
             batch.started().find(|(open, _)| open.id == *call).map(|(open, _)| (open.id.clone(), open.name.clone()))?;

@@ -378,8 +378,8 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
-    /// Says it with its results how their effect is taken back ([`Outcome::undone_by`])? Then its calls are graded lower (row N16).
-    fn undoable(&self) -> bool {
+    /// Does the result of such a call say how its effect is taken back ([`Outcome::undone_by`])? Then it is graded lower (row N16).
+    fn undoable(&self, _arguments: &Value) -> bool {
         false
     }
 

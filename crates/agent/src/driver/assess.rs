@@ -96,7 +96,7 @@ impl AssessmentContext {
             Ok(Ok(known)) => Assessment {
                 plan: self.planned(run, &call),
                 risk: self.at_least(&*tool, known.risk),
-                undoable: tool.undoable()
+                undoable: tool.undoable(&invocation.arguments)
                     && can_be_taken_back(&call.name, &call.arguments, self.at_least(&*tool, known.risk)),
                 about: if known.about.is_empty() { tool_summary(tool.spec()) } else { known.about },
                 always: match known.always {

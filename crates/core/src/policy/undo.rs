@@ -2,8 +2,9 @@
 //!
 //! | the call | then |
 //! |---|---|
-//! | it is about money; its tool sends, spends or deletes, by its name | nothing takes it back |
+//! | it is about money; its tool sends or spends, by its name | nothing takes it back |
 //! | an address of mail, a link, a long number or a key is in it: somebody else may be told | nothing takes it back |
+//! | its tool deletes, by its name | it is taken back only if the tool itself knows that it can be, and it is not graded lower |
 //! | any other, of a tool that names its inverse | it can be taken back, as long as each argument of the inverse is known |
 //!
 //! Arguments of an inverse come from the call itself, or are a plain value of the answer: an id. Never: an inverse that is itself a
@@ -13,8 +14,9 @@ use std::collections::BTreeMap;
 
 use crate::domain::tools::Risk;
 use crate::domain::undo::InverseCall;
-use crate::policy::arguments::display::{names_money, words};
+use crate::policy::arguments::display::{last_word, names_money, words};
 use crate::policy::arguments::{WrittenValue, parse, parse_once};
+use crate::policy::lookup;
 use crate::policy::sources::leads;
 
 /// Words of tools that tell somebody something, or spend: neither is taken back, and neither takes anything back.
@@ -47,6 +49,8 @@ const OUTGOING: [&str; 24] = [
 /// Words of tools that delete.
 const DELETING: [&str; 11] =
     ["cancel", "clear", "delete", "destroy", "drop", "empty", "erase", "purge", "remove", "trash", "wipe"];
+/// Last words of arguments that say which thing is meant, besides ids.
+const THINGS: [&str; 9] = ["device", "entity", "entry", "event", "file", "item", "path", "record", "task"];
 /// What stands before a name that is looked up in the answer …
 const OF_ANSWER: &str = "$.";
 /// … and in the call.
@@ -60,12 +64,23 @@ pub fn is_outgoing(tool: &str) -> bool {
     has_word(tool, &OUTGOING)
 }
 
-/// Can what this call does be taken back at all, where its tool says how?
+/// Is this call known to be one that can be taken back, where its tool says how? Then it is graded lower.
 #[must_use]
 pub fn can_be_taken_back(tool: &str, arguments: &str, risk: Risk) -> bool {
-    let is_final = is_outgoing(tool) || has_word(tool, &DELETING);
+    !has_word(tool, &DELETING) && tells_nobody(tool, arguments, risk)
+}
+
+/// Does it neither spend anything nor tell somebody something? Else nothing takes it back.
+#[must_use]
+pub fn tells_nobody(tool: &str, arguments: &str, risk: Risk) -> bool {
     let is_told = || parse(arguments).is_none_or(|value| leads_on(&value));
-    !is_final && risk != Risk::Spend && !names_money(arguments) && !is_told()
+    !is_outgoing(tool) && risk != Risk::Spend && !names_money(arguments) && !is_told()
+}
+
+/// Does an argument of this name say which of the things that there are is meant? Whoever chooses that may choose any.
+#[must_use]
+pub fn names_a_thing(argument: &str) -> bool {
+    lookup::is_id(argument) || last_word(argument).is_some_and(|word| THINGS.contains(&word.as_str()))
 }
 
 fn has_word(tool: &str, known: &[&str]) -> bool {
@@ -216,6 +231,7 @@ mod tests {
         {
             assert!(!of(tool, "{}"), "{tool}");
         }
+        assert!(tells_nobody("calendar_cancel", r#"{"entry":"Lunch"}"#, Risk::Write), "it may be offered");
         for arguments in [
             // Who is invited gets a letter; who is told of a page may open it.
             r#"{"title":"Lunch","participants":["ben@home.example"]}"#,
@@ -227,6 +243,12 @@ mod tests {
             assert!(!of("cal__create_event", arguments), "{arguments}");
         }
         assert!(!can_be_taken_back("cal__create_event", "{}", Risk::Spend));
+    }
+
+    #[test]
+    fn n16_which_thing_is_meant_is_told_from_how_it_is_to_be() {
+        assert!(["event_id", "entry", "entityId", "path"].into_iter().all(names_a_thing));
+        assert!(!["start", "title", "place", "filename", "event_title"].into_iter().any(names_a_thing));
     }
 
     #[test]

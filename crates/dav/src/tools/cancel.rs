@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::account::Accounts;
 use crate::edit::{self, Extent, Signature};
 use crate::tools::target::{Called, Fate, letters, write};
-use crate::tools::{assessed, call_digest, changes, date, reader};
+use crate::tools::{assessed, call_digest, changes, date, reader, undo};
 use hob_core::domain::tools::Assessment;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -59,7 +59,8 @@ impl CalendarCancel {
         let letters = letters(&done, &called).await;
         let what =
             if done.what == Extent::Whole && done.held.entry.repeats { "The whole series was" } else { "It was" };
-        Ok(Outcome::Text(format!("Called off. {what} {was}.{letters}")))
+        let back = called.tells.is_empty().then(|| undo::of_cancelled(&done, home));
+        Ok(undo::offered(Outcome::Text(format!("Called off. {what} {was}.{letters}")), back.flatten()))
     }
 }
 

@@ -11,6 +11,7 @@ mod contacts;
 mod free;
 mod list;
 mod target;
+mod undo;
 
 pub(crate) use contacts::{birthdays, contacts};
 

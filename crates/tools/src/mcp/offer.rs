@@ -169,7 +169,7 @@ impl Tool for McpTool {
         ContentArguments::ByName
     }
 
-    fn undoable(&self) -> bool {
+    fn undoable(&self, _arguments: &Value) -> bool {
         self.undo.is_some()
     }
 

@@ -7,7 +7,7 @@ use crate::driver::perform::tool::arguments;
 use crate::ports::Ports;
 use hob_core::domain::tools::Risk;
 use hob_core::domain::undo::{InverseCall, UNDO_OFFERED_FOR, UndoOffer};
-use hob_core::policy::undo::{can_be_taken_back, is_outgoing};
+use hob_core::policy::undo::{is_outgoing, tells_nobody};
 use hob_tools::registry::Registry;
 use hob_tools::{Invocation, Outcome};
 
@@ -28,7 +28,7 @@ pub(super) fn offer(
     let is_done = matches!(effect.outcome, Outcome::Text(_) | Outcome::Exited { code: 0, .. });
     let back = tools.get(&inverse.tool)?;
     let written = effect.invocation.arguments.to_string();
-    let is_kind = can_be_taken_back(effect.tool, &written, Risk::Write)
+    let is_kind = tells_nobody(effect.tool, &written, Risk::Write)
         && !is_outgoing(&inverse.tool)
         && back.spec().facts.most() != Risk::Spend
         && !back.spec().facts.most().is_read();
