@@ -60,6 +60,11 @@ pub fn is_due(run: &ActiveState, call: &CallId) -> bool {
     open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
 }
 
+/// Is it made without a person's word, as things stand now?
+pub(super) fn is_free(run: &ActiveState, open: &OpenCall) -> bool {
+    verdict(run, open) == Verdict::Free
+}
+
 /// May only an owner say that this call of the open batch be made?
 #[must_use]
 pub fn is_for_owners(run: &ActiveState, call: &CallId) -> bool {
@@ -95,8 +100,9 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if facts.approval == Approval::Free && gated.is_none() && draft::is_contained(run, &known) {
         return Verdict::Free;
     }
-    if undo::counts(run, &call.name, &known) {
-        known.grade = DangerGrade::Safe;
+    let is_undoable = undo::counts(run, &call.name, &known);
+    if is_undoable {
+        known.grade = known.grade.lowered();
     }
     let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= DangerGrade::High;
     // Somebody who counts has said what steers it, before the run read what others wrote; or has asked for it, and can take it back.
@@ -114,6 +120,7 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if let Some(why) = gated {
         known.reasons.insert(0, why);
     }
+    known.reasons.extend(is_undoable.then(|| undo::CAN_BE_TAKEN_BACK.to_owned()));
     let sources: Vec<OriginSource> = run.taint.sources().filter(|_| is_driven).cloned().collect();
     let owners = is_driven
         && OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();

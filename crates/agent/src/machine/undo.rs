@@ -2,13 +2,14 @@
 //!
 //! | | then |
 //! |---|---|
-//! | a call whose tool names an inverse, and whose own words and money are nobody's (`policy::undo`) | is graded lower: a *medium* grade asks nobody |
+//! | a call whose tool names an inverse, and that tells nobody, spends and deletes nothing (`policy::undo`) | is one grade lower: *medium* asks nobody, *high* not each time |
 //! | the same, planned, in a tainted run | goes with the values that the plan left open, as long as they lead nobody on and are no ids |
 //! | it is done, and its inverse is known whole | the inverse is offered for an hour |
 //! | it is done, and its inverse is not | the answer says so; calls of that tool count for nothing special in this run any more |
 //! | a person wants it taken back | a run of its own calls the inverse, once, and asks no model |
 //!
-//! Never: a call that was not planned, unasked in a tainted run; a high grade lowered. Start at [`counts`] and [`begin`].
+//! Never: a call that was not planned, unasked in a tainted run: an entry that an attacker wanted is there until somebody sees it; a
+//! critical grade lowered. Start at [`counts`] and [`begin`].
 
 use std::collections::BTreeSet;
 
@@ -22,13 +23,16 @@ use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase};
 use crate::machine::{plan, tools};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::tools::{Assessment, DangerGrade};
+use hob_core::domain::tools::Assessment;
 use hob_core::domain::undo::UndoOffer;
 use hob_model::message::{Pictures, ToolCall};
 
 /// For the record of the run that takes something back, whatever its tool said: others may have written that.
 const DONE: &str = "It was taken back.";
 const FAILED: &str = "Its tool says that this failed.";
+
+/// For whoever is asked all the same.
+pub(super) const CAN_BE_TAKEN_BACK: &str = "what it does can be taken back for an hour: /undo";
 
 /// For the model, in the history: it was stopped on its way.
 pub(super) const UNSETTLED: &str =
@@ -54,10 +58,7 @@ impl UndoState {
 /// Is it a call whose effect can be taken back, by all that is known before it is made?
 #[must_use]
 pub fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
-    known.undoable
-        && run.rules >= RulesEdition::UNDONE
-        && known.grade <= DangerGrade::Medium
-        && !run.undo.broken.contains(tool)
+    known.undoable && run.rules >= RulesEdition::UNDONE && !run.undo.broken.contains(tool)
 }
 
 /// Was it planned but for values that the plan left open, and can it be taken back, whatever these are?
@@ -67,8 +68,11 @@ pub fn covers_open_values(run: &ActiveState, open: &OpenCall) -> bool {
     is_counted && plan::leads_nobody_on(run, open)
 }
 
-/// A call is done: what of it can be taken back.
+/// A call is done: what of it can be taken back. What takes something back is not: the one before is next.
 pub(super) fn on_done(run: &mut ActiveState, id: &CallId, outcome: &ToolOutcome, offer: Option<&UndoOffer>) {
+    if run.input.undo.is_some() {
+        return;
+    }
     let open = run.phase.batch_mut().and_then(|batch| batch.get(id));
     let is_running = |open: &&OpenCall| matches!(open.progress, CallProgress::Started { .. });
     let Some(open) = open.filter(is_running).filter(|_| is_done(outcome)) else { return };

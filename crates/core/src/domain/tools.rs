@@ -180,6 +180,16 @@ impl DangerGrade {
         *self == Self::Safe
     }
 
+    /// One less, of what can be taken back. What is critical stays so, and what nobody may have made.
+    #[must_use]
+    pub fn lowered(self) -> Self {
+        match self {
+            Self::Safe | Self::Medium => Self::Safe,
+            Self::High => Self::Medium,
+            Self::Critical | Self::Refused => self,
+        }
+    }
+
     /// In a word, for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -4,7 +4,10 @@ use super::{Script, accepted, answers, begun, crash, done, finished, says};
 use crate::machine::accepted_input::{AcceptedInput, RunKind};
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::policy::Policy;
+use crate::machine::question::Question;
 use crate::machine::run_start::{RulesEdition, RunStart};
+use crate::machine::state::Phase;
+use crate::machine::undo::CAN_BE_TAKEN_BACK;
 use hob_core::domain::ids::{CallId, RunId};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, ValueSource};
@@ -68,10 +71,15 @@ fn planned(rules: RulesEdition, open: &str) -> Script {
     run.on(wants(PLAN, "{}"));
     run.on(finished("1.0", ToolOutcome::Plan));
     run.on(wants("look", "{}"));
+    run.on(read("2.0"));
+    run
+}
+
+/// A letter is read.
+fn read(call: &str) -> Event {
     let outcome = ToolOutcome::Text { text: "It is at Rosa's.".to_owned(), is_error: false };
     let source = Some(OriginSource::new(Origin::Email, "Eve"));
-    run.on(Event::ToolFinished { call: CallId("2.0".to_owned()), outcome, source, draft: None, undo: None });
-    run
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None, undo: None }
 }
 
 #[test]
@@ -87,6 +95,40 @@ fn n16_a_medium_grade_asks_nobody_where_it_can_be_taken_back() {
         run.on(known(grade, undoable));
         run.check(wants("add", "{}"), &[effect]);
     }
+}
+
+#[test]
+fn n16_in_a_tainted_run_it_is_asked_about_all_the_same_of_one_grade_less() {
+    let (new, old) = (RulesEdition::CURRENT, RulesEdition::MADE);
+    for (grade, undoable, rules, shown) in [
+        (DangerGrade::Safe, true, new, DangerGrade::Safe),
+        (DangerGrade::Medium, true, new, DangerGrade::Safe),
+        (DangerGrade::High, true, new, DangerGrade::Medium),
+        (DangerGrade::Critical, true, new, DangerGrade::Critical),
+        (DangerGrade::High, false, new, DangerGrade::High),
+        (DangerGrade::High, true, old, DangerGrade::High),
+    ] {
+        let mut run = run_by(rules);
+        run.on(wants("look", "{}"));
+        run.on(read("1.0"));
+        run.on(known(grade, undoable));
+        run.check(wants("add", "{}"), &["human approves 2.0 add"]);
+        let Phase::Waiting { question: Question::Approval { concern, .. }, .. } = &run.run().phase else {
+            unreachable!("it waits")
+        };
+        let is_told = concern.reasons.iter().any(|reason| reason == CAN_BE_TAKEN_BACK);
+        let is_each_time = shown >= DangerGrade::High;
+        assert_eq!((concern.grade, concern.this_run), (shown, !is_each_time), "{grade:?}");
+        assert_eq!(is_told, undoable && rules == new, "{grade:?}");
+    }
+    // Planned, with a value that was read: it was asked about, and is not told as if it was not.
+    let mut run = planned(new, "place");
+    run.on(known(DangerGrade::High, true));
+    run.check(wants("add", r#"{"name":"Lunch","place":"Rosa's"}"#), &["human approves 3.0 add"]);
+    run.on(answers("approve"));
+    run.on(ends("3.0", true));
+    let told = run.on(says("There it is."));
+    assert!(told[0].contains("/undo") && !told[0].contains("without asking"), "{}", told[0]);
 }
 
 #[test]
