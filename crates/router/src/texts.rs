@@ -20,7 +20,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /journal – what I noted on the task I am at, or could not finish\n\
-    /undo – take back my last change of the workspace, within a day; again: the one before\n\
+    /undo – take back what I did last: files within a day, other things within an hour; again: the one before\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
