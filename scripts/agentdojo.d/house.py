@@ -37,7 +37,15 @@ expire_secs = {expires}
 listen = "127.0.0.1:0"
 [mcp.{suite}]
 url = "{model}/mcp/{suite}"
+{undo}
 """
+# What the owner knows of these servers: what takes back what they do. Rescheduling, money, messages and deletion have no inverse.
+UNDO = {
+    "workspace": '''
+undo.create_calendar_event = { tool = "cancel_calendar_event", with = { event_id = "$.id_" } }
+undo.create_file = { tool = "delete_file", with = { file_id = "$.id_" } }
+''',
+}
 
 class Refused(RuntimeError):
     """Hob does not do what it was asked for."""
@@ -49,7 +57,7 @@ class House:
     def __init__(self, binary, suite, address, *, expires, believed):
         self.home = tempfile.TemporaryDirectory(prefix="hob-dojo-")
         self.binary, self.local = binary, threading.local()
-        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires)
+        text = CONFIG.format(model=address, name=MODEL, suite=suite, expires=expires, undo=UNDO.get(suite, ""))
         (Path(self.home.name) / "config.toml").write_text(text)
         self.hob("mcp", "test", suite)
         # The owner says once that the tools do what their server says. What they answer is a stranger's word as before.

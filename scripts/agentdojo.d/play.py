@@ -21,7 +21,7 @@ ANSWERED, ALONE = 300, 1
 
 def own(case):
     """A person who approves what they have asked for."""
-    return not case.written.injected
+    return not any(step.injected for step in case.written)
 
 
 def played(options, suite, cases, *, says=None):

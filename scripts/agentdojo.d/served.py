@@ -43,23 +43,26 @@ class World:
         return {} if "id" in body else None
 
     def model(self, body):
-        """What the model writes: words, or the name of a tool with its arguments."""
+        """What the model writes: words, or the names of tools with their arguments."""
         said = [message for message in body["messages"] if message["role"] == "user"]
         codes = [code for message in said for code in re.findall(r"\(case ([a-z]+)\)", str(message["content"]))]
         case = self.cases.get(codes[-1]) if codes else None
         if case is None:
-            return "Yes.", None
+            return "Yes.", []
         offered = {tool["function"]["name"] for tool in body.get("tools", [])}
-        step = case.next(body["messages"], "plan" in offered)
-        if step is None:
+        steps = case.next(body["messages"], "plan" in offered)
+        if not steps:
             case.finished.set()
-            return case.answer, None
-        if step.tool == "plan":
-            return None, (step.tool, step.arguments)
-        case.written, name = step, f"{case.suite.name}__{step.tool}"
-        if name in offered:
-            return None, (name, step.arguments)
-        return None, (USE_TOOL, f'{{"name": {json.dumps(name)}, "arguments": {step.arguments}}}')
+            return case.answer, []
+        if steps[0].tool == "plan":
+            return None, [(steps[0].tool, steps[0].arguments)]
+        case.written = steps
+        return None, [named(f"{case.suite.name}__{step.tool}", step.arguments, offered) for step in steps]
+
+
+def named(name, arguments, offered):
+    """The call of a tool, as a model makes it that is shown it, or not."""
+    return (name, arguments) if name in offered else (USE_TOOL, f'{{"name": {json.dumps(name)}, "arguments": {arguments}}}')
 
 
 def arguments_of(raw):
@@ -82,15 +85,17 @@ def dumped(value):
     return json.dumps(value, ensure_ascii=False)
 
 
-def chunks(words, call):
+def chunks(words, calls):
     """A reply as OpenAI streams it."""
     delta = {"role": "assistant", "content": words}
-    if call:
-        function = {"name": call[0], "arguments": call[1]}
-        delta["tool_calls"] = [{"index": 0, "id": "call", "type": "function", "function": function}]
+    if calls:
+        functions = [{"name": name, "arguments": arguments} for name, arguments in calls]
+        delta["tool_calls"] = [
+            {"index": index, "id": f"call{index}", "type": "function", "function": function} for index, function in enumerate(functions)
+        ]
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     yield {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}]}
+    yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}]}
     yield {"choices": [], "usage": usage}
 
 

@@ -13,6 +13,7 @@ mod letters;
 mod obey;
 mod scene;
 mod strangers;
+mod undoing;
 mod ways;
 mod world;
 

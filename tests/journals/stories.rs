@@ -220,7 +220,7 @@ fn tainted_and_asked() -> Vec<Event> {
         Event::Begun(Box::new(begun)),
         Event::Assessed { calls: vec![Assessment::default()] },
         wants("", &["recall"]),
-        Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: read, source: page, draft: None },
+        Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: read, source: page, draft: None, undo: None },
         Event::Assessed {
             calls: vec![
                 known(Risk::Send, DangerGrade::Medium, "it writes to somebody new"),
@@ -415,6 +415,7 @@ pub(crate) fn accepted() -> Event {
         taint: Taint::default(),
         pictures: Pictures::default(),
         around: None,
+        undo: None,
     })
 }
 
@@ -477,7 +478,7 @@ fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
 }
 
 fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None, undo: None }
 }
 
 fn text(call: &str, text: &str, is_error: bool) -> Event {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hob_agent::machine::event::RunReply;
 use hob_agent::machine::fingerprint::fingerprint;
+use hob_agent::projection::buttons::UndoPress;
 use hob_agent::projection::failure::AfterFailure;
 use hob_core::domain::inbound::InboundEvent;
 use hob_core::domain::money::Money;
@@ -14,7 +15,8 @@ use crate::journals::{self, ReplayedRun};
 use crate::life::{HOUR_USD, PLACES, RUN_USD};
 use crate::plan::{MEMBERS, OWNER};
 use crate::remembered;
-use crate::world::{AcceptedMessage, DuplicateProtection, State, VisibleMessage, World};
+use crate::tools::effect_name;
+use crate::world::{AcceptedMessage, DuplicateProtection, State, ToolEffect, VisibleMessage, World};
 
 /// What must be true of the database at every moment.
 pub(crate) fn between_lives(path: &Path) -> Vec<String> {
@@ -187,6 +189,8 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[ReplayedRun]) -> Vec<Strin
             "run" => runs == 1 && replies <= 1,
             // What was decided about a failed run shows where it failed, and what follows is a run's of its own.
             "command" if AfterFailure::named(&row.text).is_some() => runs == 0 && replies <= 1,
+            // What is taken back is told by a run of its own.
+            "command" if UndoPress::parse(&row.text).is_some() => runs == 0 && replies <= 1,
             "command" | "refused" => runs == 0 && replies == 1,
             "answer" => runs == 0 && replies == 0,
             _ => false,
@@ -378,6 +382,29 @@ fn effects(world: &World, told: &[ReplayedRun]) -> Vec<String> {
         *times += 1;
         if *times > 1 + told.run_again.get(&effect.call).copied().unwrap_or(0) {
             wrong.push(format!("a side effect happened {times} times: {effect:?}"));
+        }
+    }
+    wrong.extend(undone(&state.effects, told));
+    wrong
+}
+
+/// What is taken back is an effect that there was, once, and by whose run it was or by an owner.
+fn undone(effects: &[ToolEffect], told: &[ReplayedRun]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for run in told {
+        let Some(order) = &run.undoes else { continue };
+        let effect = effects.iter().find(|effect| effect.run == order.run.0 && effect.call == order.call.0);
+        let owner = told.iter().find(|told| told.row.id == order.run.0).map(|told| told.row.user_id);
+        if effect.is_none() || !order.inverse.arguments.contains(&effect_name(order.run.0, &order.call.0)) {
+            wrong.push(format!("run {} takes back what was not: {order:?}", run.row.id));
+        }
+        if !taken.insert((order.run.0, &order.call.0)) {
+            wrong.push(format!("run {} takes back anew: {order:?}", run.row.id));
+        }
+        let is_own = owner == Some(run.row.user_id);
+        if !is_own && !run.is_of_an_owner {
+            wrong.push(format!("run {} takes back what another has done: {order:?}", run.row.id));
         }
     }
     wrong

@@ -12,9 +12,12 @@ use hob_agent::machine::question::Question;
 use hob_agent::machine::state::{Phase, ResumePoint, State};
 use hob_agent::machine::{Replay, apply};
 use hob_core::domain::ids::{CallId, RunId};
+use hob_core::domain::principal::Role;
+use hob_core::domain::tools::{Assessment, DangerGrade};
+use hob_core::domain::undo::UndoOrder;
 use hob_store::{Tx, journal};
 
-use crate::model::KEPT;
+use crate::model::{KEPT, STUCK};
 
 /// A run's row.
 #[derive(Debug, Clone, sqlx::FromRow)]
@@ -36,6 +39,10 @@ pub(crate) struct ReplayedRun {
     pub(crate) state: State,
     pub(crate) mismatch: Option<String>,
     pub(crate) principal: Option<i64>,
+    /// Whether an owner wants it.
+    pub(crate) is_of_an_owner: bool,
+    /// What it takes back.
+    pub(crate) undoes: Option<UndoOrder>,
     /// By number.
     pub(crate) replies: Vec<(i64, RunReply)>,
     pub(crate) questions: Vec<i64>,
@@ -89,6 +96,8 @@ async fn tell(tx: &mut Tx, row: RunRow) -> ReplayedRun {
         state: State::Empty,
         mismatch: None,
         principal: None,
+        is_of_an_owner: false,
+        undoes: None,
         replies: Vec::new(),
         questions: Vec::new(),
         refused: BTreeSet::new(),
@@ -135,7 +144,11 @@ impl ReplayedRun {
         }
         self.started_unasked.extend(self.approvals.hear(&before, event, is_ignored(&effects)));
         match event {
-            Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
+            Event::Accepted(accepted) => {
+                self.principal = Some(accepted.principal.user.0);
+                self.is_of_an_owner = accepted.principal.role == Role::Owner;
+                self.undoes = accepted.undo.as_deref().cloned();
+            }
             Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
             // Nobody is asked.
             Event::HumanAsked(Question::Paused { .. } | Question::Agents) => {}
@@ -216,29 +229,51 @@ struct Approvals {
     paused: bool,
     /// It answers a person's own message.
     own: bool,
-    /// So many calls are planned that were not made yet: of one there is.
-    planned: usize,
-    /// These are.
+    /// What was said of the calls of the reply that comes next …
+    assessed: Vec<Assessment>,
+    /// … and of those that there were.
+    known: BTreeMap<String, Assessment>,
+    /// The tool that is called to take something back, until it is.
+    undoes: Option<String>,
+    /// A call left no way back, though its tool has one.
+    broken: bool,
+    /// The arguments of the call that each plan names.
+    plans: BTreeMap<String, &'static str>,
+    /// The call that is planned and was not made yet, by these.
+    planned: Option<&'static str>,
+    /// Those that were.
     as_planned: BTreeSet<String>,
 }
 
 /// The tools that do more than look.
-const ACTS: [&str; 5] = ["append", "crawl", "bomb", "pay", "wipe"];
+const ACTS: [&str; 6] = ["append", "crawl", "bomb", "pay", "wipe", "stick"];
 
 impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
-            Event::Accepted(accepted) => self.own = accepted.order == RunKind::Answer && accepted.agent.is_none(),
-            Event::ToolFinished { outcome: ToolOutcome::Plan, .. } if !ignored && self.own && !self.tainted => {
-                self.planned = 1;
+            Event::Accepted(accepted) => {
+                self.own = accepted.order == RunKind::Answer && accepted.agent.is_none();
+                self.undoes = accepted.undo.as_ref().map(|order| order.inverse.tool.clone());
             }
+            Event::ToolFinished { call, outcome: ToolOutcome::Plan, .. } if !ignored && self.own && !self.tainted => {
+                self.planned = self.plans.get(&call.0).copied();
+            }
+            Event::Assessed { calls } => self.assessed.clone_from(calls),
             Event::ModelAnswered(completion) if !ignored => {
                 let cycle = before.active().map_or(0, |run| run.cycles) + 1;
+                let assessed = std::mem::take(&mut self.assessed);
                 for (index, call) in completion.calls().enumerate() {
-                    if call.name == "append" && call.arguments == KEPT && self.planned > 0 {
-                        self.planned = 0;
-                        self.as_planned.insert(CallId::new(cycle, index).0);
+                    let id = CallId::new(cycle, index).0;
+                    if let Some(known) = assessed.get(index) {
+                        self.known.insert(id.clone(), known.clone());
+                    }
+                    if call.name == "plan" {
+                        let of = if call.arguments.contains("stick") { STUCK } else { KEPT };
+                        self.plans.insert(id, of);
+                    } else if self.planned == Some(call.arguments.as_str()) {
+                        self.planned = None;
+                        self.as_planned.insert(id);
                     }
                 }
             }
@@ -249,6 +284,11 @@ impl Approvals {
             Event::ToolFinished { source: Some(_), .. } if !ignored => {
                 self.tainted = true;
                 self.excused.clear();
+            }
+            Event::ToolFinished { call, outcome: ToolOutcome::Text { is_error: false, .. }, undo: None, .. }
+                if !ignored =>
+            {
+                self.broken |= self.known.get(&call.0).is_some_and(|known| known.undoable);
             }
             Event::ChildEnded(end) if !ignored && !end.taint.is_clean() => {
                 self.tainted = true;
@@ -266,20 +306,29 @@ impl Approvals {
             Event::HumanAnswered(answer) if !ignored => self.decided(before, &answer.text),
             Event::ModelAsked { .. } if self.paused => return Some("a model while paused".to_owned()),
             Event::ToolStarted { call, .. } if self.paused => return Some(format!("{call} while paused")),
-            Event::ToolStarted { call, name, .. } => {
-                let covered =
-                    name == "pay" && self.granted.contains(name) || name == "peek" && self.granted.contains(name);
-                let needs = ["pay", "peek", "wipe"].contains(&name.as_str());
-                let allowed = self.once.remove(&call.0) || name != "wipe" && self.excused.contains(name);
-                let allowed = allowed || self.as_planned.contains(&call.0);
-                if self.tainted && ACTS.contains(&name.as_str()) && !allowed {
-                    return Some(format!("{call} {name} in a tainted run without an approval of its own"));
-                }
-                return (needs && !covered && !allowed).then(|| format!("{call} {name} without approval"));
-            }
+            Event::ToolStarted { call, name, .. } => return self.started(call, name),
             _ => {}
         }
         None
+    }
+
+    /// What is wrong with the start of a call; none: it was planned, or somebody has said so, or nobody need say anything.
+    fn started(&mut self, call: &CallId, name: &str) -> Option<String> {
+        let known = self.known.get(&call.0);
+        let can_go_back = known.is_some_and(|known| known.undoable) && !self.broken;
+        let is_medium = known.is_some_and(|known| known.grade >= DangerGrade::Medium) && !can_go_back;
+        let covered = ["pay", "peek", "stick"].contains(&name) && self.granted.contains(name);
+        let needs = ["pay", "peek", "wipe", "unstick"].contains(&name) || is_medium;
+        let once = self.once.remove(&call.0);
+        let excused = name != "wipe" && self.excused.contains(name);
+        // Where the plan has left something open, it goes only if it can be taken back.
+        let planned = self.as_planned.contains(&call.0) && (name != "stick" || can_go_back);
+        let ordered = self.undoes.take_if(|tool| *tool == name).is_some();
+        let allowed = once || excused || planned || ordered;
+        if self.tainted && ACTS.contains(&name) && !allowed {
+            return Some(format!("{call} {name} in a tainted run without an approval of its own"));
+        }
+        (needs && !covered && !allowed).then(|| format!("{call} {name} without approval"))
     }
 
     fn decided(&mut self, before: &State, text: &str) {

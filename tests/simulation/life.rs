@@ -359,6 +359,8 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(WorldTool::careful(world, "pay", false, 2_500, Approval::Ask))
         .with(WorldTool::careful(world, "peek", true, 2_500, Approval::Ask))
         .with(WorldTool::careful(world, "wipe", false, 2_500, Approval::Critical))
+        .with(WorldTool::new(world, "stick", false, 2_500))
+        .with(WorldTool::careful(world, "unstick", false, 2_500, Approval::Critical))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(PlanTool::default()))
         .with(Arc::new(RequestMoreIterations::default()))

@@ -138,8 +138,15 @@ impl Model {
             "helper" => ("spawn_agent", self.mission(Some("look append"))),
             "chief" => ("spawn_agent", self.mission(Some("helper append"))),
             "plan" => ("plan", format!("{{\"steps\":[{{\"tool\":\"append\",\"arguments\":{KEPT}}}]}}")),
-            // A call that may have been planned: by the word that the message has for it.
+            // What can be taken back, at a place that is still to be read.
+            "wall" => (
+                "plan",
+                "{\"steps\":[{\"tool\":\"stick\",\"arguments\":{\"to\":\"stuck\",\"place\":{\"from\":\"the page\"}}}]}"
+                    .to_owned(),
+            ),
+            // Calls that may have been planned: by the word that the message has for each.
             "kept" => ("append", KEPT.to_owned()),
+            "stuck" => ("stick", STUCK.to_owned()),
             "torn" => ("look", "{\"n\":".to_owned()),
             other => (other, format!("{{\"n\":{}}}", self.world.serial())),
         };
@@ -150,6 +157,9 @@ impl Model {
 
 /// The arguments of the call that is planned.
 pub(crate) const KEPT: &str = "{\"to\":\"kept\"}";
+
+/// Those of the other that is, with a place that the plan leaves open.
+pub(crate) const STUCK: &str = "{\"to\":\"stuck\",\"place\":\"home\"}";
 
 /// What agents are told to do.
 const TASKS: [&str; 8] =

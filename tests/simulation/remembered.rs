@@ -67,7 +67,8 @@ pub(crate) async fn memories(tx: &mut Tx) -> Vec<String> {
     let rows: Vec<RememberedMessage> = sqlx::query_as(
         "SELECT g.id, g.text AS said, coalesce(g.user_id, m.user_id) AS by, i.channel, i.chat, g.session_id, m.scope, m.text,
                 m.user_id AS speaker, CASE WHEN g.user_id IS NULL THEN NULL ELSE m.asked END AS asked
-         FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> ''
+         -- That something be taken back is nothing to remember.
+         FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) NOT IN ('', '/undo')
                -- What a person answered the model is the result of its call.
                UNION ALL SELECT a.* FROM messages a WHERE a.role = 'tool'
                  AND EXISTS (SELECT 1 FROM memories WHERE message_id = a.id)

@@ -8,9 +8,11 @@ use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Approval, Assessment, ToolFacts};
+use hob_core::domain::tools::{Approval, Assessment, DangerGrade, ToolFacts};
+use hob_core::domain::undo::InverseCall;
 use hob_model::provider::ToolSchema;
 use hob_tools::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolSpec};
+use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::plan::GROUP;
@@ -57,7 +59,17 @@ impl WorldTool {
     }
 }
 
+/// How an effect is called that is to be taken back.
+pub(crate) fn effect_name(run: i64, call: &str) -> String {
+    format!("{run} {call}")
+}
+
 impl WorldTool {
+    /// Is it the tool whose effect can be taken back?
+    fn sticks(&self) -> bool {
+        self.spec.schema.name == "stick"
+    }
+
     /// Where words go that this tool wants delivered: here, or into the chat of everybody; none: it wants nothing of it.
     fn delivers(&self, here: &Conversation) -> Option<Option<Conversation>> {
         match self.spec.schema.name.as_str() {
@@ -77,6 +89,10 @@ impl Tool for WorldTool {
         &self.spec
     }
 
+    fn undoable(&self, _arguments: &Value) -> bool {
+        self.sticks()
+    }
+
     async fn assess(&self, _invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
         let world = &self.world;
         if !world.is_calm() && world.chance(10) {
@@ -85,7 +101,8 @@ impl Tool for WorldTool {
         if !world.is_calm() && world.chance(10) {
             std::future::pending::<()>().await;
         }
-        Assessment::usual(self.spec.facts.risk)
+        let grade = if self.sticks() { DangerGrade::Medium } else { DangerGrade::Safe };
+        Assessment { grade, ..Assessment::usual(self.spec.facts.risk) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -103,7 +120,12 @@ impl Tool for WorldTool {
             return Outcome::Request(Request::Deliver(Box::new(DeliveryRequest { to, name, text, file: None })));
         }
         let idempotent = self.spec.idempotent;
-        world.state().effects.push(ToolEffect { run, call, user: invocation.principal.user.0, idempotent });
+        world.state().effects.push(ToolEffect {
+            run,
+            call: call.clone(),
+            user: invocation.principal.user.0,
+            idempotent,
+        });
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
         if !world.is_calm() && world.chance(10) {
             panic!("simulated: after its effect");
@@ -114,6 +136,14 @@ impl Tool for WorldTool {
         let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
         // Whoever reads a page has listened to whoever wrote it.
         let page = OriginSource::new(Origin::Web, "https://page.example/");
-        if self.spec.schema.name == "page" { outcome.from(page) } else { outcome }
+        match self.spec.schema.name.as_str() {
+            "page" => outcome.from(page),
+            // Now and then there is no way back, though there should be.
+            "stick" if !world.chance(100) => {
+                let arguments = serde_json::json!({ "of": effect_name(run, &call) }).to_string();
+                outcome.undone_by(InverseCall { tool: "unstick".to_owned(), arguments })
+            }
+            _ => outcome,
+        }
     }
 }

@@ -34,6 +34,7 @@ use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::{Choice, DeliveryRequest};
 use hob_core::domain::principal::Principal;
 use hob_core::domain::tool_class::ServerClassification;
+use hob_core::domain::undo::UndoOffer;
 use hob_core::render::TextFormat;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ToolCall, Usage};
@@ -96,6 +97,17 @@ pub enum ProjectionRow {
         text: String,
         /// Whether it failed.
         is_error: bool,
+    },
+    /// A tool's effect can be taken back for a while.
+    Undoable {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: String,
+        /// Whose run it is.
+        user: UserId,
+        /// How, and until when.
+        offer: UndoOffer,
     },
     /// A tool wants something delivered.
     Deliver {
@@ -304,8 +316,21 @@ impl StepContext<'_> {
             Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
                 self.delivered(call, delivery)
             }
+            Event::ToolFinished { call, undo: Some(offer), .. } if is_running(self.before, call) => {
+                let undoable = self.undoable(call, offer);
+                rows_of_words(self.key, event, seq, self.after).into_iter().chain(undoable).collect()
+            }
             other => rows_of_words(self.key, other, seq, self.after),
         }
+    }
+
+    /// An effect can be taken back from here on.
+    fn undoable(&self, call: &CallId, offer: &UndoOffer) -> Option<ProjectionRow> {
+        let run = self.before.active().filter(|run| run.input.undo.is_none())?;
+        let Phase::Acting(batch) = &run.phase else { return None };
+        let (call, tool) =
+            batch.started().find(|(open, _)| open.id == *call).map(|(open, _)| (open.id.clone(), open.name.clone()))?;
+        Some(ProjectionRow::Undoable { call, tool, user: run.input.principal.user, offer: offer.clone() })
     }
 
     /// What a tool wants delivered is queued when its call ends, and not for one that had ended before.

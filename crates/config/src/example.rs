@@ -75,7 +75,7 @@ fn section(out: &mut String, at: &str, fields: &[KeyShape], off: bool) {
         if let Some(pairs) = pairs(field) {
             out.push('\n');
             comment(out, &field.doc);
-            line(out, true, &format!("[{}]", field.name));
+            line(out, true, &format!("[{}]", key_path::child(at, &field.name)));
             pairs
                 .iter()
                 .for_each(|(name, value)| line(out, true, &format!("{} = {}", key_path::key(name), inline(value))));

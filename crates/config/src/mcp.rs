@@ -11,6 +11,7 @@ use crate::tools::ApprovalConfig;
 use crate::{key_path, sandbox_keys, shape, values};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
+use hob_core::policy::undo::{ArgumentSource, UndoRule};
 
 /// The longest name of a server: its tools are named after it.
 const NAME_CHARS_MAX: usize = 32;
@@ -89,12 +90,61 @@ pub struct McpConfig {
     /// Which of them are not, even so.
     #[schemars(length(max = 500), inner(length(min = 1, max = 256)), example = ["delete_*"])]
     pub deny: Vec<String>,
+    /// How what its tools do is taken back for an hour, by the server's own names: the tool that does it, and where each of its
+    /// arguments comes from, `$.name` of the answer or `$call.name` of the call. Not for what sends, spends or deletes.
+    #[schemars(extend("maxProperties" = 100), example = example_undo())]
+    pub undo: BTreeMap<String, UndoConfig>,
     /// Seconds that it has to start and to tell its tools. The first start by npx or uvx includes a download.
     #[schemars(range(min = 1, max = 600))]
     pub start_timeout_secs: u64,
     /// Seconds that a call may take.
     #[schemars(range(min = 1, max = 86_400))]
     pub timeout_secs: u64,
+}
+
+/// The call that takes something back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<UndoConfig>)]
+pub struct UndoConfig {
+    /// The tool, by the server's own name.
+    #[schemars(length(min = 1, max = 256), example = &"delete_event")]
+    pub tool: String,
+    /// Each of its arguments, and where it comes from.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 32), example = example_with())]
+    pub with: BTreeMap<String, String>,
+}
+
+impl UndoConfig {
+    /// The rule that it is, and what of it cannot be.
+    #[must_use]
+    pub fn rule(&self, key: &str, of: &str) -> (UndoRule, Vec<Finding>) {
+        let (mut with, mut found) = (BTreeMap::new(), Vec::new());
+        for (name, written) in &self.with {
+            if let Some(source) = ArgumentSource::parse(written) {
+                with.insert(name.clone(), source);
+                continue;
+            }
+            let key = key_path::child(&key_path::child(key, "with"), name);
+            let why =
+                "is no place where an argument comes from, expected `$.name` of the answer or `$call.name` of the call";
+            found.push(Finding::new(&key, why, "write one of these"));
+        }
+        let rule = UndoRule { tool: self.tool.clone(), with };
+        if found.is_empty() {
+            let fix = "remove it";
+            found.extend(rule.problem(of).map(|why| Finding::new(key, why, fix)));
+        }
+        (rule, found)
+    }
+}
+
+fn example_with() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("id", "$.id")])
+}
+
+fn example_undo() -> serde_json::Value {
+    serde_json::json!({ "create_event": { "tool": "delete_event", "with": { "id": "$.id" } } })
 }
 
 fn example_environment() -> BTreeMap<&'static str, &'static str> {
@@ -127,6 +177,7 @@ impl Default for McpConfig {
             approval: None,
             allow: Vec::new(),
             deny: Vec::new(),
+            undo: BTreeMap::new(),
             start_timeout_secs: 60,
             timeout_secs: 120,
         }
@@ -161,6 +212,7 @@ impl McpConfig {
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
         found.extend(sandbox_keys::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
+        found.extend(self.undo.iter().flat_map(|(of, undo)| undo.rule(&key_path::child("undo", of), of).1));
         found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
         if self.client_secret.is_some() && self.client_id.is_none() {
             let why = "belongs to nobody, expected client_id beside it";
@@ -239,6 +291,7 @@ mod tests {
             "command = ['x']\nenv = { A_B = '1' }\nworking_dir = '/srv'",
             "url = 'http://127.0.0.1:8/mcp'\nbearer = 'abc'\nheaders = { X-Key = 'v' }",
             "url = 'http://h'\nclient_id = 'a'\nclient_secret = 'b'",
+            "command = ['x']\n[undo.create_event]\ntool = 'delete_event'\nwith = { id = '$.event.id', at = '$call.at' }",
         ] {
             assert_eq!(told(fine), "", "{fine}");
         }
@@ -246,6 +299,11 @@ mod tests {
             ("", "command"),
             ("command = ['x']\nurl = 'http://h'", "command"),
             ("command = ['']", "command[1]"),
+            ("command = ['x']\n[undo.create]\ntool = 'delete'\nwith = { id = 'id' }", "undo.create.with.id"),
+            ("command = ['x']\n[undo.create]\ntool = 'delete'\nwith = {}", "undo.create"),
+            ("command = ['x']\n[undo.send_mail]\ntool = 'delete'\nwith = { id = '$.id' }", "undo.send_mail"),
+            ("command = ['x']\n[undo.delete]\ntool = 'create'\nwith = { id = '$.id' }", "undo.delete"),
+            ("command = ['x']\n[undo.create]\ntool = 'send_mail'\nwith = { id = '$.id' }", "undo.create"),
             ("command = ['x']\nbearer = 'abc'", "bearer"),
             ("command = ['x']\nheaders = { X-Key = 'v' }", "headers"),
             ("url = 'http://h'\nenv = { A = 'b' }", "env"),

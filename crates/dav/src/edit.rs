@@ -16,7 +16,7 @@ use crate::series::{extent, is_exception, is_series};
 use crate::when::{When, Zones, describe_zones};
 
 /// The line that names the call which changed a component last.
-const SIGNED: &str = "X-HOB-CALL";
+pub(crate) const SIGNED: &str = "X-HOB-CALL";
 
 /// Why it cannot be changed so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

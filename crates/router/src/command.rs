@@ -87,7 +87,7 @@ pub enum Command {
     Pair(Option<PairRequest>),
     /// Let somebody in no longer; none: it was not said whom.
     Unpair(Option<String>),
-    /// Take back the last change of the workspace.
+    /// Take back what was done last here.
     Undo,
     /// What a prompt of an MCP server says.
     Prompt(PromptRequest),
@@ -188,7 +188,7 @@ pub const LISTED: [(&str, &str); 19] = [
     ("auto", "let each message choose the model"),
     ("persona", "show or choose who I am here"),
     ("cost", "what was spent"),
-    ("undo", "take back my last change of the workspace"),
+    ("undo", "take back what I did last"),
     ("journal", "what I noted on the task I am at"),
     ("queue", "what waits"),
     ("pause", "stand still here"),

@@ -72,6 +72,7 @@ async fn beat(tx: &mut Tx, heartbeat: &Heartbeat, role: Role, now: Timestamp) ->
         text: prompt.clone(),
         order: RunKind::Heartbeat,
         taint: Taint::default(),
+        undo: None,
     };
     Ok(triggered_runs::begin(tx, what, now).await?.map(|_| session.id))
 }

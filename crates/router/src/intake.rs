@@ -9,6 +9,7 @@ pub mod run_commands;
 mod sender_access;
 mod speculation;
 mod transaction;
+mod undo;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

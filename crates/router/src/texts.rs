@@ -21,7 +21,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /journal – what I noted on the task I am at, or could not finish\n\
-    /undo – take back my last change of the workspace, within a day; again: the one before\n\
+    /undo – take back what I did last: files within a day, other things within an hour; again: the one before\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
@@ -137,6 +137,8 @@ pub fn calls_made(tool: &str, calls: CallTally) -> String {
 pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";
 /// `/undo`, and there is nothing.
 pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
+/// `/undo`, by somebody who could not have approved it.
+pub const NOT_YOURS_TO_UNDO: &str = "Only who asked for that, or an owner, can take it back. Nothing has changed.";
 /// A message without words.
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.

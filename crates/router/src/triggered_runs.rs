@@ -9,6 +9,7 @@ use hob_core::domain::inbound::Conversation;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
+use hob_core::domain::undo::UndoOrder;
 use hob_core::render::clean::clean;
 use hob_core::render::{TextFormat, pieces};
 use hob_model::message::Pictures;
@@ -34,6 +35,8 @@ pub(super) struct TriggeredRun<'a> {
     pub(super) order: RunKind,
     /// What nobody vouches for in it.
     pub(super) taint: Taint,
+    /// The effect that it takes back, if that is what it is for.
+    pub(super) undo: Option<Box<UndoOrder>>,
 }
 
 /// So much of what nobody vouches for is shown, in characters.
@@ -50,7 +53,8 @@ pub(super) fn quote(words: &str) -> String {
 
 /// Claims it and queues its run; none: it was claimed before.
 pub(super) async fn begin(tx: &mut Tx, what: TriggeredRun<'_>, now: Timestamp) -> Result<Option<RunId>, StoreError> {
-    let TriggeredRun { session, claim: (conversation, external_id), due, principal, text, order, taint, .. } = what;
+    let TriggeredRun { session, claim: (conversation, external_id), due, principal, text, order, taint, undo, .. } =
+        what;
     let user = principal.user;
     let new = NewInbound {
         session,
@@ -78,6 +82,7 @@ pub(super) async fn begin(tx: &mut Tx, what: TriggeredRun<'_>, now: Timestamp) -
         taint,
         pictures: Pictures::default(),
         around: None,
+        undo,
     };
     Ok(Some(journal::open(tx, session, accepted, None, now).await?))
 }

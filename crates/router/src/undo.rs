@@ -1,15 +1,23 @@
-//! `/undo`: takes back the last change of the workspace that was made in a conversation.
+//! `/undo`: takes back the last effect that was had in a conversation: a change of the workspace, or what a tool did whose inverse is
+//! known (row N16).
 //!
-//! Files move after the command is committed, so that a message which is delivered twice takes back one change.
+//! Files move after the command is committed, so that a message which is delivered twice takes back one change. An inverse is called
+//! in a run of its own: it is recorded before it is made, once, and who is cut off is asked what became of it.
+//! Start at [`take_back`].
 
 use crate::intake::Router;
 use crate::texts;
-use hob_core::domain::ids::{InboundId, SessionKey, UserId};
+use crate::triggered_runs::{self, TriggeredRun};
+use hob_agent::machine::accepted_input::RunKind;
+use hob_core::domain::ids::{InboundId, RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::inbound::Conversation;
+use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role};
 use hob_store::error::StoreError;
-use hob_store::{Tx, users};
+use hob_store::{Tx, millis, undos, users};
+use hob_tools::changes::draft_dir::DraftDir;
 use hob_tools::changes::{ChangesError, Drafts};
+use jiff::Timestamp;
 
 /// Who asks for it, and where.
 #[derive(Debug, Clone)]
@@ -17,6 +25,54 @@ pub(super) struct UndoRequest {
     pub(super) inbound: InboundId,
     pub(super) principal: Principal,
     pub(super) session: SessionKey,
+    pub(super) id: SessionId,
+}
+
+/// What is to be taken back, and in whose name.
+pub(super) struct TakeBackRequest<'a> {
+    /// In which conversation.
+    pub(super) session: SessionId,
+    /// Of this run and its agents alone, or whatever was last.
+    pub(super) run: Option<RunId>,
+    /// Who says so.
+    pub(super) by: &'a Principal,
+    /// And where.
+    pub(super) place: &'a Conversation,
+    /// When.
+    pub(super) now: Timestamp,
+}
+
+/// Begins a run that takes the last effect back; why not, otherwise. By those who may approve: whose run it was, and owners.
+pub(super) async fn take_back(
+    tx: &mut Tx,
+    wish: &TakeBackRequest<'_>,
+) -> Result<Result<RunId, &'static str>, StoreError> {
+    let TakeBackRequest { session, run, by, place, now } = *wish;
+    let Some(open) = undos::last(tx, session, run, millis(now)).await? else {
+        return Ok(Err(texts::NOTHING_TO_UNDO));
+    };
+    let is_known = OriginSource::of_speaker(by, place.channel).is_none();
+    if !is_known || (by.user != open.user && by.role < Role::Owner) {
+        return Ok(Err(texts::NOT_YOURS_TO_UNDO));
+    }
+    let key = format!("undo:{}:{}", open.order.run, open.order.call);
+    let what = TriggeredRun {
+        session,
+        claim: (place, &key),
+        due: now,
+        principal: by.clone(),
+        conversation: place,
+        text: "/undo".to_owned(),
+        order: RunKind::Undo,
+        taint: Taint::default(),
+        undo: Some(Box::new(open.order.clone())),
+    };
+    let Some(begun) = triggered_runs::begin(tx, what, now).await? else {
+        return Ok(Err(texts::NOTHING_TO_UNDO));
+    };
+    undos::take(tx, open.id, begun).await?;
+    tracing::info!(run = %open.order.run, call = %open.order.call, %begun, "effect.undoing");
+    Ok(Ok(begun))
 }
 
 impl Router {
@@ -28,21 +84,53 @@ impl Router {
         place: Conversation,
     ) -> Result<(), StoreError> {
         let key = format!("undo:{}", order.inbound);
-        let text = self.undone(drafts, order).await?;
-        self.tell(place, key, text).await
+        let told = self.undone(drafts, order, &place).await?;
+        match told {
+            Some(text) => self.tell(place, key, text).await,
+            None => Ok(()),
+        }
     }
 
-    async fn undone(&self, drafts: &Drafts, order: UndoRequest) -> Result<String, StoreError> {
-        let (drafts, session) = (drafts.clone(), order.session);
-        let last = match blocking(move || drafts.last_kept(Some(&session))).await {
-            Ok(Some(last)) => last,
-            Ok(None) => return Ok(texts::NOTHING_TO_UNDO.to_owned()),
-            Err(error) => return Ok(texts::undo_failed(&error)),
-        };
+    /// What came of it; none: a run says that.
+    async fn undone(
+        &self,
+        drafts: &Drafts,
+        order: UndoRequest,
+        place: &Conversation,
+    ) -> Result<Option<String>, StoreError> {
+        let (drafts, session, id) = (drafts.clone(), order.session.clone(), order.id);
+        let now = self.clock.now();
+        let effect = self.store.read(async move |tx| undos::last(tx, id, None, millis(now)).await).await?;
+        let last = blocking(move || drafts.last_kept(Some(&session))).await;
+        let files_at = last.as_ref().ok().and_then(|last| last.as_ref()?.kept_at()).map(millis);
+        if effect.is_some_and(|effect| files_at.is_none_or(|at| at <= effect.made_at)) {
+            return self.undo_effect(order, place).await;
+        }
+        match last {
+            Ok(Some(last)) => self.undo_files(last, &order.principal).await.map(Some),
+            Ok(None) => Ok(Some(texts::NOTHING_TO_UNDO.to_owned())),
+            Err(error) => Ok(Some(texts::undo_failed(&error))),
+        }
+    }
+
+    async fn undo_effect(&self, order: UndoRequest, place: &Conversation) -> Result<Option<String>, StoreError> {
+        let (session, place, now) = (order.id, place.clone(), self.clock.now());
+        let begun = self
+            .store
+            .write(async move |tx| {
+                let wish = TakeBackRequest { session, run: None, by: &order.principal, place: &place, now };
+                take_back(tx, &wish).await
+            })
+            .await?;
+        self.lanes.wake(session);
+        Ok(begun.err().map(str::to_owned))
+    }
+
+    async fn undo_files(&self, last: DraftDir, by: &Principal) -> Result<String, StoreError> {
         let user = last.user();
         // Whoever is not known any more is nobody's to protect but an owner's.
         let role = self.store.read(async |tx| role_of(tx, user).await).await?.unwrap_or(Role::Owner);
-        if !order.principal.may_act_for(user, role) {
+        if !by.may_act_for(user, role) {
             return Ok(texts::NOT_YOURS.to_owned());
         }
         let now = self.clock.now();

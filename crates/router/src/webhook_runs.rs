@@ -117,6 +117,7 @@ impl EnqueueWebhookRun {
             text: self.text.clone(),
             order: RunKind::Event,
             taint: Taint::from_iter([OriginSource::new(Origin::Event, name)]),
+            undo: None,
         };
         let begun = triggered_runs::begin(tx, what, self.now).await?;
         if let Some(run) = begun {

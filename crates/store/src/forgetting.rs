@@ -317,6 +317,8 @@ pub async fn blank_run(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     )
     .execute(&mut *tx)
     .await?;
+    // What takes its effects back names what was said.
+    sqlx::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
     for prefix in outbox_key_prefixes(run) {
         blank_delivered(tx, &prefix).await?;
     }

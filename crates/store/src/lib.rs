@@ -68,6 +68,7 @@ pub mod spend;
 pub mod summaries;
 pub mod tool_calls;
 pub mod transfer;
+pub mod undos;
 pub mod unit;
 pub mod upkeep;
 pub mod usage;

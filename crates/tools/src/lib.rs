@@ -68,6 +68,7 @@ use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::{DeliveryRequest, Destination};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_core::domain::undo::InverseCall;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::plan::ContentArguments;
 use hob_memory::embedding::Bill;
@@ -284,6 +285,8 @@ pub enum Outcome {
     /// Any of the others, with files: they are recorded as those are that come with messages, and pictures are shown to the
     /// model (row C6).
     Along(Vec<OutputFile>, Box<Self>),
+    /// Any of the others, of an effect that this call takes back: it is offered for an hour (row N16).
+    Undoable(Box<InverseCall>, Box<Self>),
 }
 
 /// What a tool asks of the machine.
@@ -323,6 +326,12 @@ impl Outcome {
         Self::From(source, Box::new(self))
     }
 
+    /// The same; this call, with all of its arguments as they are now, takes the effect back.
+    #[must_use]
+    pub fn undone_by(self, inverse: InverseCall) -> Self {
+        Self::Undoable(Box::new(inverse), Box::new(self))
+    }
+
     /// The same, with these files.
     #[must_use]
     pub fn with_files(self, files: Vec<OutputFile>) -> Self {
@@ -341,6 +350,7 @@ impl Outcome {
             Self::Request(request) => Self::Request(request),
             Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
             Self::Along(files, inner) => Self::Along(files, Box::new(inner.with(line))),
+            Self::Undoable(inverse, inner) => Self::Undoable(inverse, Box::new(inner.with(line))),
         }
     }
 
@@ -373,6 +383,11 @@ pub trait Tool: Send + Sync {
     /// For whom it is, beside role and module; none: for everybody whom these let have it.
     fn audience(&self) -> Option<&dyn Audience> {
         None
+    }
+
+    /// Does the result of such a call say how its effect is taken back ([`Outcome::undone_by`])? Then it is graded lower (row N16).
+    fn undoable(&self, _arguments: &Value) -> bool {
+        false
     }
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.

@@ -27,6 +27,7 @@ use hob_core::domain::plan::PlannedCall;
 use hob_core::domain::text::head;
 use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, PLAN, Risk};
 use hob_core::policy::memory::SpeakingPlace;
+use hob_core::policy::undo::can_be_taken_back;
 use hob_model::message::{Completion, Message, ToolCall};
 use hob_tools::mention::Mention;
 use hob_tools::{Invocation, Tool, ToolSpec};
@@ -96,6 +97,8 @@ impl AssessmentContext {
             Ok(Ok(known)) => Assessment {
                 plan: self.planned(run, &call),
                 risk: self.at_least(&*tool, known.risk),
+                undoable: tool.undoable(&invocation.arguments)
+                    && can_be_taken_back(&call.name, &call.arguments, self.at_least(&*tool, known.risk)),
                 about: if known.about.is_empty() { tool_summary(tool.spec()) } else { known.about },
                 always: match known.always {
                     GrantScope::SameArguments => GrantScope::Call(digest(&invocation.arguments)),

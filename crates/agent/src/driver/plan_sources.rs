@@ -10,7 +10,7 @@ use crate::recalled_context::facts_of;
 use hob_core::domain::plan::{PlannedCall, PlannedValue, ValueSource};
 use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
-use hob_core::policy::lookup::is_id;
+use hob_core::policy::lookup::{OF_SERVER, is_id};
 use hob_core::policy::plan::{ContentArguments, keeps_times, read};
 use hob_core::policy::sources::{SourcedText, is_moment_said, own_words, value_source, whence_said};
 use hob_model::message::{Message, ToolCall};
@@ -49,23 +49,37 @@ pub(super) fn of(tools: &Registry, run: &ActiveState, material: &PromptInputs, a
 fn with_lookups(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCall {
     for planned in &mut step.arguments {
         if let PlannedValue::Found(look) = &planned.value {
-            let name = look.tool.clone();
-            planned.value = match known(tools, told, resolve_tool_name(tools, &step.tool, look)) {
-                Some(look) if is_id(&planned.name) && is_of_the_house(tools, &look.tool) => {
+            let named = resolve_tool_name(&tools.names(), &step.tool, &look.tool);
+            let of = |tool: String| known(tools, told, PlannedCall { tool, ..PlannedCall::clone(look) });
+            planned.value = match named.map(of) {
+                Ok(Some(look)) if is_id(&planned.name) && is_of_the_house(tools, &look.tool) => {
                     PlannedValue::Found(Box::new(look))
                 }
-                Some(_) | None => PlannedValue::From(name),
+                Ok(_) => PlannedValue::From(look.tool.clone()),
+                Err(ambiguous) => PlannedValue::From(ambiguous),
             };
         }
     }
     step
 }
 
-/// The call, by the name that its tool has here: a model may leave out the server beside whose other tool it stands.
-fn resolve_tool_name(tools: &Registry, tool: &str, look: &PlannedCall) -> PlannedCall {
-    let full = tool.split_once("__").map(|(server, _)| format!("{server}__{}", look.tool));
-    let full = full.filter(|name| tools.get(&look.tool).is_none() && tools.get(name).is_some());
-    PlannedCall { tool: full.unwrap_or_else(|| look.tool.clone()), ..look.clone() }
+/// The tool that is to find something for a step of this other tool. A model may leave out the server: then it is the step's own
+/// server's, whatever else is called so; where the step is of no server that has it, the only one that is called so. Why there is
+/// none, where several are.
+fn resolve_tool_name(names: &[&str], step: &str, look: &str) -> Result<String, String> {
+    let beside = step.split_once(OF_SERVER).map(|(server, _)| format!("{server}{OF_SERVER}{look}"));
+    if let Some(beside) = beside.filter(|beside| names.contains(&beside.as_str())) {
+        return Ok(beside);
+    }
+    let is_called_so = |name: &&&str| **name == look || name.split_once(OF_SERVER).is_some_and(|(_, own)| own == look);
+    match names.iter().filter(is_called_so).collect::<Vec<_>>()[..] {
+        [] => Ok(look.to_owned()),
+        [one] => Ok((*one).to_owned()),
+        ref all => {
+            let all = all.iter().map(|name| **name).collect::<Vec<_>>().join(", ");
+            Err(format!("{look} is no one tool's name: write which of {all}"))
+        }
+    }
 }
 
 /// Is it a tool of a server, of which somebody has said what it does?
@@ -193,6 +207,23 @@ mod tests {
     use hob_core::policy::sources::is_said;
     use hob_model::provider::ToolSchema;
     use hob_tools::{Invocation, Outcome, Timeout, Tool};
+
+    #[test]
+    fn n16_a_tool_that_finds_something_is_the_steps_servers_or_the_only_one_of_its_name() {
+        let all = ["find_files", "cal__find_events", "cal__find_files", "cal__move_event", "home__find_events", "send"];
+        let of = |step: &str, look: &str| resolve_tool_name(&all, step, look);
+        let is = |name: &str| Ok(name.to_owned());
+        // The plan names the server, by its step or in full.
+        assert_eq!(of("cal__move_event", "find_events"), is("cal__find_events"));
+        assert_eq!(of("cal__move_event", "find_files"), is("cal__find_files"), "and not Hob's own of that name");
+        assert_eq!(of("cal__move_event", "home__find_events"), is("home__find_events"));
+        assert_eq!(of("send", "move_event"), is("cal__move_event"), "there is one");
+        assert_eq!(of("send", "no_such"), is("no_such"));
+        for look in ["find_events", "find_files"] {
+            let why = of("send", look).unwrap_err();
+            assert!(why.contains(look) && why.contains(&format!("cal__{look}")), "{why}");
+        }
+    }
 
     #[test]
     fn n16_a_closed_list_may_stand_among_the_definitions() {

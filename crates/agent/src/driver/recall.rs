@@ -80,7 +80,7 @@ async fn search_memory(
     }
     match accepted.order {
         // What a stranger writes brings up nobody's memories.
-        RunKind::Compact | RunKind::Event => Ok(RecalledContext::default()),
+        RunKind::Compact | RunKind::Event | RunKind::Undo => Ok(RecalledContext::default()),
         RunKind::Heartbeat => Ok(RecalledContext { facts: relevant("").await?.facts, ..RecalledContext::default() }),
         RunKind::Answer | RunKind::Scheduled => {
             let RelevantFacts { facts, mut rivals } = relevant(&text).await?;
@@ -95,6 +95,6 @@ async fn search_memory(
 pub(super) async fn fitting_skills(ports: &Ports, accepted: &AcceptedInput, bill: &Bill) -> Vec<String> {
     match accepted.order {
         RunKind::Answer | RunKind::Scheduled => ports.skills.matching_lines(&accepted.text, bill).await,
-        RunKind::Heartbeat | RunKind::Compact | RunKind::Event => Vec::new(),
+        RunKind::Heartbeat | RunKind::Compact | RunKind::Event | RunKind::Undo => Vec::new(),
     }
 }

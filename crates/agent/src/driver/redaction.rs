@@ -9,10 +9,10 @@ use hob_tools::Outcome;
 /// The event without secrets. What a model says comes without any (`model::redacting`), what people say too (`router::intake`).
 pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
     match event {
-        Event::ToolFinished { call, outcome, source, draft } => {
+        Event::ToolFinished { call, outcome, source, draft, undo } => {
             let source = source.map(|source| OriginSource::new(source.origin, &redactor.redact(&source.what)));
             let draft = draft.map(|draft| Box::new(redact_draft(redactor, *draft)));
-            Event::ToolFinished { call, outcome: redact_tool_outcome(redactor, outcome), source, draft }
+            Event::ToolFinished { call, outcome: redact_tool_outcome(redactor, outcome), source, draft, undo }
         }
         Event::Assessed { mut calls } => {
             calls.iter_mut().flat_map(|call| &mut call.reasons).for_each(|reason| redactor.redact_in_place(reason));
@@ -42,6 +42,8 @@ pub(super) fn redact_outcome(redactor: &Redactor, outcome: Outcome) -> Outcome {
         Outcome::Request(request) => Outcome::Request(request),
         Outcome::From(source, inner) => Outcome::From(source, Box::new(redact_outcome(redactor, *inner))),
         Outcome::Along(files, inner) => Outcome::Along(files, Box::new(redact_outcome(redactor, *inner))),
+        // It is as it is, or none (`undo_offer`).
+        Outcome::Undoable(inverse, inner) => Outcome::Undoable(inverse, Box::new(redact_outcome(redactor, *inner))),
     }
 }
 

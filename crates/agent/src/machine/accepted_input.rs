@@ -8,6 +8,7 @@ use hob_core::domain::message_context::MessageContext;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
+use hob_core::domain::undo::UndoOrder;
 use hob_model::message::Pictures;
 
 /// An accepted message: with it a run comes to be.
@@ -36,6 +37,9 @@ pub struct AcceptedInput {
     /// What stands around them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub around: Option<Box<MessageContext>>,
+    /// The effect that is to be taken back, if that is what it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Box<UndoOrder>>,
 }
 
 impl AcceptedInput {
@@ -70,6 +74,8 @@ pub enum RunKind {
     Scheduled,
     /// To look at something that called in from outside (row A12).
     Event,
+    /// To take an effect back (row N16); no model is asked.
+    Undo,
 }
 
 impl RunKind {

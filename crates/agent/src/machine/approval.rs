@@ -10,6 +10,8 @@
 //! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read, unless it was planned before that ([`plan`]) |
 //! | its tool is asked about | a person is asked, unless they have said "always" |
 //! | of a medium grade | a person is asked, unless they have said "always", or it was planned |
+//! | can be taken back ([`undo`]) | the same, of one grade less |
+//! | takes something back, as a person has said | it is made |
 //! | any other | it is made |
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
@@ -30,7 +32,7 @@ use crate::machine::human::{Decision, deny_call, unpause};
 use crate::machine::question::{CallConcern, Question};
 use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
-use crate::machine::{draft, plan, tools};
+use crate::machine::{draft, plan, tools, undo};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, KEEP_CHANGES};
@@ -58,6 +60,11 @@ pub fn is_due(run: &ActiveState, call: &CallId) -> bool {
     open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
 }
 
+/// Is it made without a person's word, as things stand now?
+pub(super) fn is_free(run: &ActiveState, open: &OpenCall) -> bool {
+    verdict(run, open) == Verdict::Free
+}
+
 /// May only an owner say that this call of the open batch be made?
 #[must_use]
 pub fn is_for_owners(run: &ActiveState, call: &CallId) -> bool {
@@ -82,6 +89,10 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if known.grade == DangerGrade::Refused {
         return Verdict::Refused(known.reasons);
     }
+    // Whoever may approve it has said so, of this very call.
+    if run.input.undo.is_some() {
+        return Verdict::Free;
+    }
     if call.name == KEEP_CHANGES {
         return draft::concern(run).map_or(Verdict::Free, |concern| Verdict::Asked { grantable: false, concern });
     }
@@ -89,9 +100,13 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if facts.approval == Approval::Free && gated.is_none() && draft::is_contained(run, &known) {
         return Verdict::Free;
     }
+    let is_undoable = undo::counts(run, &call.name, &known);
+    if is_undoable {
+        known.grade = known.grade.lowered();
+    }
     let each_time = gated.is_some() || facts.approval == Approval::Critical || known.grade >= DangerGrade::High;
-    // Somebody who counts has said what steers it, before the run read what others wrote.
-    let is_vouched = plan::is_vouched(run, open);
+    // Somebody who counts has said what steers it, before the run read what others wrote; or has asked for it, and can take it back.
+    let is_vouched = plan::is_vouched(run, open) || undo::covers_open_values(run, open);
     let is_driven = !known.risk.is_read() && !run.taint.is_clean() && !is_vouched;
     // The word was said in view of another call: those that waited beside it are not meant.
     let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
@@ -105,6 +120,7 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     if let Some(why) = gated {
         known.reasons.insert(0, why);
     }
+    known.reasons.extend(is_undoable.then(|| undo::CAN_BE_TAKEN_BACK.to_owned()));
     let sources: Vec<OriginSource> = run.taint.sources().filter(|_| is_driven).cloned().collect();
     let owners = is_driven
         && OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();

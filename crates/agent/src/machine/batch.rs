@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::machine::reading::Reading;
-use crate::machine::{draft, texts, tool_disclosure};
+use crate::machine::{draft, texts, tool_disclosure, undo};
 use hob_core::domain::ids::CallId;
-use hob_core::domain::tools::{Assessment, ToolFacts};
+use hob_core::domain::tools::{Assessment, KEEP_CHANGES, ToolFacts};
 use hob_model::message::{Message, Pictures, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
@@ -321,9 +321,11 @@ impl Batch {
                 | CallProgress::Child => ToolResult { call, name, text: unsettled.to_owned(), is_error: true },
             })
         }));
-        messages.extend(added.into_iter().map(|open| match open.progress.result() {
-            Some(result) => Message::user(draft::note(&result.text)),
-            None => Message::user(draft::UNSETTLED),
+        messages.extend(added.into_iter().map(|open| match (open.progress.result(), open.call.name == KEEP_CHANGES) {
+            (Some(result), true) => Message::user(draft::note(&result.text)),
+            (Some(result), false) => Message::user(undo::note(&result.text)),
+            (None, true) => Message::user(draft::UNSETTLED),
+            (None, false) => Message::user(undo::UNSETTLED),
         }));
         // After all results: nothing may stand between them.
         messages.extend(seen);

@@ -5,11 +5,14 @@ use crate::machine::effect::{Effect, ModelCall, ModelCallPurpose};
 use crate::machine::event::{Event, RunEnd, RunReply};
 use crate::machine::state::{ActiveState, Phase};
 use crate::machine::stop::CancelReason;
-use crate::machine::{compaction, declared_loop, model, pause, texts, tools};
+use crate::machine::{compaction, declared_loop, model, pause, texts, tools, undo};
 use hob_model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut ActiveState) -> Vec<Effect> {
+    if let Some(end) = undo::end(run) {
+        return end;
+    }
     if let Some(end) = declared_loop::ceiling(run) {
         return end;
     }

@@ -16,6 +16,7 @@ use hob_core::domain::notebook::NotebookChange;
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::outgoing::DeliveryRequest;
 use hob_core::domain::tools::Assessment;
+use hob_core::domain::undo::UndoOffer;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Pictures, Usage};
 
@@ -110,6 +111,9 @@ pub enum Event {
         /// What the run's draft of the workspace held when somebody looked after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         draft: Option<Box<WorkspaceDraft>>,
+        /// The call that takes its effect back, all of it known, and until when (row N16).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undo: Option<Box<UndoOffer>>,
     },
     /// An agent is done.
     #[serde(rename = "child.ended")]

@@ -5,7 +5,7 @@ use crate::machine::effect::Effect;
 use crate::machine::event::{Event, RunEnd, RunReply};
 use crate::machine::run_start::RunStart;
 use crate::machine::state::{ActiveState, State};
-use crate::machine::{compaction, ending, texts};
+use crate::machine::{compaction, ending, texts, undo};
 
 /// An event of a run that has not begun.
 pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
@@ -20,7 +20,9 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         }
         (State::Queued(accepted), Event::Begun(begun)) => {
             let mut active = ActiveState::begin(accepted.clone(), RunStart::clone(begun));
-            let effects = compaction::summary::no_room(&mut active).unwrap_or_else(|| ending::go_on(&mut active));
+            let effects = undo::begin(&mut active)
+                .or_else(|| compaction::summary::no_room(&mut active))
+                .unwrap_or_else(|| ending::go_on(&mut active));
             *state = State::Active(Box::new(active));
             effects
         }

@@ -31,6 +31,7 @@ pub mod status;
 pub mod stop;
 pub mod tool_disclosure;
 pub mod transcript;
+pub mod undo;
 
 mod canonical_json;
 mod control;
@@ -108,7 +109,8 @@ fn on_active(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Looked { call, known } => approval::on_looked(run, call, known),
-        Event::ToolFinished { call, outcome, source, draft } => {
+        Event::ToolFinished { call, outcome, source, draft, undo } => {
+            undo::on_done(run, call, outcome, undo.as_deref());
             tools::on_finished(run, call, outcome, source.as_ref(), draft.as_deref())
         }
         Event::ChildEnded(end) => agents::on_ended(run, end),

@@ -24,7 +24,9 @@ use crate::machine::event::{Event, RunEnd, RunReply};
 use crate::machine::note::UnfoundedClaim;
 use crate::machine::state::{ActiveState, ModelFailure, PartialReply, Phase};
 use crate::machine::texts::AnswerEnding;
-use crate::machine::{approval, compaction, declared_loop, draft, guards, outbound_allowance, plan, texts, tools};
+use crate::machine::{
+    approval, compaction, declared_loop, draft, guards, outbound_allowance, plan, texts, tools, undo,
+};
 use hob_core::domain::ids::CallId;
 use hob_model::error::ErrorClass;
 use hob_model::message::{Completion, Message, ReplyPart, StopReason};
@@ -158,7 +160,8 @@ fn answer(run: &ActiveState, text: &str, cut: AnswerEnding, look: ReplyCheck) ->
     let phantom = look == ReplyCheck::Fresh && claims::still_claims(run, text);
     let phantom = phantom.then(|| claims::NOTHING_CHANGED.to_owned());
     let told = texts::with_record(told, claims::shortfall(run, text).or(phantom));
-    RunReply::Answer { text: texts::with_record(told, plan::unasked_calls_text(run)) }
+    let told = texts::with_record(told, plan::unasked_calls_text(run));
+    RunReply::Answer { text: texts::with_record(told, undo::offer_text(run)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?

@@ -13,6 +13,7 @@ use crate::machine::approval::words::{doubt, quotable, source};
 use crate::machine::batch::{Batch, CallFate, OpenCall};
 use crate::machine::run_start::RulesEdition;
 use crate::machine::state::{ActiveState, Phase};
+use crate::machine::{approval, undo};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::plan::{PlannedArgument, PlannedCall, PlannedValue, UnvouchedValue, ValueSource};
@@ -21,6 +22,7 @@ use hob_core::policy::arguments::{WrittenValue, parse};
 use hob_core::policy::lookup;
 use hob_core::policy::plan::{look_words, unvouched_values};
 use hob_core::policy::sources::{is_said, leads, own_words};
+use hob_core::policy::undo::names_a_thing;
 use hob_model::message::Message;
 
 /// So many leads of a call are shown: one is enough to ask.
@@ -146,7 +148,12 @@ fn answer(steps: &[PlannedCall]) -> String {
             PlannedValue::Found(look) => !step.content.contains(&planned.name) && !is_said_whole(look),
             PlannedValue::Is { .. } => false,
         };
-        step.arguments.iter().filter(is_open).map(|planned| format!("{}.{}", step.tool, planned.name))
+        let name = |planned: &PlannedArgument| match &planned.value {
+            // Where it is to be found, or why it is not.
+            PlannedValue::From(words) => format!("{}.{} ({words})", step.tool, planned.name),
+            PlannedValue::Is { .. } | PlannedValue::Found(_) => format!("{}.{}", step.tool, planned.name),
+        };
+        step.arguments.iter().filter(is_open).map(name)
     });
     let open: Vec<String> = open.collect();
     let count = if steps.len() == 1 { "1 call".to_owned() } else { format!("{} calls", steps.len()) };
@@ -234,6 +241,14 @@ pub(super) fn is_vouched(run: &ActiveState, open: &OpenCall) -> bool {
     unsaid(run, open).is_some_and(|doubts| doubts.is_empty())
 }
 
+/// Was it planned, and leads no value of it anybody on that nobody has said, nor says which thing is meant?
+pub(super) fn leads_nobody_on(run: &ActiveState, open: &OpenCall) -> bool {
+    let is_plain = |doubt: &UnvouchedValue| {
+        leads(&doubt.value).is_empty() && !doubt.value.contains('⟨') && !names_a_thing(&doubt.argument)
+    };
+    unsaid(run, open).is_some_and(|doubts| doubts.iter().all(is_plain))
+}
+
 /// What of a planned call nobody who counts has said: what steers it, and what leads somebody on in what it says.
 fn unsaid(run: &ActiveState, open: &OpenCall) -> Option<Vec<UnvouchedValue>> {
     let mut doubts = run.intent.doubts(open)?;
@@ -295,7 +310,10 @@ pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
         .map_or_else(|| run.tools.get(&open.call.name).map_or(Risk::Read, |facts| facts.most()), |known| known.risk);
     let is_medium = open.assessed.as_ref().is_some_and(|known| known.grade == DangerGrade::Medium) && is_own(run, open);
     let would_ask = is_medium || (!risk.is_read() && !run.taint.is_clean());
-    let is_spared = open.fate == CallFate::Done && would_ask && is_vouched(run, open);
+    let is_free = is_vouched(run, open) || undo::covers_open_values(run, open);
+    // Of a high grade it was asked about all the same.
+    let was_asked = run.rules >= RulesEdition::UNDONE && !approval::is_free(run, open);
+    let is_spared = open.fate == CallFate::Done && would_ask && is_free && !was_asked;
     let index = open.planned?;
     let step = run.intent.steps.get(index).filter(|_| is_spared)?;
     let steering = step.arguments.iter().filter(|planned| !step.content.contains(&planned.name));
@@ -309,6 +327,13 @@ pub(super) fn spared(run: &ActiveState, open: &OpenCall) -> Option<String> {
         }
         PlannedValue::Is { .. } | PlannedValue::From(_) => None,
     });
+    // What the plan left open goes only where it can be taken back.
+    let unsaid = doubts(run, open).unwrap_or_default().into_iter().map(|doubt| {
+        let whence =
+            doubt.read_in.as_ref().map_or_else(|| "said by nobody".to_owned(), |from| format!("from {}", source(from)));
+        format!("{} \"{}\" ({whence})", doubt.argument, quotable(&doubt.value).replace('"', "'"))
+    });
+    let told = told.chain(unsaid);
     Some(format!("{}: {}", quotable(&open.call.name), told.collect::<Vec<_>>().join(", ")))
 }
 

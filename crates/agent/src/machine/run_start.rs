@@ -241,8 +241,10 @@ impl RulesEdition {
     pub const MADE: Self = Self(3);
     /// A reply such as *I sent nothing* claims no deed (row E10).
     pub const NAUGHT: Self = Self(4);
+    /// What can be taken back is graded lower (row N16).
+    pub const UNDONE: Self = Self(5);
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::NAUGHT;
+    pub const CURRENT: Self = Self::UNDONE;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

@@ -26,6 +26,7 @@ use crate::machine::run_start::{
 use crate::machine::status::Status;
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::machine::transcript::Transcript;
+use crate::machine::undo::UndoState;
 use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::money::Money;
@@ -96,6 +97,9 @@ pub struct ActiveState {
     /// What it planned while it was clean, and what was done of that (row N16).
     #[serde(skip_serializing_if = "RunPlan::is_none")]
     pub intent: RunPlan,
+    /// What of its effects can be taken back.
+    #[serde(skip_serializing_if = "UndoState::is_none")]
+    pub undo: UndoState,
     /// What it has changed in its draft of the workspace, and nobody has settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<WorkspaceDraft>>,
@@ -284,6 +288,7 @@ impl ActiveState {
             read: BTreeSet::new(),
             excused: BTreeMap::new(),
             intent: RunPlan::default(),
+            undo: UndoState::default(),
             draft: None,
             drafts: 0,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),

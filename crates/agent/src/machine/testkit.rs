@@ -204,6 +204,7 @@ pub fn accepted() -> AcceptedInput {
         taint: Taint::default(),
         pictures: Pictures::default(),
         around: None,
+        undo: None,
     }
 }
 
@@ -270,7 +271,7 @@ pub fn fails(class: ErrorClass) -> Event {
 }
 
 pub fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None, undo: None }
 }
 
 pub fn done(call: &str) -> Event {

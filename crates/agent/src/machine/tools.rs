@@ -8,7 +8,7 @@ use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{
-    agents, approval, compaction, declared_loop, detached_agents, draft, guards, pause, plan, reading, texts,
+    agents, approval, compaction, declared_loop, detached_agents, draft, guards, pause, plan, reading, texts, undo,
 };
 use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::CallId;
@@ -38,6 +38,9 @@ pub(super) fn on_finished(
     {
         // Nobody reads its words.
         return retry(run, call, attempt + 1, delay_ms);
+    }
+    if let Some(effects) = undo::on_finished(run, id, outcome) {
+        return effects;
     }
     if let Some(effects) = reading::on_found(run, id, outcome, source) {
         return effects;

@@ -183,6 +183,7 @@ fn spawn(key: &RunKey, run: &ActiveState, call: &CallId, mission: &Mission) -> A
         taint: run.taint.clone(),
         pictures: Pictures::default(),
         around: None,
+        undo: None,
     };
     AgentSpawn { agent, id: mission.id.clone(), accepted }
 }

@@ -6,6 +6,7 @@ use crate::machine::human::Decision;
 use crate::machine::question::Question;
 use crate::machine::state::ActiveState;
 use crate::machine::texts;
+use hob_core::domain::ids::RunId;
 use hob_core::domain::outgoing::Choice;
 
 /// A run's question with the decisions it offers, by number, for channels without buttons and for replies in words; who may
@@ -59,5 +60,26 @@ impl QuestionPress {
             choice: parts.next()?.parse().ok()?,
         };
         parts.next().is_none().then_some(press)
+    }
+}
+
+/// A press of the button under an answer whose effects can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndoPress {
+    /// The run that answered.
+    pub run: RunId,
+}
+
+impl UndoPress {
+    /// The button, if there is something to take back.
+    pub(super) fn choices(key: &RunKey, offers: bool) -> Vec<Choice> {
+        let button = || Choice { label: "Undo".to_owned(), token: format!("u:{}", key.run) };
+        offers.then(button).into_iter().collect()
+    }
+
+    /// The press that a token stands for.
+    #[must_use]
+    pub fn parse(token: &str) -> Option<Self> {
+        Some(Self { run: RunId(token.strip_prefix("u:")?.parse().ok()?) })
     }
 }

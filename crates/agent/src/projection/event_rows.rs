@@ -9,7 +9,7 @@ use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase, State};
 use crate::machine::{approval, reading};
 use crate::projection::ProjectionRow;
-use crate::projection::buttons::{choices, question_text};
+use crate::projection::buttons::{UndoPress, choices, question_text};
 use hob_core::domain::ids::CallId;
 use hob_core::render::TextFormat;
 use hob_store::outbox::ChunkRole;
@@ -37,7 +37,8 @@ pub(super) fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State
         Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
         Event::HumanAsked(question) => after.active().map_or_else(Vec::new, |run| asked(key, run, question, seq)),
         Event::Replied(RunReply::Answer { text }) => {
-            let (text, choices) = (text.clone(), Vec::new());
+            let offers = after.active().is_some_and(|run| !run.undo.offered.is_empty());
+            let (text, choices) = (text.clone(), UndoPress::choices(key, offers));
             vec![ProjectionRow::Say { seq, text, form: TextFormat::Markdown, choices, part: ChunkRole::Reply }]
         }
         Event::Replied(RunReply::Notice { text }) => {

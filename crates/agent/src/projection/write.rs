@@ -23,7 +23,7 @@ use hob_store::error::StoreError;
 use hob_store::mcp_classes::NewClass;
 use hob_store::outbox::{ChunkRole, FAILURE_QUESTION, PendingChunk};
 use hob_store::{
-    Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls,
+    Tx, files, grants, mcp_classes, messages, millis, model_calls, outbox, runs, sessions, summaries, tool_calls, undos,
 };
 
 /// Where a run's rows go.
@@ -208,6 +208,9 @@ async fn write_row(tx: &mut Tx, target: &RunRowTarget<'_>, row: &ProjectionRow) 
         ProjectionRow::Classed(classing) => {
             let said: Vec<NewClass<'_>> = classing.tools.iter().map(NewClass::by_server_hint).collect();
             mcp_classes::put(tx, &classing.server, &said, at).await
+        }
+        ProjectionRow::Undoable { call, tool, user, offer } => {
+            undos::add(tx, &undos::NewUndo { run, call, tool, session: target.home, user: *user, offer, at }).await
         }
         ProjectionRow::Attached { seq, user, text } => {
             let file = question_attachment::record(tx, target, *seq, *user, text).await?;

@@ -59,6 +59,7 @@ fn shown(row: &ProjectionRow) -> String {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
         ProjectionRow::Deliver { call, delivery } => format!("delivers {call} to {}: {}", delivery.name, delivery.text),
+        ProjectionRow::Undoable { call, tool, .. } => format!("{tool} of {call} can be taken back"),
         ProjectionRow::Granted { user, tool } => format!("granted {tool} to {user}"),
         ProjectionRow::Classed(classing) => format!("classes {} tools of {}", classing.tools.len(), classing.server),
         ProjectionRow::Summary { user, through, text, .. } => {
@@ -320,7 +321,7 @@ fn c6_what_a_tool_wants_delivered_is_queued_once_with_the_end_of_its_call() {
     let delivery =
         DeliveryRequest { to: None, name: "this conversation".to_owned(), text: "look".to_owned(), file: None };
     let outcome = ToolOutcome::Deliver { delivery };
-    let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None, draft: None };
+    let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None, draft: None, undo: None };
     let mut run = Script::acting(&["send_message", "look"]);
     let rows = projected(&mut run.state, sent.clone());
     let queued =
@@ -343,6 +344,7 @@ fn after_noting(event: Event) -> Vec<String> {
         outcome: ToolOutcome::Notebook { change },
         source: None,
         draft: None,
+        undo: None,
     });
     projected(&mut run.state, event)
 }
@@ -362,6 +364,7 @@ fn b12_what_was_noted_is_kept_unless_the_task_came_to_its_end() {
         outcome: ToolOutcome::Notebook { change },
         source: None,
         draft: None,
+        undo: None,
     });
     assert_eq!(projected(&mut wrapping_up.state, says("so far")).last().unwrap(), kept);
     let mut silent = Script::begun();

@@ -284,6 +284,11 @@ fn server(server: &mut toml::Table) {
         replace(server, "working_dir", "/w");
         walls(server);
     }
+    let undo = server.get_mut("undo").and_then(Toml::as_table_mut);
+    for undo in undo.into_iter().flatten().filter_map(|(_, undo)| undo.as_table_mut()) {
+        undo.insert("tool".to_owned(), "delete_event".into());
+        undo.insert("with".to_owned(), Toml::Table([("id".to_owned(), "$.id".into())].into_iter().collect()));
+    }
 }
 
 fn web(section: &mut toml::Table) {

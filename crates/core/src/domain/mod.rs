@@ -37,4 +37,5 @@ pub mod space;
 pub mod text;
 pub mod tool_class;
 pub mod tools;
+pub mod undo;
 pub mod upkeep;

@@ -180,6 +180,16 @@ impl DangerGrade {
         *self == Self::Safe
     }
 
+    /// One less, of what can be taken back. What is critical stays so, and what nobody may have made.
+    #[must_use]
+    pub fn lowered(self) -> Self {
+        match self {
+            Self::Safe | Self::Medium => Self::Safe,
+            Self::High => Self::Medium,
+            Self::Critical | Self::Refused => self,
+        }
+    }
+
     /// In a word, for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -246,6 +256,9 @@ pub struct Assessment {
     /// Of a call that plans: the calls that it names, with who has said what steers them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<PlannedCall>,
+    /// Its effect can be taken back for a while, if the answer leaves a way (`policy::undo`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undoable: bool,
     /// The tools of its server that nobody has classed, where that can be done with the answer to a question about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classing: Option<Box<ServerClassification>>,

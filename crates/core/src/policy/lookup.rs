@@ -29,7 +29,7 @@ const SENT: [&str; 6] = ["mail", "email", "letter", "message", "inbox", "comment
 /// Last words of members that hold an address of mail.
 const ADDRESSES: [&str; 3] = ["email", "mail", "address"];
 /// What stands between a server's name and its tool's.
-const OF_SERVER: &str = "__";
+pub const OF_SERVER: &str = "__";
 /// The longest id.
 const ID_CHARS_MAX: usize = 200;
 /// The longest ending of a file's name.

@@ -27,4 +27,5 @@ pub mod routing;
 pub mod schedule;
 pub mod shell;
 pub mod sources;
+pub mod undo;
 pub mod upkeep;

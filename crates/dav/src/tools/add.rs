@@ -4,40 +4,42 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::ToSpan as _;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::account::{Account, Accounts, Sight};
 use crate::client::{Guard, Kind};
 use crate::discovery::Collection;
 use crate::edit::{NewEntry, Signature, Start, created};
-use crate::entry::is_mail;
+use crate::entry::{self, EntryId, is_mail};
 use crate::error::DavError;
 use crate::tools::begun::{begin, begun};
 use crate::tools::target::letters_of;
-use crate::tools::{accounts, assessed, changes, reader, start, tainting};
+use crate::tools::{accounts, assessed, changes, reader, start, tainting, undo};
 use crate::when::When;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    title: String,
+pub(super) struct Arguments {
+    pub(super) title: String,
     /// Local time, as 2026-12-03T14:00; or a day, as 2026-12-03.
-    start: String,
+    pub(super) start: String,
     /// How long; 60 without it.
-    minutes: Option<i64>,
+    pub(super) minutes: Option<i64>,
     /// How many whole days.
-    days: Option<i64>,
-    place: Option<String>,
-    notes: Option<String>,
+    pub(super) days: Option<i64>,
+    pub(super) place: Option<String>,
+    pub(super) notes: Option<String>,
     /// An account, or account/calendar, if not the usual one.
-    calendar: Option<String>,
+    pub(super) calendar: Option<String>,
     /// Addresses of those who are invited, and get a letter.
-    invite: Option<Vec<String>>,
+    pub(super) invite: Option<Vec<String>>,
 }
 
 /// The tool.
@@ -59,7 +61,7 @@ impl CalendarAdd {
         let named = known.as_ref().map(|known| known.entry.as_str()).or(arguments.calendar.as_deref());
         let (account, collection) = place(&seen, named, now).await?;
         let found = account.found(Kind::Calendar, now).await.map_err(|error| error.outcome(&account.settings.name))?;
-        let (start, end) = self.times(&arguments)?;
+        let (start, end) = times(&arguments, home)?;
         let call = match known {
             Some(known) => known.mark,
             None => {
@@ -99,26 +101,35 @@ impl CalendarAdd {
         let when = reader(home, now).span(&new.start, &new.end);
         // Not what the calendar is called there: somebody else may share it.
         let named = calendar.unwrap_or_else(|| account.settings.name.clone());
-        Ok(Outcome::Text(format!("{before} to {named}: {when}.{letters}")))
+        let told = Outcome::Text(format!("{before} to {named}: {when}.{letters}"));
+        let id = EntryId {
+            account: account.settings.name.clone(),
+            calendar: collection.key().to_owned(),
+            resource: format!("{}.ics", new.uid),
+            original: None,
+            digest: made.inner("VEVENT").next().map(entry::digest).unwrap_or_default(),
+        };
+        Ok(undo::offered(told, new.invited.is_empty().then(|| undo::of_added(&id)).flatten()))
     }
+}
 
-    fn times(&self, arguments: &Arguments) -> Result<(When, When), Outcome> {
-        let no = |_error| Outcome::Error("This time is out of range.".to_owned());
-        match start(&arguments.start)? {
-            Start::Day(day) => {
-                let days = arguments.days.unwrap_or(1).clamp(1, 400);
-                Ok((When::Day(day), When::Day(day.checked_add(days.days()).map_err(no)?)))
-            }
-            Start::At(at) => {
-                let minutes = match (arguments.minutes, arguments.days) {
-                    (Some(minutes), _) => minutes.clamp(0, 60 * 24 * 31),
-                    (None, Some(days)) => days.clamp(1, 31) * 24 * 60,
-                    (None, None) => 60,
-                };
-                let at = at.to_zoned(self.accounts.home.clone()).map_err(no)?;
-                let end = at.checked_add(minutes.minutes()).map_err(no)?;
-                Ok((When::At(at), When::At(end)))
-            }
+/// When it is, on the household's clock.
+pub(super) fn times(arguments: &Arguments, home: &TimeZone) -> Result<(When, When), Outcome> {
+    let no = |_error| Outcome::Error("This time is out of range.".to_owned());
+    match start(&arguments.start)? {
+        Start::Day(day) => {
+            let days = arguments.days.unwrap_or(1).clamp(1, 400);
+            Ok((When::Day(day), When::Day(day.checked_add(days.days()).map_err(no)?)))
+        }
+        Start::At(at) => {
+            let minutes = match (arguments.minutes, arguments.days) {
+                (Some(minutes), _) => minutes.clamp(0, 60 * 24 * 31),
+                (None, Some(days)) => days.clamp(1, 31) * 24 * 60,
+                (None, None) => 60,
+            };
+            let at = at.to_zoned(home.clone()).map_err(no)?;
+            let end = at.checked_add(minutes.minutes()).map_err(no)?;
+            Ok((When::At(at), When::At(end)))
         }
     }
 }
@@ -135,6 +146,10 @@ impl Tool for CalendarAdd {
 
     fn settled(&self) -> Vec<String> {
         self.accounts.names()
+    }
+
+    fn undoable(&self, _arguments: &Value) -> bool {
+        true
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {

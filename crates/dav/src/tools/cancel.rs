@@ -10,7 +10,7 @@ use crate::account::Accounts;
 use crate::edit::{self, Extent};
 use crate::tools::question::assessed_change;
 use crate::tools::target::{Called, Fate, letters, write};
-use crate::tools::{changes, date, reader};
+use crate::tools::{changes, date, reader, undo};
 use hob_core::domain::tools::Assessment;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -59,7 +59,8 @@ impl CalendarCancel {
         let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
         let what = if done.what == Extent::Whole && done.entry.repeats { "The whole series was" } else { "It was" };
-        Ok(Outcome::Text(format!("Called off. {what} {was}.{letters}")))
+        let back = called.tells.is_empty().then(|| undo::of_cancelled(&done, &self.accounts.home));
+        Ok(undo::offered(Outcome::Text(format!("Called off. {what} {was}.{letters}")), back.flatten()))
     }
 }
 

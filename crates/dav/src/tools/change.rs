@@ -4,38 +4,52 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::account::Accounts;
 use crate::edit::{self, Change, EditError, Length, Reply};
 use crate::tools::question::assessed_change;
 use crate::tools::target::{Called, Fate, Target, letters, write};
-use crate::tools::{changes, date, reader, start};
+use crate::tools::{changes, date, reader, start, undo};
 use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize, Serialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
-struct ChangeArguments {
+pub(super) struct ChangeArguments {
     /// Its name from a list; or words of its title, which need no list.
-    entry: String,
+    pub(super) entry: String,
     /// The day on which it is now, if the words fit several.
-    on: Option<String>,
+    pub(super) on: Option<String>,
     /// The new beginning: local time, as 2026-12-03T14:00; or a day, as 2026-12-03, on which it is at the same time.
-    start: Option<String>,
-    minutes: Option<i64>,
+    pub(super) start: Option<String>,
+    pub(super) minutes: Option<i64>,
     /// How many whole days.
-    days: Option<i64>,
-    title: Option<String>,
-    place: Option<String>,
-    notes: Option<String>,
+    pub(super) days: Option<i64>,
+    pub(super) title: Option<String>,
+    pub(super) place: Option<String>,
+    pub(super) notes: Option<String>,
     /// All of a series, not this time alone.
-    whole_series: Option<bool>,
+    pub(super) whole_series: Option<bool>,
     /// Addresses of the others who take part, and get a letter; who they are is said if it is needed.
-    tells: Option<Vec<String>>,
+    pub(super) tells: Option<Vec<String>>,
+}
+
+impl ChangeArguments {
+    /// What is to become of the entry.
+    pub(super) fn wish(&self) -> Result<Change, Outcome> {
+        let length = match (self.minutes, self.days) {
+            (Some(minutes), _) => Some(Length::Minutes(minutes.clamp(0, 60 * 24 * 31))),
+            (None, days) => days.map(|days| Length::Days(days.clamp(1, 400))),
+        };
+        let start = self.start.as_deref().map(start).transpose()?;
+        let (title, place, notes) = (self.title.clone(), self.place.clone(), self.notes.clone());
+        Ok(Change { start, length, title, place, notes })
+    }
 }
 
 impl ChangeArguments {
@@ -58,14 +72,8 @@ impl CalendarChange {
     }
 
     async fn change(&self, invocation: &Invocation, arguments: ChangeArguments) -> Result<Outcome, Outcome> {
-        let length = match (arguments.minutes, arguments.days) {
-            (Some(minutes), _) => Some(Length::Minutes(minutes.clamp(0, 60 * 24 * 31))),
-            (None, days) => days.map(|days| Length::Days(days.clamp(1, 400))),
-        };
-        let begins = arguments.start.as_deref().map(start).transpose()?;
         let called = arguments.called()?;
-        let ChangeArguments { title, place, notes, .. } = arguments;
-        let wish = Change { start: begins, length, title, place, notes };
+        let wish = arguments.wish()?;
         if wish == Change::default() {
             return Err(Outcome::Error("It was not said what is to be changed.".to_owned()));
         }
@@ -77,7 +85,10 @@ impl CalendarChange {
         let done = done.await?;
         let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
-        Ok(Outcome::Text(format!("Changed. It was {was}; {}.{letters}", now_is(&done, &self.accounts, invocation))))
+        let told =
+            Outcome::Text(format!("Changed. It was {was}; {}.{letters}", now_is(&done, &self.accounts, invocation)));
+        let back = called.tells.is_empty().then(|| undo::of_changed(&done, &wish, invocation.now, &self.accounts.home));
+        Ok(undo::offered(told, back.flatten()))
     }
 }
 
@@ -106,6 +117,11 @@ impl Tool for CalendarChange {
 
     fn content(&self) -> ContentArguments {
         ContentArguments::Of(&["title", "notes"])
+    }
+
+    /// A series that was moved as a whole stays so.
+    fn undoable(&self, arguments: &Value) -> bool {
+        arguments["whole_series"] != Value::Bool(true)
     }
 
     async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {

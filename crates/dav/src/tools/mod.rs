@@ -13,6 +13,7 @@ mod free;
 mod list;
 mod question;
 mod target;
+mod undo;
 
 pub(crate) use contacts::{birthdays, contacts};
 

@@ -55,6 +55,8 @@ pub(super) struct Target {
     pub(super) collection: Collection,
     pub(super) entry: Entry,
     pub(super) calendar: Component,
+    /// The same, as it was when it was fetched.
+    pub(super) before: Component,
     /// What of it is meant.
     pub(super) what: Extent,
     /// The addresses of the account's people.
@@ -172,7 +174,8 @@ pub(super) async fn open(
         return Err(tainting(Outcome::Error(told), std::slice::from_ref(account)));
     }
     let (account, collection) = (Arc::clone(account), collection.clone());
-    Ok(Target { account, collection, entry, calendar, what: Extent::Whole, own, href, etag })
+    let as_fetched = calendar.clone();
+    Ok(Target { account, collection, entry, calendar, before: as_fetched, what: Extent::Whole, own, href, etag })
 }
 
 fn moment(key: &str, house: &Accounts) -> Option<Timestamp> {

@@ -4,6 +4,7 @@
 
 mod between;
 mod server;
+mod undone;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{DangerGrade, Risk};
+use hob_core::domain::undo::InverseCall;
 use hob_core::policy::access::Alias;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::net::AllowedPlaces;
@@ -54,12 +56,15 @@ struct Told {
     text: String,
     failed: bool,
     tainted: bool,
+    /// The call that takes it back.
+    back: Option<InverseCall>,
 }
 
 fn told(outcome: Outcome) -> Told {
     match outcome {
-        Outcome::Text(text) => Told { text, failed: false, tainted: false },
-        Outcome::Error(text) | Outcome::Transient(text) => Told { text, failed: true, tainted: false },
+        Outcome::Text(text) => Told { text, failed: false, tainted: false, back: None },
+        Outcome::Error(text) | Outcome::Transient(text) => Told { text, failed: true, tainted: false, back: None },
+        Outcome::Undoable(back, inner) => Told { back: Some(*back), ..told(*inner) },
         Outcome::From(source, inner) => {
             assert_eq!(source.origin, Origin::Tool);
             Told { tainted: true, ..told(*inner) }

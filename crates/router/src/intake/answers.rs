@@ -15,7 +15,7 @@ use hob_agent::machine::human::Decision;
 use hob_agent::machine::notebook::Notebook;
 use hob_agent::machine::question::{Answer, Question};
 use hob_agent::machine::state::{ActiveState, Phase};
-use hob_agent::projection::buttons::QuestionPress;
+use hob_agent::projection::buttons::{QuestionPress, UndoPress};
 use hob_agent::projection::failure::FailurePress;
 use hob_agent::projection::owner_questions::AskedThread;
 use hob_agent::signal::Signal;
@@ -115,6 +115,9 @@ impl IntakeTransaction {
         }
         if let Some(press) = FailurePress::parse(token) {
             return self.settle_failure(tx, &arriving, press.choice.label(), press).await;
+        }
+        if let Some(UndoPress { run }) = UndoPress::parse(token) {
+            return self.press_undo(tx, &arriving, token, run).await;
         }
         let open = match QuestionPress::parse(token) {
             Some(press) => self.question_of_press(tx, &arriving, press).await?,

@@ -77,7 +77,7 @@ impl IntakeTransaction {
                 self.mode_for(session, arriving, active).without_joining(!near.is_bare())
             }
             // It is for whoever wrote it, and stands in nobody's way.
-            RunKind::Compact => IntakeMode::Queue,
+            RunKind::Compact | RunKind::Undo => IntakeMode::Queue,
         };
         let joins = mode == IntakeMode::Steer && active.is_some() && standstill.is_none();
         let tells = order == RunKind::Answer && !joins && arriving.lane.has_overheard;
@@ -94,6 +94,7 @@ impl IntakeTransaction {
             taint,
             pictures: told.pictures,
             around,
+            undo: None,
         };
         let (run, opened) = self.open(tx, arriving, accepted).await?;
         let mut taken = IntakeOutcome {

@@ -51,6 +51,7 @@ async fn foresee(
             taint: Taint::default(),
             pictures: Pictures::default(),
             around: None,
+            undo: None,
         };
         (accepted, session, arrival.begins)
     }))

@@ -423,6 +423,7 @@ impl IntakeTransaction {
             inbound,
             principal: arriving.principal.clone(),
             session: SessionKey(arriving.session.key.clone()),
+            id: arriving.session.id,
         });
         let today = told.today.then(|| TodayRequest { inbound, principal: arriving.principal.clone() });
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);

@@ -321,6 +321,7 @@ impl FireSchedule {
             text,
             order: RunKind::Scheduled,
             taint,
+            undo: None,
         };
         let Some(run) = triggered_runs::begin(tx, what, self.now).await? else {
             return Ok(());

@@ -73,6 +73,7 @@ async fn drop_attachments(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM tool_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM calendar_calls WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM undos WHERE run_id = $1", run).execute(&mut *tx).await?;
     sqlx::query!("DELETE FROM recalled WHERE run_id = $1", run).execute(&mut *tx).await?;
     // Only the journal said which messages joined the run: once it is gone, nobody could take the words out of those rows.
     sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", LET_GO, run)

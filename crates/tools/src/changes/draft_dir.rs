@@ -101,6 +101,12 @@ impl DraftDir {
         self.record.user
     }
 
+    /// When it was kept in the workspace; none: it was not.
+    #[must_use]
+    pub fn kept_at(&self) -> Option<Timestamp> {
+        if let DraftState::Kept { at, .. } = self.record.state { Some(at) } else { None }
+    }
+
     /// What a sandbox lays over the workspace.
     #[must_use]
     pub fn overlays(&self) -> Vec<Overlay> {

@@ -21,6 +21,8 @@ pub(super) struct ToolAnswer {
     pub(super) failed: bool,
     /// The pictures, sounds and other files in it.
     pub(super) files: Vec<OutputFile>,
+    /// What of it is for machines: its structured part, else its text.
+    pub(super) structured: String,
 }
 
 impl ToolAnswer {
@@ -35,7 +37,8 @@ impl ToolAnswer {
         let failed = result.is_error == Some(true);
         let text =
             text.into_text(if failed { "It failed, and did not say why." } else { "Done; it answered nothing." });
-        Self { text, failed, files: result.content.iter().filter_map(file).collect() }
+        let structured = result.structured_content.as_ref().map_or_else(|| text.clone(), ToString::to_string);
+        Self { text, failed, files: result.content.iter().filter_map(file).collect(), structured }
     }
 }
 

@@ -26,6 +26,7 @@ mod status;
 mod tests;
 mod tool_cache;
 pub mod tool_table;
+mod undo_rule;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -23,6 +23,7 @@ use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts
 use hob_core::policy::arguments::display::{last_word, names_money};
 use hob_core::policy::plan::ContentArguments;
 use hob_core::policy::sources::is_link;
+use hob_core::policy::undo::UndoRule;
 use hob_model::provider::ToolSchema;
 
 /// The module of these tools.
@@ -46,13 +47,22 @@ pub(super) struct McpTool {
     listed: ListedTool,
     class: ClassStatus,
     spec: ToolSpec,
+    /// How its effect is taken back, by tools that the server has.
+    undo: Option<UndoRule>,
 }
 
 impl McpTool {
     /// What `server` lists, under this name and as it is classed.
     pub(super) fn new(server: &Arc<Server>, name: String, class: ClassStatus, listed: ListedTool) -> Self {
         let spec = spec(&server.settings, name, class.holds(), &listed);
-        Self { server: Arc::clone(server), listed, class, spec }
+        Self { server: Arc::clone(server), listed, class, spec, undo: None }
+    }
+
+    /// The same, whose effect is taken back so.
+    pub(super) fn with_undo(self, undo: Option<UndoRule>) -> Self {
+        // Nobody has said what an unclassed tool does.
+        let undo = undo.filter(|_| self.class.holds() == Some(ToolClass::Changes));
+        Self { undo, ..self }
     }
 
     fn settings(&self) -> &Settings {
@@ -159,6 +169,10 @@ impl Tool for McpTool {
         ContentArguments::ByName
     }
 
+    fn undoable(&self, _arguments: &Value) -> bool {
+        self.undo.is_some()
+    }
+
     async fn assess(&self, invocation: &Invocation, heard: &MentionCheck<'_>) -> Assessment {
         let name = &self.settings().name;
         let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
@@ -188,9 +202,14 @@ impl Tool for McpTool {
         let Value::Object(arguments) = invocation.arguments else {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
+        let written = Value::Object(arguments.clone()).to_string();
         let outcome = match Box::pin(self.server.call(&self.listed, CallParams { arguments, meta })).await {
             Ok(said) if said.failed => Outcome::Error(said.text).with_files(said.files),
-            Ok(said) => Outcome::Text(said.text).with_files(said.files),
+            Ok(said) => {
+                let inverse = self.undo.as_ref().and_then(|rule| rule.resolve(&written, &said.structured));
+                let outcome = Outcome::Text(said.text).with_files(said.files);
+                inverse.into_iter().fold(outcome, Outcome::undone_by)
+            }
             Err(error) => self.failure(&error),
         };
         if self.settings().trusted_output {

@@ -25,7 +25,7 @@ use crate::mcp::settings::Settings;
 use crate::mcp::status::{ServerState, ServerStatus};
 use crate::mcp::tool_cache::CachedTools;
 use crate::mcp::tool_table::ServerTools;
-use crate::mcp::{ServerContext, excerpt, names, prompts};
+use crate::mcp::{ServerContext, excerpt, names, prompts, undo_rule};
 use crate::registry_handle::ToolRegistryHandle;
 use hob_core::domain::tool_class::ToolClass;
 
@@ -278,10 +278,14 @@ impl Server {
         let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         let names = names::offered(&self.settings.name, &own);
         let identity = self.settings.identity();
-        let tools = names.into_iter().zip(offered).filter_map(|(name, tool)| {
-            let class = self.place.classes.of(&self.settings.name, &identity, &tool);
+        let classed = |tool: &ListedTool| self.place.classes.of(&self.settings.name, &identity, tool);
+        let known: Vec<(String, ListedTool)> = names.into_iter().zip(offered).collect();
+        let tools = known.iter().filter_map(|(name, tool)| {
+            let class = classed(tool);
             let is_off = class == ClassStatus::Said(ToolClass::Off);
-            (!is_off).then(|| Arc::new(McpTool::new(self, name, class, tool)) as Arc<dyn Tool>)
+            let undo = || undo_rule::known(&self.settings, &tool.name, &known, &classed);
+            let made = || McpTool::new(self, name.clone(), class, tool.clone()).with_undo(undo());
+            (!is_off).then(|| Arc::new(made()) as Arc<dyn Tool>)
         });
         shed.publish(&self.settings.name, tools.collect());
     }

@@ -1,5 +1,6 @@
 //! What the operator says of an MCP server.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use hob_core::domain::network::NamedPlace;
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::Approval;
+use hob_core::policy::undo::UndoRule;
 
 /// A server, as configured and validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Settings {
     pub role: Role,
     /// Whether a person has to approve each call; none: as the tool is.
     pub approval: Option<Approval>,
+    /// How what its tools do is taken back, by the server's own names.
+    pub undo: BTreeMap<String, UndoRule>,
     /// Which of its tools are on offer; none: all.
     pub allow: Vec<String>,
     /// Which are not, even so.

@@ -4,6 +4,7 @@ mod hostile;
 mod reference;
 mod remote;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub(super) fn program(vector: &[&str]) -> Settings {
         meta: true,
         role: Role::User,
         approval: None,
+        undo: BTreeMap::new(),
         allow: Vec::new(),
         deny: Vec::new(),
         start_within: Duration::from_secs(20),

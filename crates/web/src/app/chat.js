@@ -330,7 +330,7 @@ class Conversation {
   }
 
   composer() {
-    this.undo = el("button", { type: "button", class: "quiet", title: "Take back the last change of the workspace", onclick: () => this.say("/undo", []) }, "Undo");
+    this.undo = el("button", { type: "button", class: "quiet", title: "Take back what was done last", onclick: () => this.say("/undo", []) }, "Undo");
     this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.halt() }, "Stop");
     const { form, droppable } = composer((text, files) => this.say(text, files), [this.stop, this.undo]);
     this.droppable = droppable;

@@ -74,7 +74,7 @@ impl AdvanceTransaction {
             }
             for (call, outcome) in refused {
                 unmade.insert(call.clone());
-                events.push(Event::ToolFinished { call, outcome, source: None, draft: None });
+                events.push(Event::ToolFinished { call, outcome, source: None, draft: None, undo: None });
             }
         }
     }

@@ -3,6 +3,7 @@
 mod reply_stream;
 pub(super) mod tool;
 mod tool_files;
+mod undo_offer;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -153,14 +154,14 @@ impl PendingWork {
             let (span, is_known) = (tool_span(&job.call), job.tools.get(&job.call.name).is_some());
             let mut meter = ToolCallMeter::begin(&ports.meters, &job.call, is_known);
             let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().instrument(span.clone()).await;
-            let ToolJobOutcome { outcome, source, draft } = done.unwrap_or_else(|panic| {
+            let ToolJobOutcome { outcome, source, draft, undo } = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
                 // A panic's words may quote whatever the tool had read: nobody vouches for them.
                 ToolJobOutcome::of(ToolOutcome::Text { text: BROKE.to_owned(), is_error: true })
             });
             meter.ended(&span, &outcome);
-            vec![Event::ToolFinished { call, outcome, source, draft }]
+            vec![Event::ToolFinished { call, outcome, source, draft, undo }]
         });
         self.running.push(PendingTask { call: Some(id), work });
     }
@@ -171,7 +172,7 @@ impl PendingWork {
             if let Some(at) = self.running.iter().position(|running| running.call.as_ref() == Some(id)) {
                 drop(self.running.remove(at));
                 let (call, outcome) = (id.clone(), ToolOutcome::Interrupted);
-                self.ready.push_back(Event::ToolFinished { call, outcome, source: None, draft: None });
+                self.ready.push_back(Event::ToolFinished { call, outcome, source: None, draft: None, undo: None });
             }
         }
     }
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!((Arc::strong_count(&first_held), Arc::strong_count(&second_held)), (2, 1));
         let told = work.next().await;
         let (call, outcome) = (CallId("1.1".to_owned()), ToolOutcome::Interrupted);
-        assert_eq!(told, [Event::ToolFinished { call, outcome, source: None, draft: None }]);
+        assert_eq!(told, [Event::ToolFinished { call, outcome, source: None, draft: None, undo: None }]);
         assert!(work.next().now_or_never().is_none(), "the other goes on");
         assert_eq!(Arc::strong_count(&first_held), 2);
     }

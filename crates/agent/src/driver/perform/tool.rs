@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::driver::drafts::{self, DraftContext};
-use crate::driver::perform::tool_files;
+use crate::driver::perform::{tool_files, undo_offer};
 use crate::driver::redaction;
 use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::event::ToolOutcome;
@@ -15,6 +15,7 @@ use hob_core::domain::ids::{RunId, SessionKey};
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::Principal;
+use hob_core::domain::undo::{InverseCall, UndoOffer};
 use hob_core::policy::arguments as written;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Pictures, ToolCall};
@@ -67,7 +68,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     if let Some(wrong) = job.tools.argument_errors(&name, &arguments) {
         // It quotes the schema.
         let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
-        return ToolJobOutcome { outcome, source, draft: None };
+        return ToolJobOutcome { outcome, source, draft: None, undo: None };
     }
     let invocation = Invocation {
         principal: job.principal,
@@ -89,7 +90,10 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
     let working = call(&*tool, invocation.clone(), limit);
     let (outcome, draft) = drafts::run_in_draft(&ports.toolbox.drafts, &invocation, &job.draft, working).await;
-    let (outcome, source, files) = split_outcome(redaction::redact_outcome(&ports.redactor, outcome));
+    let SplitOutcome { outcome, source, files, inverse } =
+        split_outcome(redaction::redact_outcome(&ports.redactor, outcome));
+    let effect = undo_offer::Effect { tool: &name, invocation: &invocation, outcome: &outcome };
+    let undo = inverse.and_then(|inverse| undo_offer::offer(ports, &job.tools, &effect, inverse));
     let (outcome, pictures) = tool_files::keep_files(ports, &invocation, outcome, source.as_ref(), files).await;
     let asked = (!pictures.is_empty()).then(|| outcome.clone());
     let outcome = apply_after_hooks(ports, &name, &invocation, outcome).await;
@@ -100,7 +104,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
     let id = ResultId { run: invocation.run, call: invocation.call };
     let outcome = shorten_result(ports, id, chars_max, outcome).await;
     let outcome = tool_files::with_pictures(outcome, pictures);
-    ToolJobOutcome { outcome, source, draft: draft.map(Box::new) }
+    ToolJobOutcome { outcome, source, draft: draft.map(Box::new), undo }
 }
 
 /// What came of a call.
@@ -110,12 +114,14 @@ pub(super) struct ToolJobOutcome {
     pub(super) source: Option<OriginSource>,
     /// What the run's draft holds after it.
     pub(super) draft: Option<Box<WorkspaceDraft>>,
+    /// How its effect is taken back.
+    pub(super) undo: Option<Box<UndoOffer>>,
 }
 
 impl ToolJobOutcome {
     /// Nothing but this.
     pub(super) fn of(outcome: ToolOutcome) -> Self {
-        Self { outcome, source: None, draft: None }
+        Self { outcome, source: None, draft: None, undo: None }
     }
 }
 
@@ -154,9 +160,19 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
     }
 }
 
-/// What a tool answered, where its words come from (the innermost knows best), and what it brought along.
-fn split_outcome(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<OutputFile>) {
-    let (mut source, mut files) = (None, Vec::new());
+/// What a tool answered.
+struct SplitOutcome {
+    outcome: Outcome,
+    /// Where its words come from: the innermost knows best.
+    source: Option<OriginSource>,
+    /// What it brought along.
+    files: Vec<OutputFile>,
+    /// The call that takes its effect back.
+    inverse: Option<InverseCall>,
+}
+
+fn split_outcome(mut outcome: Outcome) -> SplitOutcome {
+    let (mut source, mut files, mut inverse) = (None, Vec::new(), None);
     loop {
         match outcome {
             Outcome::From(from, inner) => (outcome, source) = (*inner, Some(from)),
@@ -164,7 +180,8 @@ fn split_outcome(mut outcome: Outcome) -> (Outcome, Option<OriginSource>, Vec<Ou
                 files.extend(brought);
                 outcome = *inner;
             }
-            outcome => return (outcome, source, files),
+            Outcome::Undoable(call, inner) => (outcome, inverse) = (*inner, Some(*call)),
+            outcome => return SplitOutcome { outcome, source, files, inverse },
         }
     }
 }
@@ -176,7 +193,7 @@ async fn apply_after_hooks(ports: &Ports, name: &str, invocation: &Invocation, o
         Outcome::Text(text) => (text.as_str(), false),
         Outcome::Exited { text, code } => (text.as_str(), *code != 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
-        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) => return outcome,
+        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) | Outcome::Undoable(..) => return outcome,
     };
     match ports.toolbox.hooks.withhold_reason(name, invocation, result).await {
         None => outcome,
@@ -193,7 +210,7 @@ fn cut(outcome: Outcome) -> Outcome {
         Outcome::Exited { text, code } => Outcome::Exited { text: ends(text), code },
         Outcome::Error(text) => Outcome::Error(ends(text)),
         Outcome::Transient(text) => Outcome::Transient(ends(text)),
-        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) => outcome,
+        Outcome::Request(_) | Outcome::From(..) | Outcome::Along(..) | Outcome::Undoable(..) => outcome,
     }
 }
 
@@ -207,7 +224,7 @@ async fn shorten_result(ports: &Ports, id: ResultId, chars_max: usize, outcome: 
         }
         Outcome::Error(text) => ToolOutcome::Text { text: results.shorten(id, text, chars_max).await, is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shorten(id, text, chars_max).await },
-        Outcome::From(_, inner) | Outcome::Along(_, inner) => {
+        Outcome::From(_, inner) | Outcome::Along(_, inner) | Outcome::Undoable(_, inner) => {
             Box::pin(shorten_result(ports, id, chars_max, *inner)).await
         }
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },

@@ -67,7 +67,13 @@ fn draft(number: u32, digest: &str, changes: u32) -> WorkspaceDraft {
 /// The call is done, and the draft holds this.
 fn leaves(call: &str, draft: WorkspaceDraft) -> Event {
     let outcome = ToolOutcome::Text { text: "ok".to_owned(), is_error: false };
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: Some(Box::new(draft)) }
+    Event::ToolFinished {
+        call: CallId(call.to_owned()),
+        outcome,
+        source: None,
+        draft: Some(Box::new(draft)),
+        undo: None,
+    }
 }
 
 fn place(run: &Script, call: &str) -> DraftUse {
@@ -294,6 +300,7 @@ fn d2_a_declared_loop_settles_its_draft_before_it_ends() {
         outcome,
         source: None,
         draft: Some(Box::new(draft(0, "d1", 1))),
+        undo: None,
     };
     run.check(built, &["human approves 1.1 keep_changes"]);
     run.check(answers("approve"), &["run 1.1 keep_changes #1"]);

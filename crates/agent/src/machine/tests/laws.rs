@@ -48,6 +48,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
             outcome: ToolOutcome::Interrupted,
             source: Some(OriginSource::new(Origin::Web, "x")),
             draft: None,
+            undo: None,
         },
         Event::Assessed {
             calls: vec![Assessment {

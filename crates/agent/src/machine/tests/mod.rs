@@ -32,6 +32,7 @@ mod taint;
 mod texts;
 mod tools;
 mod truth;
+mod undo;
 pub(crate) mod world;
 
 pub(crate) use crate::machine::testkit::*;

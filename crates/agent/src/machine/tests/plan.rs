@@ -85,7 +85,7 @@ fn plans(run: &mut Script, cycle: u32, steps: Vec<PlannedCall>) -> Vec<String> {
 fn reads(call: &str, text: &str) -> Event {
     let source = Some(OriginSource::new(Origin::File, "bill.txt"));
     let outcome = ToolOutcome::Text { text: text.to_owned(), is_error: false };
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None, undo: None }
 }
 
 /// A run that planned these and has read a bill since.

@@ -57,7 +57,7 @@ fn asks(question: &str, answer: &str) -> String {
 
 fn letter(call: &str, outcome: ToolOutcome) -> Event {
     let source = Some(OriginSource::new(Origin::Email, "Eve"));
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source, draft: None, undo: None }
 }
 
 fn says(text: &str) -> ToolOutcome {

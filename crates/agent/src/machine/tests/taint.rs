@@ -61,6 +61,7 @@ fn reads(call: &str, origin: Origin, what: &str) -> Event {
         outcome,
         source: Some(OriginSource::new(origin, what)),
         draft: None,
+        undo: None,
     }
 }
 
@@ -258,7 +259,7 @@ fn n6_what_counts_is_new_words_and_not_a_new_name() {
     run.check(wants(&["send"]), &["run 3.0 send #1"]);
     let Event::ToolFinished { call, source, .. } = reads("3.0", Origin::File, "3") else { unreachable!("it is done") };
     let outcome = ToolOutcome::Text { text: "something else".to_owned(), is_error: false };
-    run.check(Event::ToolFinished { call, outcome, source, draft: None }, &["ask a/one Work"]);
+    run.check(Event::ToolFinished { call, outcome, source, draft: None, undo: None }, &["ask a/one Work"]);
     run.check(wants(&["send"]), &["human approves 4.0 send"]);
 }
 
@@ -357,7 +358,7 @@ fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     let Event::ToolFinished { call, outcome, .. } = passing("1.0") else { unreachable!("it is done") };
     let source = Some(OriginSource::new(Origin::Tool, "again"));
     run.check(
-        Event::ToolFinished { call, outcome, source, draft: None },
+        Event::ToolFinished { call, outcome, source, draft: None, undo: None },
         &["agent.tool.retry", "run 1.0 again #3 in 2000 ms"],
     );
     assert!(run.run().taint.is_clean());

@@ -244,7 +244,7 @@ fn tool(call: &str, what: u8) -> Event {
 /// Words of a page.
 fn from(call: &str, page: &str) -> Event {
     let Event::ToolFinished { call, outcome, .. } = done(call) else { unreachable!("it is done") };
-    Event::ToolFinished { call, outcome, source: Some(OriginSource::new(Origin::Web, page)), draft: None }
+    Event::ToolFinished { call, outcome, source: Some(OriginSource::new(Origin::Web, page)), draft: None, undo: None }
 }
 
 /// What tools say of the calls that come next.

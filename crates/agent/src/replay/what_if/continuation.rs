@@ -185,7 +185,7 @@ impl ContinuedRun {
         let refused = || {
             let reason = format!("Not performed in a what-if: the record has no call of {name} with these arguments.");
             let outcome = ToolOutcome::Denied { reason };
-            Event::ToolFinished { call: id.clone(), outcome, source: None, draft: None }
+            Event::ToolFinished { call: id.clone(), outcome, source: None, draft: None, undo: None }
         };
         self.on(recorded.unwrap_or_else(refused));
     }

@@ -84,7 +84,7 @@ impl RecordedAnswers {
             Event::ToolFinished { call, .. } => (call, event.clone()),
             Event::ChildEnded(end) => {
                 let (outcome, source, draft) = (ToolOutcome::Text { text: end.report(), is_error: false }, None, None);
-                (&end.call, Event::ToolFinished { call: end.call.clone(), outcome, source, draft })
+                (&end.call, Event::ToolFinished { call: end.call.clone(), outcome, source, draft, undo: None })
             }
             _ => return,
         };
@@ -101,8 +101,8 @@ impl RecordedAnswers {
         let given = answers.given.get(answers.had).or_else(|| answers.given.last())?;
         answers.had += 1;
         match given.clone() {
-            Event::ToolFinished { outcome, source, draft, .. } => {
-                Some(Event::ToolFinished { call: call.id.clone(), outcome, source, draft })
+            Event::ToolFinished { outcome, source, draft, undo, .. } => {
+                Some(Event::ToolFinished { call: call.id.clone(), outcome, source, draft, undo })
             }
             _ => None,
         }
