@@ -16,6 +16,8 @@ pub mod health;
 pub mod help;
 pub mod import;
 pub mod init;
+#[cfg(feature = "mail")]
+pub mod mail;
 pub mod mcp;
 pub mod memory;
 pub mod models;
@@ -52,6 +54,8 @@ use crate::cli::health::HealthArguments;
 use crate::cli::help::HelpArguments;
 use crate::cli::import::ImportArguments;
 use crate::cli::init::arguments::InitArguments;
+#[cfg(feature = "mail")]
+use crate::cli::mail::MailCommand;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
@@ -111,6 +115,10 @@ pub enum Command {
     /// Search, forget, export and import what is remembered
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Log in at people's mailboxes that take no password
+    #[cfg(feature = "mail")]
+    #[command(subcommand)]
+    Mail(MailCommand),
     /// Show and try the MCP servers, and say what their tools do
     #[command(subcommand)]
     Mcp(McpCommand),
@@ -237,6 +245,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Replay(what) => replay::run(what, named),
         Command::Eval(what) => eval::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        #[cfg(feature = "mail")]
+        Command::Mail(what) => mail::run(&what, &base(named)?),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),
         Command::Doctor(what) => doctor::run(&what, named),

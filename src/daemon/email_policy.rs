@@ -23,7 +23,7 @@ use {
     crate::daemon::reload::plan::AccountAddress,
     hob_core::domain::{channel::Adapter, clock::Clock, rng::Rng},
     hob_email::Email,
-    hob_email::settings::{Authentication, Server, Settings, Timing},
+    hob_email::settings::{Authentication, Credential, Server, Settings, Timing},
 };
 #[cfg(any(feature = "email", feature = "mail"))]
 use {hob_config::email::TlsConfig, hob_email::settings::Security};
@@ -92,13 +92,13 @@ fn settings(account: &str, config: &EmailConfig) -> Settings {
         host: config.imap_host.clone(),
         port: config.imap_port,
         user: user.clone(),
-        password: config.imap_password.clone(),
+        credential: Credential::Password(config.imap_password.clone()),
     };
     let smtp = Server {
         host: config.smtp_host.clone(),
         port: config.smtp_port,
         user: config.smtp_user.clone().unwrap_or(user),
-        password: config.smtp_password.clone().unwrap_or_else(|| config.imap_password.clone()),
+        credential: Credential::Password(config.smtp_password.clone().unwrap_or_else(|| config.imap_password.clone())),
     };
     Settings {
         account: account.to_owned(),

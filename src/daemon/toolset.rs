@@ -3,7 +3,7 @@
 mod agents;
 pub(crate) mod dav;
 pub(in crate::daemon) mod files;
-pub mod mail;
+pub(crate) mod mail;
 pub mod mcp;
 pub mod own_programs;
 pub mod terminal;

@@ -2,13 +2,19 @@
 
 use serde_json::{Value, json};
 
+use hob_testkit::fake_issuer::{CLIENT, FakeIssuer, SCOPE};
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, BOB, House};
 use hob_testkit::mail_servers::{ROLES, Servers, files};
+use hob_testkit::process::hob;
 
 /// Ada's mailbox, and the house that has it.
 async fn house() -> (House, Servers) {
-    let servers = Servers::configured("", ROLES);
+    house_of(Servers::configured("", ROLES), "password = 'secret'").await
+}
+
+/// The same with these servers; `way_in` is how Hob signs in there.
+async fn house_of(servers: Servers, way_in: &str) -> (House, Servers) {
     let (imap, smtp, ca) = (servers.imap_port, servers.smtp_port, files().join("localhost.crt"));
     let mut house = House::with(&format!(
         "[mail.ada]
@@ -16,7 +22,7 @@ async fn house() -> (House, Servers) {
         name = 'Ada'
         for = ['ada']
         user = 'ada'
-        password = 'secret'
+        {way_in}
         imap_host = 'localhost'
         imap_port = {imap}
         smtp_host = 'localhost'
@@ -179,4 +185,45 @@ async fn a_letter_that_had_gone_out_before_a_kill_is_known_again() {
     assert!(answer.starts_with("It had gone out before the interruption: the copy is ada/Gesendet/"), "{answer}");
     assert_eq!(servers.got("held").len(), 1);
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn f3_a_mailbox_that_takes_no_password_is_read_after_a_login_at_the_command_line() {
+    let issuer = FakeIssuer::start().await;
+    let url = &issuer.url;
+    let oauth = format!(
+        "oauth = {{ client_id = '{CLIENT}', device_url = '{url}/device', token_url = '{url}/token', scope = '{SCOPE}' }}"
+    );
+    let servers = Servers::asking(url, ROLES);
+    let (house, servers) = house_of(servers, &oauth).await;
+    servers.put_for("ada", b"From: ben@x.example\r\nTo: ada@home.example\r\nSubject: Tea\r\n\r\nTea?\r\n");
+    house.model.reply(call("mail_search", &json!({})));
+    house.ask(ADA, "What came?", Reply::text("I cannot look.")).await;
+    let told = house.last_result();
+    assert!(told.contains("nobody is logged in at ada's mail: on Hob's machine, hob mail login ada."), "{told}");
+    let at_shell = async |arguments: &[&str]| {
+        let output = hob(house.home.path(), arguments).output().await.unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    issuer.answers(&["authorization_pending"]);
+    insta::assert_snapshot!(at_shell(&["mail", "login", "ada"]).await, @r"
+    Open this address in a browser, on any device, and type in the code:
+
+    https://issuer.example/device
+    WDJB-MJHT
+
+    This waits until that is done.
+    Logged in at ada's mail. `hob doctor --only mail` looks whether its servers agree.
+    ");
+    house.model.reply(call("mail_search", &json!({})));
+    house.ask(ADA, "What came?", Reply::text("Ben's letter.")).await;
+    assert!(house.last_result().contains(" | ben@x.example | Tea (unread)"), "{}", house.last_result());
+    let seen = at_shell(&["doctor", "--only", "mail"]).await;
+    assert!(seen.starts_with("ok   mail: ada: both servers let it in; Entwürfe \\Drafts"), "{seen}");
+    assert_eq!(
+        at_shell(&["mail", "logout", "ada"]).await,
+        "Forgot the login at ada's mail. Whoever issued its tokens may still count them as good.\n"
+    );
+    house.nothing_refused();
+    assert_eq!(issuer.wrong(), [""; 0]);
 }

@@ -288,8 +288,6 @@ impl Config {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
-        take("dav", dav::validate_accounts(&self.dav, &self.people));
-        take("mail", mail::validate_accounts(&self.mail, &self.people));
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
@@ -315,9 +313,17 @@ impl Config {
         all.extend(webhooks::validate(&self.webhooks, &self.server));
         all.extend(self.validate_accounts());
         all.extend(telegram::across(self));
+        all.extend(self.validate_household_accounts());
         all.extend(self.validate_personas());
         all.extend(self.validate_across_sections());
         all
+    }
+
+    /// The accounts of people at services of their own.
+    fn validate_household_accounts(&self) -> Vec<Finding> {
+        let dav = dav::validate_accounts(&self.dav, &self.people).into_iter().map(|found| found.within("dav"));
+        let mail = mail::validate_accounts(&self.mail, &self.people).into_iter().map(|found| found.within("mail"));
+        dav.chain(mail).collect()
     }
 
     /// The personas, and where they are to be used.

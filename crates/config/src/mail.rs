@@ -1,5 +1,7 @@
 //! `[mail.NAME]`: the mailboxes of people, which Hob can look into for them. Its own mailbox is `[email]`.
 
+pub mod oauth;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -7,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::email::{TlsConfig, is_address, is_loopback, no_address};
+use crate::mail::oauth::OAuthConfig;
 use crate::people::{self, PersonConfig};
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
@@ -36,9 +39,9 @@ pub struct MailConfig {
     /// The user's name on both servers. Without it: the address.
     #[schemars(length(min = 1, max = 254), example = &"ada")]
     pub user: Option<String>,
-    /// The password on both; with many providers one made for this program alone.
+    /// The password on both; with many providers one made for this program alone. Without it: `oauth`.
     #[schemars(length(min = 1, max = 1000), example = &"example-password")]
-    pub password: Secret,
+    pub password: Option<Secret>,
     /// The server that letters lie on.
     #[schemars(length(min = 1, max = 253), example = &"imap.example.org")]
     #[schemars(extend("x-goes" = true))]
@@ -84,6 +87,8 @@ pub struct MailConfig {
     /// Whether Hob puts a copy of what it sends into that folder; not where the provider does so by itself.
     #[serde(default = "yes")]
     pub keep_sent: bool,
+    /// A login instead of a password.
+    pub oauth: Option<OAuthConfig>,
 }
 
 fn imap_port() -> u16 {
@@ -115,6 +120,15 @@ impl MailConfig {
             }
         }
         found.extend(self.ca_file.iter().filter_map(|path| values::absolute_path("ca_file", path)));
+        if self.password.is_some() == self.oauth.is_some() {
+            let why = "is one of two ways in, expected either it or oauth";
+            found.push(Finding::new("password", why, "set one of them").with("oauth"));
+        }
+        found.extend(self.oauth.iter().flat_map(OAuthConfig::validate).map(|finding| finding.within("oauth")));
+        // It goes into a line of SASL, where these end what it is.
+        if self.user.iter().any(|user| user.chars().any(char::is_control)) {
+            found.push(Finding::new("user", "has a line break or the like in it", "remove it"));
+        }
         let folders =
             [("drafts", &self.drafts), ("sent", &self.sent), ("archive", &self.archive), ("trash", &self.trash)];
         for (key, folder) in folders {

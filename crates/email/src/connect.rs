@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_imap::error::Error as ImapError;
 use async_imap::types::Mailbox;
-use async_imap::{Client, Session};
+use async_imap::{Authenticator, Client, Session};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -18,8 +18,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::settings::{Security, Server};
+use crate::settings::{Credential, Security, Server};
 use crate::{SetupError, one_line};
+use hob_core::domain::secret::Secret;
 
 /// So much of a server's reason is told.
 pub(crate) const REASON_CHARS: usize = 200;
@@ -165,10 +166,32 @@ async fn sign_in(server: &Server, security: Security, tls: &Arc<ClientConfig>) -
 }
 
 async fn log_in(client: Client<MailStream>, server: &Server) -> Result<ImapSession, MailboxError> {
-    client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
+    let signed_in = match &server.credential {
+        Credential::Password(password) => client.login(&server.user, password.expose()).await,
+        Credential::Token(token) => client.authenticate("XOAUTH2", TokenProof::new(&server.user, token)).await,
+    };
+    signed_in.map_err(|(error, _client)| match error {
         ImapError::No(why) | ImapError::Bad(why) => sign_in_error(&why),
         other => other.into(),
     })
+}
+
+/// Says once who signs in, and by which token. What a server answers to that is why it refuses, and wants an empty word before it
+/// ends the matter.
+struct TokenProof(Option<String>);
+
+impl TokenProof {
+    fn new(user: &str, token: &Secret) -> Self {
+        Self(Some(format!("user={user}\x01auth=Bearer {}\x01\x01", token.expose())))
+    }
+}
+
+impl Authenticator for TokenProof {
+    type Response = String;
+
+    fn process(&mut self, _challenge: &[u8]) -> String {
+        self.0.take().unwrap_or_default()
+    }
 }
 
 /// Why a server does not let Hob in. By these codes (RFC 5530, RFC 9051) it says that it is not the password.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::letter::{FetchedLetter, LetterOutcome, read};
 use crate::part_handle::{MailboxPosition, PartHandle};
-use crate::settings::{Authentication, Security, Server, Settings, Timing};
+use crate::settings::{Authentication, Credential, Security, Server, Settings, Timing};
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::inbound::{InboundEvent, SenderProof};
 use hob_core::domain::secret::Secret;
@@ -17,8 +17,12 @@ use hob_core::domain::secret::Secret;
 /// The settings of a mailbox that is nowhere.
 #[must_use]
 pub fn settings() -> Settings {
-    let server =
-        Server { host: "localhost".to_owned(), port: 1, user: "hob".to_owned(), password: Secret::new(String::new()) };
+    let server = Server {
+        host: "localhost".to_owned(),
+        port: 1,
+        user: "hob".to_owned(),
+        credential: Credential::Password(Secret::new(String::new())),
+    };
     Settings {
         account: "default".to_owned(),
         address: "hob@home.example".to_owned(),

@@ -14,8 +14,17 @@ pub struct Server {
     pub port: u16,
     /// The user's name there.
     pub user: String,
-    /// The password.
-    pub password: Secret,
+    /// By what the server knows that it may.
+    pub credential: Credential,
+}
+
+/// What proves to a mail server who signs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A password.
+    Password(Secret),
+    /// An access token of OAuth 2.0 (XOAUTH2).
+    Token(Secret),
 }
 
 /// How a connection is kept from being read.

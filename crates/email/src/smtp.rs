@@ -9,7 +9,7 @@ use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, Certific
 use lettre::transport::smtp::extension::ClientId;
 
 use crate::SetupError;
-use crate::settings::{Security, Server};
+use crate::settings::{Credential, Security, Server};
 
 /// What TLS believes there; none: nothing is secured.
 ///
@@ -39,6 +39,12 @@ pub struct Greeting<'a> {
     pub deadline: Duration,
 }
 
+/// Is this how a server refuses a token? It says why first, in what is no step of the library's.
+#[must_use]
+pub fn is_refused_token(error: &SmtpError) -> bool {
+    error.is_client() || error.status().is_some_and(|code| u16::from(code) == 535)
+}
+
 /// Connects and signs in.
 ///
 /// # Errors
@@ -58,8 +64,12 @@ pub async fn connect(
         connection.starttls(tls.clone(), &hello).await?;
     }
     if !server.user.is_empty() {
-        let credentials = Credentials::new(server.user.clone(), server.password.expose().to_owned());
-        connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
+        let (ways, secret): (&[Mechanism], _) = match &server.credential {
+            Credential::Password(password) => (&[Mechanism::Plain, Mechanism::Login], password),
+            Credential::Token(token) => (&[Mechanism::Xoauth2], token),
+        };
+        let credentials = Credentials::new(server.user.clone(), secret.expose().to_owned());
+        connection.auth(ways, &credentials).await?;
     }
     Ok(connection)
 }

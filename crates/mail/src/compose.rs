@@ -93,6 +93,12 @@ fn own(settings: &Settings) -> Result<Mailbox, MailError> {
 /// Those who are named: `ada@example.org`, or with a name before it.
 fn mailboxes(named: &[String]) -> Result<Vec<Mailbox>, MailError> {
     let one = |text: &String| {
+        // No header has one in a name, and a person who is asked would not see what it does.
+        if text.chars().any(char::is_control) {
+            return Err(MailError::Unfit(format!(
+                "{text:?} is no address: it has a line break in it. Nothing was done."
+            )));
+        }
         text.trim()
             .parse::<Mailbox>()
             .map_err(|error| MailError::Unfit(format!("{text:?} is no address: {error}. Nothing was done.")))
@@ -114,27 +120,20 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::settings::DEADLINE;
-    use hob_core::domain::secret::Secret;
-    use hob_email::settings::{Security, Server};
+    use crate::settings::{DEADLINE, Place};
+    use hob_email::settings::Security;
     use hob_tools::audience::People;
 
     pub(crate) fn settings() -> Settings {
-        let server = Server {
-            host: "localhost".to_owned(),
-            port: 1,
-            user: "ada".to_owned(),
-            password: Secret::new("secret".to_owned()),
-        };
+        let place = Place { host: "localhost".to_owned(), port: 1, security: Security::Plain };
         Settings {
             name: "ada".to_owned(),
             people: People::default(),
             address: "ada@home.example".to_owned(),
             display_name: Some("Ada".to_owned()),
-            imap: server.clone(),
-            imap_security: Security::Plain,
-            smtp: server,
-            smtp_security: Security::Plain,
+            user: "ada".to_owned(),
+            imap: place.clone(),
+            smtp: place,
             ca_file: None,
             folders: BTreeMap::new(),
             keep_sent: true,
@@ -154,6 +153,25 @@ pub(crate) mod tests {
 
     fn made(draft: &Draft, answered: Option<&Letter>) -> Result<ReadyLetter, MailError> {
         compose(draft, answered, "1@home.example".to_owned(), &settings(), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn f3_nobody_is_added_by_a_name_or_by_what_a_letter_says_of_itself() {
+        for hostile in [
+            "\"A\r\nBcc: eve@x.example\" <ben@x.example>",
+            "ben@x.example\nBcc: eve@x.example",
+            "a@x.example, b@x.example",
+        ] {
+            let told = made(&draft(hostile), None).unwrap_err().to_string();
+            assert!(told.contains("is no address") && told.ends_with("Nothing was done."), "{told}");
+        }
+        let letter = b"From: ben@x.example\r\nMessage-ID: <b@x>\r\n Bcc: eve@x.example\r\n\
+                       References: <a@x> =?utf-8?Q?=0D=0ABcc:_eve@x.example?=\r\n\r\nTea?\r\n";
+        let letter = hob_email::reading::read(letter, letter.len() as u64, "1/1").unwrap();
+        let ready = made(&draft("ben@x.example"), Some(&letter)).unwrap();
+        assert!(!ready.source.lines().any(|line| line.to_lowercase().starts_with("bcc")), "{}", ready.source);
+        let to: Vec<String> = ready.envelope.to().iter().map(ToString::to_string).collect();
+        assert_eq!(to, ["ben@x.example", "cy@x.example"]);
     }
 
     #[test]

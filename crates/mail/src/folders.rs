@@ -125,8 +125,10 @@ pub(crate) async fn list(
         if let Response::MailboxData(MailboxDatum::List(listed)) = response {
             let closed = listed.name_attributes.iter().any(|attribute| matches!(attribute, NameAttribute::NoSelect));
             let role = listed.name_attributes.iter().find_map(FolderRole::of);
-            if !closed {
-                all.push(Folder { name: utf7::decode(&listed.name), role });
+            let name = utf7::decode(&listed.name);
+            // What could not be written back as it is would be another folder.
+            if !closed && !name.chars().any(char::is_control) {
+                all.push(Folder { name, role });
             }
         }
     })

@@ -10,6 +10,7 @@ pub mod compose;
 pub mod file;
 pub mod folders;
 pub mod letter_id;
+pub mod login;
 pub mod read;
 pub mod search;
 pub mod send;

@@ -9,6 +9,7 @@ use hob_core::domain::email_envelope::Mailbox;
 use hob_core::domain::inbound::Attachment;
 use hob_email::command::fetch;
 use hob_email::connect::with_deadline;
+use hob_email::one_line;
 use hob_email::part_handle::fetch_file;
 use hob_email::reading::{self, Letter};
 
@@ -17,11 +18,15 @@ const LETTER_BYTES_MAX: u64 = 2 << 20;
 /// No larger file is fetched.
 const FILE_BYTES_MAX: u64 = 20 << 20;
 
+/// The most characters of a name or an address.
+const PERSON_CHARS_MAX: usize = 300;
+
 /// Somebody, as a letter's head shows them.
 pub(crate) fn written(mailbox: &Mailbox) -> String {
+    let address = one_line(&mailbox.address, PERSON_CHARS_MAX);
     match &mailbox.name {
-        Some(name) => format!("{name} <{}>", mailbox.address),
-        None => mailbox.address.clone(),
+        Some(name) => format!("{} <{address}>", one_line(name, PERSON_CHARS_MAX)),
+        None => address,
     }
 }
 
@@ -80,7 +85,7 @@ pub fn told(letter: &Letter, id: &LetterId, zone: &TimeZone) -> String {
             lines.push(format!("{head}: {}", all.iter().map(written).collect::<Vec<_>>().join(", ")));
         }
     };
-    people("From", &letter.from);
+    people("From, as it says", &letter.from);
     people("Reply-To", &letter.reply_to);
     people("To", &letter.to);
     people("Cc", &letter.cc);

@@ -15,6 +15,8 @@ use hob_email::{one_line, reading};
 pub const PAGE: usize = 20;
 /// Of more than so many that fit, the ones that came last are put in order.
 const ORDERED_MAX: usize = 5_000;
+/// So much of these lines is fetched: whoever writes a letter can make them as long as they like.
+const HEAD_BYTES_MAX: usize = 8_000;
 /// The most characters of a subject or a name.
 const LINE_CHARS_MAX: usize = 150;
 
@@ -117,7 +119,8 @@ pub async fn search(account: &Account, folder: &str, query: &Query, page: usize)
         let letters = match shown.as_slice() {
             [] => Vec::new(),
             uids => {
-                let wanted = "UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (FROM SUBJECT)]";
+                let wanted =
+                    format!("UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (FROM SUBJECT)]<0.{HEAD_BYTES_MAX}>");
                 fetch(session, &format!("UID FETCH {} ({wanted})", set(uids))).await?
             }
         };

@@ -145,7 +145,7 @@ pub async fn send(account: &Account, letter: &ReadyLetter) -> Sent {
 /// gone out, and the one who asked can say what to do.
 async fn given_recipients(account: &Account, letter: &ReadyLetter) -> Result<AsyncSmtpConnection, String> {
     let failed = |error: lettre::transport::smtp::Error| error.to_string();
-    let mut connection = account.smtp().await.map_err(failed)?;
+    let mut connection = account.smtp().await?;
     connection.command(Mail::new(letter.envelope.from().cloned(), Vec::new())).await.map_err(failed)?;
     for to in letter.envelope.to() {
         let taken = connection.command(Rcpt::new(to.clone(), Vec::new())).await;

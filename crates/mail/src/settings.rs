@@ -5,11 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::folders::FolderRole;
-use hob_email::settings::{Security, Server};
+use hob_email::settings::Security;
 use hob_tools::audience::People;
 
 /// How long a server may take over what is asked of it.
 pub const DEADLINE: Duration = Duration::from_secs(45);
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its name; its certificate must be for it.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the way there is secured.
+    pub security: Security,
+}
 
 /// Somebody's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +33,12 @@ pub struct Settings {
     pub address: String,
     /// How its owner is called in letters.
     pub display_name: Option<String>,
+    /// The user's name on both servers.
+    pub user: String,
     /// Where letters lie.
-    pub imap: Server,
-    /// How the way there is secured.
-    pub imap_security: Security,
+    pub imap: Place,
     /// Where letters go out.
-    pub smtp: Server,
-    /// How the way out is secured.
-    pub smtp_security: Security,
+    pub smtp: Place,
     /// Certificates that are believed besides the usual ones (PEM).
     pub ca_file: Option<PathBuf>,
     /// The folders that have a role by the owner's word, whatever the server says.

@@ -81,7 +81,7 @@ fn of_mail(spec: ToolSpec, risk: Risk) -> ToolSpec {
 fn failed(error: &MailError) -> Outcome {
     let told = match error {
         MailError::Mailbox(error) => format!("{error}."),
-        MailError::Unfit(why) => why.clone(),
+        MailError::Login(_) | MailError::Unfit(_) => error.to_string(),
     };
     if error.is_passing() { Outcome::Transient(told) } else { Outcome::Error(told) }
 }

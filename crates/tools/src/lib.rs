@@ -17,6 +17,7 @@ pub mod forget;
 pub mod hook;
 pub mod http_request;
 pub mod keep_changes;
+pub mod logins;
 pub mod manage_config;
 pub mod manage_people;
 pub mod mcp;

@@ -194,11 +194,11 @@ pub(in crate::doctor) async fn channels(patient: &DoctorInputs) -> Vec<Finding> 
 /// The mailboxes of people; nothing is said where there are none.
 #[cfg(feature = "mail")]
 pub(in crate::doctor) async fn mail(patient: &DoctorInputs) -> Vec<Finding> {
-    let Some(config) = patient.config() else { return Vec::new() };
-    let looked = toolset::mail::accounts(config).into_iter().map(|(name, account)| async move {
+    let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
+    let looked = toolset::mail::accounts(config, data_dir).into_iter().map(|(name, account)| async move {
         let checked = match account {
             Ok(account) => Box::pin(account.check()).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+            Err(why) => Err(why),
         };
         let known = checked.map(|folders| {
             let has = [FolderRole::Drafts, FolderRole::Sent].map(|role| folders.of_role(role).is_some());

@@ -14,6 +14,7 @@ pub mod fake_anthropic;
 pub mod fake_discord;
 pub mod fake_embeddings;
 pub mod fake_gemini;
+pub mod fake_issuer;
 pub mod fake_model;
 pub mod fake_ollama;
 pub mod fake_responses;

@@ -21,6 +21,8 @@ pub struct Servers {
     pub imap_port: u16,
     pub smtp_port: u16,
     home: TempDir,
+    /// Whoever is asked whether a token holds; none: no token is taken.
+    issuer: Option<String>,
     dovecot: Option<Child>,
     smtp: Option<Child>,
     serial: AtomicU64,
@@ -82,9 +84,25 @@ impl Servers {
 
     /// Both, with more in dovecot's config, such as [`ROLES`].
     pub fn configured(capabilities: &str, more: &str) -> Self {
+        Self::made(capabilities, more, None)
+    }
+
+    /// Both, which take tokens (XOAUTH2) that this issuer says hold; with more in dovecot's config.
+    pub fn asking(issuer: &str, more: &str) -> Self {
+        Self::made("", more, Some(issuer.to_owned()))
+    }
+
+    fn made(capabilities: &str, more: &str, issuer: Option<String>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let mut servers =
-            Self { imap_port: free_port(), smtp_port: 0, home, dovecot: None, smtp: None, serial: AtomicU64::new(0) };
+        let mut servers = Self {
+            imap_port: free_port(),
+            smtp_port: 0,
+            home,
+            issuer,
+            dovecot: None,
+            smtp: None,
+            serial: AtomicU64::new(0),
+        };
         for folder in ["base", "state"] {
             std::fs::create_dir_all(servers.path(folder)).unwrap();
         }
@@ -98,7 +116,7 @@ impl Servers {
         }
         let passwords: String = USERS.iter().map(|user| format!("{user}:{{PLAIN}}secret\n")).collect();
         std::fs::write(servers.path("passwd"), passwords).unwrap();
-        std::fs::write(servers.path("dovecot.conf"), servers.config(capabilities) + more).unwrap();
+        std::fs::write(servers.path("dovecot.conf"), servers.config(capabilities) + more + &servers.tokens()).unwrap();
         if is_root() {
             run(Command::new("chmod").arg("755").arg(servers.home.path()));
         }
@@ -131,6 +149,20 @@ impl Servers {
              service imap-login {{\n  chroot =\n  inet_listener imap {{\n    port = 0\n  }}\n  \
              inet_listener imaps {{\n    port = {port}\n    ssl = yes\n  }}\n}}\n\
              service anvil {{\n  chroot =\n}}\nservice stats {{\n  chroot =\n}}\n"
+        )
+    }
+
+    /// How dovecot takes tokens: it asks the issuer about each (RFC 7662).
+    fn tokens(&self) -> String {
+        let Some(issuer) = &self.issuer else { return String::new() };
+        let asked = format!(
+            "introspection_url = {issuer}/introspect\nintrospection_mode = post\nusername_attribute = username\n\
+             active_attribute = active\nactive_value = true\n"
+        );
+        std::fs::write(self.path("oauth2.conf"), asked).unwrap();
+        format!(
+            "auth_mechanisms = plain login xoauth2\npassdb {{\n  driver = oauth2\n  mechanisms = xoauth2\n  args = {}\n}}\n",
+            self.path("oauth2.conf").display()
         )
     }
 
@@ -193,6 +225,7 @@ impl Servers {
         let mut command = Command::new("/usr/bin/python3");
         command.arg(files().join("smtp.py")).arg(self.path("mail"));
         command.arg(files().join("localhost.crt")).arg(files().join("localhost.key")).arg(self.smtp_port.to_string());
+        command.args(&self.issuer);
         let mut smtp = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(smtp.stdout.take().unwrap()).read_line(&mut line).unwrap();

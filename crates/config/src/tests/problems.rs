@@ -428,3 +428,34 @@ fn f3_a_mailbox_is_somebodys_and_its_password_stays_secret() {
     config.toml:8: mail.ada.for[2]: names cy, expected somebody under [people]; add [people.cy], or correct the name
     "#);
 }
+
+#[test]
+fn f3_a_mailbox_has_a_password_or_a_login_and_that_says_who_issues_it() {
+    let mailbox =
+        "[mail.ada]\naddress = 'ada@example.org'\nimap_host = 'imap.example.org'\nsmtp_host = 'smtp.example.org'\n";
+    let with = |more: &str| format!("{mailbox}{more}");
+    assert!(parse(&with("oauth = { provider = 'microsoft', client_id = 'x' }")).is_ok());
+    for (more, place, why) in [
+        ("", "mail.ada.password", "is one of two ways in"),
+        (
+            "password = 'x'\noauth = { provider = 'google', client_id = 'x' }",
+            "mail.ada.password",
+            "is one of two ways in",
+        ),
+        (
+            "oauth = { provider = 'google', client_id = 'x', scope = 'mail' }",
+            "mail.ada.oauth.provider",
+            "is known by its name",
+        ),
+        ("oauth = { client_id = 'x', scope = 'mail' }", "mail.ada.oauth.provider", "is missing, expected it or all of"),
+        (
+            "oauth = { client_id = 'x', scope = 'm', device_url = 'http://a.example/d', token_url = 'https://a.example/t' }",
+            "mail.ada.oauth.device_url",
+            "would send tokens readable",
+        ),
+        ("password = 'x'\nuser = \"a\\u0001b\"", "mail.ada.user", "has a line break"),
+    ] {
+        let told = told(&with(more));
+        assert!(told.lines().count() == 1 && told.contains(&format!(": {place}: {why}")), "{told}");
+    }
+}

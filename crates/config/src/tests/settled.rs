@@ -184,7 +184,10 @@ fn mailbox(section: &mut toml::Table) {
     for key in ["for", "imap_tls", "smtp_tls"] {
         section.remove(key);
     }
+    section.remove("oauth");
+    section.insert("password".to_owned(), "x".into());
     section.insert("address".to_owned(), "a@example.org".into());
+    replace(section, "user", "ada");
     replace(section, "ca_file", "/c");
     for key in ["drafts", "sent", "archive", "trash"] {
         replace(section, key, "Entwürfe");

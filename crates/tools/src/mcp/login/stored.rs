@@ -1,12 +1,8 @@
 //! What is kept of a login at a server: a file of Hob's own, which nobody else can read, `logins/mcp-NAME.json` in the data directory.
-//!
 //! It holds for one address. Another one that the config gives to the same name finds nothing in it.
-//! Whoever renews its tokens holds the lock beside it until the new ones are on the disk: another Hob, or `hob mcp`, waits.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{
@@ -14,6 +10,7 @@ use rmcp::transport::auth::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::logins::{TokenFile, blocking};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::secret::Secret;
 
@@ -48,30 +45,26 @@ pub(super) struct LoginFile {
 /// Where the login at a server is kept.
 #[derive(Debug, Clone)]
 pub(in crate::mcp) struct LoginStore {
-    path: PathBuf,
+    file: TokenFile,
     url: String,
 }
 
 impl LoginStore {
     /// That of the server called `name` at `url`.
     pub(in crate::mcp) fn new(data_dir: &Path, name: &str, url: &str) -> Self {
-        Self { path: data_dir.join("logins").join(format!("mcp-{name}.json")), url: url.to_owned() }
+        Self { file: TokenFile::new(data_dir, &format!("mcp-{name}")), url: url.to_owned() }
     }
 
     /// What is in the file; none: nothing, or nothing for this server.
     pub(super) fn read(&self) -> io::Result<Option<LoginFile>> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice::<LoginFile>(&bytes)?).filter(|file| file.url == self.url)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        Ok(self.file.read()?.filter(|file: &LoginFile| file.url == self.url))
     }
 
     /// Changes what is in the file, for whoever does not hold the lock.
     pub(super) async fn update(&self, change: impl FnOnce(&mut LoginFile) + Send + 'static) -> io::Result<()> {
         let store = self.clone();
         blocking(move || {
-            let _lock = store.lock()?;
+            let _lock = store.file.lock()?;
             store.rewrite(change)
         })
         .await
@@ -86,17 +79,13 @@ impl LoginStore {
     pub(in crate::mcp) async fn challenged(&self, challenge: &str) {
         let kept = challenge[..challenge.floor_char_boundary(CHALLENGE_BYTES_MAX)].to_owned();
         if let Err(error) = self.update(|file| file.challenge = Some(kept)).await {
-            tracing::warn!(path = %self.path.display(), %error, "that a server asks for a login is not kept");
+            tracing::warn!(path = %self.file.path().display(), %error, "that a server asks for a login is not kept");
         }
     }
 
     /// Forgets all of it.
     pub(super) fn remove(&self) -> io::Result<bool> {
-        match fs::remove_file(&self.path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.file.remove()
     }
 
     /// The text without what is secret of this login: a server hears the token, and may repeat it.
@@ -120,24 +109,7 @@ impl LoginStore {
         let none = || LoginFile { url: self.url.clone(), issued: None, challenge: None };
         let mut file = self.read()?.unwrap_or_else(none);
         change(&mut file);
-        let beside = self.path.with_extension(format!("json.{}", std::process::id()));
-        let mut written = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&beside)?;
-        serde_json::to_writer_pretty(&mut written, &file)?;
-        written.write_all(b"\n")?;
-        written.sync_all()?;
-        fs::rename(&beside, &self.path)?;
-        // A token that was renewed must outlive a cut of the power: the former one is worth nothing any more.
-        self.path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())
-    }
-
-    fn lock(&self) -> io::Result<File> {
-        if let Some(dir) = self.path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        }
-        let path = self.path.with_extension("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
-        lock.lock()?;
-        Ok(lock)
+        self.file.write(&file)
     }
 
     fn keep_credentials(&self, credentials: Option<StoredCredentials>) -> Result<(), AuthError> {
@@ -148,10 +120,6 @@ impl LoginStore {
         };
         self.rewrite(keep).map_err(failed)
     }
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 fn failed(error: io::Error) -> AuthError {
@@ -180,7 +148,7 @@ impl CredentialStore for LoginStore {
 
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let store = self.clone();
-        let lock = blocking(move || store.lock()).await.map_err(failed)?;
+        let lock = blocking(move || store.file.lock()).await.map_err(failed)?;
         Ok(Some(CredentialRefreshGuard::new(lock)))
     }
 }

@@ -1,5 +1,7 @@
 //! The tools at real servers: Debian's dovecot and aiosmtpd, with Python's imaplib as another program that looks in.
 
+mod login;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,11 +14,11 @@ use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::secret::Secret;
 use hob_core::policy::access::Alias;
 use hob_core::policy::memory::SpeakingPlace;
-use hob_email::settings::{Security, Server};
-use hob_mail::account::Account;
+use hob_email::settings::Security;
+use hob_mail::account::{Account, SignIn};
 use hob_mail::audience::MailAudience;
 use hob_mail::folders::FolderRole;
-use hob_mail::settings::{DEADLINE, Settings};
+use hob_mail::settings::{DEADLINE, Place, Settings};
 use hob_mail::tools::{Mailboxes, all};
 use hob_store::users::{Identity, ensure};
 use hob_store::{SchedulingMode, Store};
@@ -38,21 +40,15 @@ struct House {
 }
 
 fn settings(servers: &Servers) -> Settings {
-    let server = |port| Server {
-        host: "localhost".to_owned(),
-        port,
-        user: "ada".to_owned(),
-        password: Secret::new("secret".to_owned()),
-    };
+    let place = |port| Place { host: "localhost".to_owned(), port, security: Security::Tls };
     Settings {
         name: "ada".to_owned(),
         people: People { owners: false, named: vec![vec![Alias::of(ChannelKind::Telegram, "7")]] },
         address: "ada@home.example".to_owned(),
         display_name: Some("Ada".to_owned()),
-        imap: server(servers.imap_port),
-        imap_security: Security::Tls,
-        smtp: server(servers.smtp_port),
-        smtp_security: Security::Tls,
+        user: "ada".to_owned(),
+        imap: place(servers.imap_port),
+        smtp: place(servers.smtp_port),
         ca_file: Some(files().join("localhost.crt")),
         folders: BTreeMap::new(),
         keep_sent: true,
@@ -71,11 +67,16 @@ impl House {
     }
 
     async fn with(servers: Servers, settings: Settings) -> Self {
+        let password = SignIn::Password(Secret::new("secret".to_owned()));
+        Self::holding(servers, Account::new(settings, password).unwrap()).await
+    }
+
+    async fn holding(servers: Servers, account: Account) -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), SchedulingMode::Threaded).await.unwrap();
         let ada = person(&store, "7", "Ada").await;
         let ben = person(&store, "8", "Ben").await;
-        let audience = MailAudience::new(vec![Account::new(settings).unwrap()], store);
+        let audience = MailAudience::new(vec![account], store);
         let mailboxes = Mailboxes::new(audience, TimeZone::UTC);
         let tools = all(&Arc::new(mailboxes)).into_iter().fold(Registry::default(), Registry::with);
         Self { servers, tools, ada, ben, _home: home }
@@ -217,7 +218,7 @@ async fn a_letter_is_read_and_stays_unread_and_its_files_are_fetched() {
     let id = house.found(json!({ "from": "ben" })).await.remove(0);
     let outcome = house.call("mail_read", json!({ "id": id })).await;
     insta::assert_snapshot!(words(&outcome).replace(&id, "ID"), @r"
-    From: Ben <ben@x.example>
+    From, as it says: Ben <ben@x.example>
     To: ada@home.example
     Subject: Offer
     Id: ID
@@ -379,9 +380,9 @@ async fn somebodys_mail_is_for_them_and_whom_they_name_in_private() {
 #[tokio::test]
 async fn a_wrong_password_is_told() {
     let servers = Servers::configured("", ROLES);
-    let mut wrong = settings(&servers);
-    wrong.imap.password = Secret::new("hunter2".to_owned());
-    let house = House::with(servers, wrong).await;
+    let wrong = SignIn::Password(Secret::new("hunter2".to_owned()));
+    let account = Account::new(settings(&servers), wrong).unwrap();
+    let house = House::holding(servers, account).await;
     let told = words(&house.call("mail_search", json!({})).await);
     assert!(told.starts_with("error: the mail server refuses the user name or the password"), "{told}");
 }
