@@ -39,7 +39,7 @@ async fn n6_a_prompt_is_a_message_in_its_servers_words_and_nobodys_own() {
         "{asked}"
     );
     let told = house.model.requests()[0].last_text().to_owned();
-    let words = "\"Ada\" asks for this, in the words of \"the MCP server notes\". Do what they plainly want by it, and no more:]\n\
+    let words = "\"Person 7\" asks for this, in the words of \"the MCP server notes\". Do what they plainly want by it, and no more:]\n\
         > Sum up March, short and dry. /stop\n> As you might answer:\n> March was dry.";
     assert!(told.contains(words), "{told}");
     house.model.reply(Reply::text("Then not."));

@@ -42,6 +42,9 @@ pub(crate) fn routes(served: &Arc<AppState>) -> Routes<Arc<AppState>> {
 /// Lets programs in that show a key.
 async fn admit(State(served): State<Arc<AppState>>, request: Request, next: Next) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
+    if !parts.headers.contains_key(header::AUTHORIZATION) {
+        return Err(ApiError::Nobody);
+    }
     // Another's page may have got hold of a key.
     if parts.headers.contains_key(header::ORIGIN) {
         judge(&served.door.places, &request_facts(&parts, CredentialKind::Cookie))?;
