@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::agenda::Agenda;
 use crate::command::{Command, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
-use crate::memory::PrefetchedMemories;
+use crate::memory::Prefetched;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
 use crate::{
@@ -100,7 +100,7 @@ impl CommandServices {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<AccountHealth>,
-        looked: Option<PrefetchedMemories>,
+        looked: Prefetched,
         access: Arc<AccessList>,
     ) -> CommandContext {
         CommandContext { house: Arc::clone(self), channels, looked, access, now }
@@ -113,7 +113,7 @@ pub(super) struct CommandContext {
     /// How each account fares.
     pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
-    pub(super) looked: Option<PrefetchedMemories>,
+    pub(super) looked: Prefetched,
     /// Who is let in, by the config, and when Hob answers in groups.
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,

@@ -10,7 +10,7 @@ mod why;
 
 pub(super) use editing::remove_from_index;
 pub(super) use forgetting::{forget, pin};
-pub(super) use prefetch::{PrefetchedMemories, is_asked_for, prefetch};
+pub(super) use prefetch::{Prefetched, is_asked_for, prefetch};
 pub(super) use why::why;
 
 use crate::command_handlers::{Caller, CommandContext};
@@ -118,7 +118,7 @@ async fn found(
     words: &str,
 ) -> Result<(Vec<ListEntry>, Vec<ListEntry>), StoreError> {
     let said: Vec<MemoryItem> =
-        view.desk.looked.iter().flat_map(|looked| &looked.memories).copied().map(MemoryItem::Memory).collect();
+        view.desk.looked.memories.iter().flat_map(|looked| &looked.memories).copied().map(MemoryItem::Memory).collect();
     let known = view.facts_like(tx, words).await?;
     Ok((view.entries(tx, said).await?, view.entries(tx, known).await?))
 }

@@ -42,6 +42,7 @@ fn takes(schema: &Value, rule: &UndoRule) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::listed::ToolKind;
     use crate::mcp::tests::program;
     use hob_core::policy::undo::ArgumentSource;
     use serde_json::json;
@@ -55,6 +56,7 @@ mod tests {
             reads_only: false,
             idempotent: false,
             destroys: None,
+            kind: ToolKind::Tool,
         };
         let of = |with: &str, required: &[&str], class: ClassStatus| {
             let with = [(with.to_owned(), ArgumentSource::parse("$.id").unwrap())].into();
