@@ -61,7 +61,7 @@ impl MemoryView<'_> {
 
     /// How it was looked for, or would be.
     pub(super) fn how(&self) -> &'static str {
-        match (self.desk.looked.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.status()) {
+        match (self.desk.looked.memories.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.status()) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
             (_, EmbeddingStatus::Off) => BY_WORDS,
             (
