@@ -248,6 +248,11 @@ struct Approvals {
 /// The tools that do more than look.
 const ACTS: [&str; 6] = ["append", "crawl", "bomb", "pay", "wipe", "stick"];
 
+/// Of which call a plan is.
+fn planned_arguments(plan: &str) -> &'static str {
+    if plan.contains("stick") { STUCK } else { KEPT }
+}
+
 impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
@@ -269,8 +274,7 @@ impl Approvals {
                         self.known.insert(id.clone(), known.clone());
                     }
                     if call.name == "plan" {
-                        let of = if call.arguments.contains("stick") { STUCK } else { KEPT };
-                        self.plans.insert(id, of);
+                        self.plans.insert(id, planned_arguments(&call.arguments));
                     } else if self.planned == Some(call.arguments.as_str()) {
                         self.planned = None;
                         self.as_planned.insert(id);

@@ -58,8 +58,7 @@ impl IntakeTransaction {
         let session = &arriving.session;
         let waiting = arriving.lane.queued;
         if waiting >= self.limits.queue_len_max {
-            let told = texts::queue_full(self.limits.queue_len_max);
-            return self.refuse(tx, arriving, text, told).await;
+            return self.refuse(tx, arriving, text, texts::queue_full(self.limits.queue_len_max)).await;
         }
         let Some(inbound) = self.claim(tx, arriving, text, "run").await? else {
             return Ok(IntakeOutcome::duplicate(session.id));
