@@ -78,7 +78,7 @@ pub(super) fn told(outcome: Outcome, router: &Router) -> CallToolResult {
             result.meta = Some(MetaObject(Map::from_iter([(UNTRUSTED.to_owned(), Value::Bool(true))])));
             result
         }
-        Outcome::Along(_, inner) => told(*inner, router),
+        Outcome::Along(_, inner) | Outcome::Undoable(_, inner) => told(*inner, router),
         Outcome::Exited { .. } | Outcome::Request(_) => refusal("That cannot be done from here."),
     }
 }
