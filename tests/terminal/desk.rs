@@ -88,7 +88,7 @@ fn at(arguments: Value, draft: DraftUse) -> Invocation {
 
 fn told(outcome: Outcome) -> (String, i32) {
     match outcome {
-        Outcome::From(_, inner) | Outcome::Along(_, inner) => told(*inner),
+        Outcome::From(_, inner) | Outcome::Along(_, inner) | Outcome::Undoable(_, inner) => told(*inner),
         Outcome::Text(text) => (text, 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text, -1),
         Outcome::Exited { text, code } => (text, code),
