@@ -204,7 +204,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         drafts: ports.toolbox.drafts.clone(),
         servers: Servers::default(),
         rng: Arc::new(SystemRng),
-        confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
+        confinement: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
         conditions: Conditions::default(),
         config: hob_core::domain::config_status::ConfigStatusHandle::default(),
         upkeep: hob_core::domain::upkeep::LastUpkeepRound::default(),

@@ -213,7 +213,7 @@ impl World {
             drafts,
             servers: Servers::default(),
             rng: Arc::new(SystemRng),
-            confined: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
+            confinement: Confinement { trial: Sandbox::none("it is not asked for").into(), outside: Vec::new() },
             conditions: Conditions::default(),
             config: hob_core::domain::config_status::ConfigStatusHandle::default(),
             upkeep: LastUpkeepRound::default(),

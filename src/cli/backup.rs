@@ -87,7 +87,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let packed = Arc::clone(&order.packed);
     let made = runtime()?.block_on(with_progress("Packing", &packed, until_interrupted(order)))?;
     let mut told = result_lines(&made, is_sealed);
-    if let Some(workspace) = beyond(&loaded.config, &data_dir) {
+    if let Some(workspace) = extra_check(&loaded.config, &data_dir) {
         told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
     }
     if let Some(keep) = arguments.keep {
@@ -126,7 +126,7 @@ fn result_lines(made: &CreatedBackup, is_sealed: bool) -> Vec<String> {
 }
 
 /// The folder that tools work in, where that is not in the data directory.
-fn beyond<'a>(config: &'a Config, data_dir: &Path) -> Option<&'a Path> {
+fn extra_check<'a>(config: &'a Config, data_dir: &Path) -> Option<&'a Path> {
     config.workspace.dir.as_deref().filter(|dir| !dir.starts_with(data_dir.join("workspace")))
 }
 
@@ -232,12 +232,12 @@ mod tests {
         6 not in it, as they are links, no files, or have names that are not UTF-8: 1, 2, 3, 4, 5, …
         ");
         let mut config = Config::default();
-        assert_eq!(beyond(&config, Path::new("/data")), None);
+        assert_eq!(extra_check(&config, Path::new("/data")), None);
         for (dir, expected) in
             [("/data/workspace/in", None), ("/srv/work", Some("/srv/work")), ("/data/other", Some("/data/other"))]
         {
             config.workspace.dir = Some(dir.into());
-            assert_eq!(beyond(&config, Path::new("/data")), expected.map(Path::new), "{dir}");
+            assert_eq!(extra_check(&config, Path::new("/data")), expected.map(Path::new), "{dir}");
         }
     }
 }

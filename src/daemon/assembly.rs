@@ -160,7 +160,7 @@ pub(super) fn delivery_ports(
     blueprint: &Blueprint,
     store: &Store,
     contents: &Contents,
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     rest: &Arc<Notify>,
 ) -> DeliveryPorts {
     DeliveryPorts {
@@ -169,8 +169,8 @@ pub(super) fn delivery_ports(
         rng: Arc::clone(&blueprint.rng),
         contents: contents.clone(),
         redactor: blueprint.redactor.clone(),
-        stop: switches.silence.clone(),
-        tracker: switches.outbox.clone(),
+        stop: shutdown.silence.clone(),
+        tracker: shutdown.outbox.clone(),
         rest: Arc::clone(rest),
         meters: Arc::default(),
     }
@@ -233,7 +233,7 @@ impl ConfigServices {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: toolset::own_programs::confinement(&roots.sandbox, &self.config),
+            confinement: toolset::own_programs::confinement(&roots.sandbox, &self.config),
             skills: Arc::clone(&ports.skills),
             drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),

@@ -54,11 +54,11 @@ pub(super) struct BackgroundContext<'a> {
 }
 
 /// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
-pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &BackgroundContext<'_>) {
+pub(super) fn start_periodic_tasks(shutdown: &ShutdownStages, house: &BackgroundContext<'_>) {
     let BackgroundContext { lanes, delivery, blueprint, current } = *house;
-    backups::keep_up(switches, blueprint, current.clone());
-    let beats = (lanes.clone(), switches.cut.clone());
-    switches.keep("heartbeats", async move {
+    backups::keep_up(shutdown, blueprint, current.clone());
+    let beats = (lanes.clone(), shutdown.cut.clone());
+    shutdown.keep("heartbeats", async move {
         let (lanes, stop) = beats;
         while !sleep_unless_stopped(HEARTBEAT_EVERY, &stop).await {
             // Who waits for a person holds no lease.
@@ -70,9 +70,9 @@ pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &Background
             }
         }
     });
-    switches.keep("expiry", lanes.clone().expire_questions(switches.drain.clone()));
-    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone(), current.clone());
-    switches.keep("reconciliation", async move {
+    shutdown.keep("expiry", lanes.clone().expire_questions(shutdown.drain.clone()));
+    let rounds = (lanes.clone(), delivery.clone(), shutdown.drain.clone(), current.clone());
+    shutdown.keep("reconciliation", async move {
         let (lanes, delivery, stop, mut current) = rounds;
         let every = |running: &RunningConfig| Duration::from_secs(running.config.daemon.reconcile_secs);
         while !sleep_by_config(every, &mut current, &stop).await {
@@ -87,9 +87,9 @@ pub(super) fn start_periodic_tasks(switches: &ShutdownStages, house: &Background
 }
 
 /// Has the sandbox tried, unless a command came before.
-pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
-    let stop = switches.drain.clone();
-    switches.keep("sandbox", async move {
+pub(super) fn try_sandbox(shutdown: &ShutdownStages, trial: SandboxTrial) {
+    let stop = shutdown.drain.clone();
+    shutdown.keep("sandbox", async move {
         if !sleep_unless_stopped(TRIED_AFTER, &stop).await && stop.run_until_cancelled(trial.result()).await.is_none() {
             tracing::debug!("the sandbox was not tried to the end");
         }
@@ -98,30 +98,30 @@ pub(super) fn try_sandbox(switches: &ShutdownStages, trial: SandboxTrial) {
 
 /// What is old goes, and what is left of what was forgotten.
 pub(super) fn start_cleanup_tasks(
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     blueprint: &Blueprint,
     roots: &ProcessServices,
     memory: &Memory,
 ) {
-    sweep(switches, &memory.store, blueprint);
-    sweep_files(switches, &memory.store, &roots.contents, blueprint);
-    sweep_drafts(switches, &memory.store, &roots.drafts, blueprint);
-    sweep_talk(switches, &memory.store, blueprint);
-    forget_old_memories(switches, memory, blueprint);
+    sweep(shutdown, &memory.store, blueprint);
+    sweep_files(shutdown, &memory.store, &roots.contents, blueprint);
+    sweep_drafts(shutdown, &memory.store, &roots.drafts, blueprint);
+    sweep_talk(shutdown, &memory.store, blueprint);
+    forget_old_memories(shutdown, memory, blueprint);
 }
 
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
-fn sweep(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
+fn sweep(shutdown: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (ResultStore::of(&blueprint.data_dir), store.clone());
-    switches.keep("results", sweep_results(results, store, Arc::clone(&blueprint.clock), switches.drain.clone()));
+    shutdown.keep("results", sweep_results(results, store, Arc::clone(&blueprint.clock), shutdown.drain.clone()));
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.
-fn sweep_files(switches: &ShutdownStages, store: &Store, contents: &Contents, blueprint: &Blueprint) {
+fn sweep_files(shutdown: &ShutdownStages, store: &Store, contents: &Contents, blueprint: &Blueprint) {
     let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
     let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
-    let stop = switches.drain.clone();
-    switches.keep("files", async move {
+    let stop = shutdown.drain.clone();
+    shutdown.keep("files", async move {
         loop {
             match let_files_go(&store, &contents, clock.now(), keep).await {
                 Ok(0) => {}
@@ -136,10 +136,10 @@ fn sweep_files(switches: &ShutdownStages, store: &Store, contents: &Contents, bl
 }
 
 /// Finishes what was cut off while changes were kept, and lets old ones go: at the start and every hour.
-fn sweep_drafts(switches: &ShutdownStages, store: &Store, drafts: &Drafts, blueprint: &Blueprint) {
+fn sweep_drafts(shutdown: &ShutdownStages, store: &Store, drafts: &Drafts, blueprint: &Blueprint) {
     let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
-    let stop = switches.drain.clone();
-    switches.keep("drafts", async move {
+    let stop = shutdown.drain.clone();
+    shutdown.keep("drafts", async move {
         loop {
             // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
             sweep_once(&store, &drafts, clock.now()).await;
@@ -198,9 +198,9 @@ async fn sweep_old_talk(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> 
 }
 
 /// Lets old talk go, at the start and every hour.
-fn sweep_talk(switches: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
-    let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.keep("talk", async move {
+fn sweep_talk(shutdown: &ShutdownStages, store: &Store, blueprint: &Blueprint) {
+    let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), shutdown.drain.clone());
+    shutdown.keep("talk", async move {
         loop {
             let now = clock.now();
             if let Err(error) = store.write(async move |tx| sweep_old_talk(tx, now).await).await {
@@ -242,10 +242,10 @@ async fn sweep_forgotten(results: &ResultStore, store: &Store) {
 }
 
 /// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
-fn forget_old_memories(switches: &ShutdownStages, memory: &Memory, blueprint: &Blueprint) {
+fn forget_old_memories(shutdown: &ShutdownStages, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
-    let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.keep("letting go", async move {
+    let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), shutdown.drain.clone());
+    shutdown.keep("letting go", async move {
         loop {
             if let Err(error) = retention::expire_old(&memory, &retention, clock.now(), &stop).await {
                 tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");

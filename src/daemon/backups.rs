@@ -53,11 +53,11 @@ struct LastBackup {
 }
 
 /// Makes backups as long as Hob runs, if the config asks for them.
-pub(super) fn keep_up(switches: &ShutdownStages, blueprint: &Blueprint, current: CurrentConfig) {
+pub(super) fn keep_up(shutdown: &ShutdownStages, blueprint: &Blueprint, current: CurrentConfig) {
     if !blueprint.stays {
         return;
     }
-    sweep(switches, blueprint);
+    sweep(shutdown, blueprint);
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
     let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
@@ -72,15 +72,15 @@ pub(super) fn keep_up(switches: &ShutdownStages, blueprint: &Blueprint, current:
             rng: Arc::clone(&rng),
         })
     };
-    let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.keep("backups", make_all(plan, current, clock, stop));
+    let (clock, stop) = (Arc::clone(&blueprint.clock), shutdown.drain.clone());
+    shutdown.keep("backups", make_all(plan, current, clock, stop));
 }
 
 /// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.
-fn sweep(switches: &ShutdownStages, blueprint: &Blueprint) {
+fn sweep(shutdown: &ShutdownStages, blueprint: &Blueprint) {
     let places = [blueprint.data_dir.clone(), folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref())];
     let now = blueprint.clock.now();
-    switches.channels.spawn_blocking(move || places.iter().map(|place| work_dir::sweep(place, now)).sum::<usize>());
+    shutdown.channels.spawn_blocking(move || places.iter().map(|place| work_dir::sweep(place, now)).sum::<usize>());
 }
 
 /// As the config that runs asks, at each time.

@@ -71,7 +71,7 @@ pub(super) fn not_built_in<T>(
 /// An account with its adapter.
 #[derive(Clone)]
 pub(super) struct ConnectedAccount {
-    pub(super) wiring: SharedConnector,
+    pub(super) connector: SharedConnector,
     pub(super) adapter: Arc<dyn Adapter>,
 }
 
@@ -81,13 +81,16 @@ pub(super) fn connect_accounts(blueprint: &Blueprint, is_served: bool) -> Result
         return Ok(Vec::new());
     }
     let all = connectors(&blueprint.config, is_served)?.into_iter();
-    all.map(|wiring| Ok(ConnectedAccount { adapter: build_adapter(&wiring, blueprint)?, wiring })).collect()
+    all.map(|connector| Ok(ConnectedAccount { adapter: build_adapter(&connector, blueprint)?, connector })).collect()
 }
 
 /// The adapter of an account.
-pub(super) fn build_adapter(wiring: &SharedConnector, blueprint: &Blueprint) -> Result<Arc<dyn Adapter>, StartError> {
-    wiring.build(Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng)).map_err(|source| {
-        let (channel, account) = wiring.address();
+pub(super) fn build_adapter(
+    connector: &SharedConnector,
+    blueprint: &Blueprint,
+) -> Result<Arc<dyn Adapter>, StartError> {
+    connector.build(Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng)).map_err(|source| {
+        let (channel, account) = connector.address();
         StartError::Channel { channel, account, source }
     })
 }
@@ -106,12 +109,12 @@ impl LiveAccount {
         wired: ConnectedAccount,
         before: Option<Self>,
         router: &Arc<Router>,
-        switches: &ShutdownStages,
+        shutdown: &ShutdownStages,
     ) -> Self {
-        let stop = switches.intake.child_token();
+        let stop = shutdown.intake.child_token();
         let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), stop.clone());
         let former = before.map(Self::end);
-        let ended = tasks::spawn_among(&switches.channels, "channel", async move {
+        let ended = tasks::spawn_among(&shutdown.channels, "channel", async move {
             if let Some(former) = former
                 && !matches!(tokio::time::timeout(FORMER_MAX, former).await, Ok(Ok(_)))
             {

@@ -302,7 +302,7 @@ fn hook(config: &HookConfig, walls: &Walls) -> Hook {
         command: command.clone(),
         timeout: Duration::from_secs(*timeout_secs),
         allows_on_failure: *on_failure == HookFailure::Allow,
-        confined: of_hook(config).map(|own| walls.confine(&own, command)),
+        confinement: of_hook(config).map(|own| walls.confine(&own, command)),
     }
 }
 

@@ -34,7 +34,7 @@ struct LastGoodKeeper {
 
 /// Keeps what runs as soon as a model has answered with it, as long as Hob runs; without a file there is nothing to keep.
 pub(super) fn keep_up(
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     blueprint: &Blueprint,
     running: CurrentConfig,
     heard: LastAnswerReceiver,
@@ -47,8 +47,8 @@ pub(super) fn keep_up(
         conditions: blueprint.conditions.clone(),
     };
     // What is answered while Hob stops counts as well.
-    let stop = switches.cut.clone();
-    switches.keep("the last good config", keeper.run(running, heard, stop));
+    let stop = shutdown.cut.clone();
+    shutdown.keep("the last good config", keeper.run(running, heard, stop));
 }
 
 impl LastGoodKeeper {

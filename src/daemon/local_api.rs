@@ -14,7 +14,7 @@ use hob_web::status::StatusPaths;
 ///
 /// `page_at`: under which address the page is reached.
 pub(super) fn serve(
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     router: &Arc<Router>,
     blueprint: &Blueprint,
     page_at: Option<String>,
@@ -30,11 +30,11 @@ pub(super) fn serve(
     let routes = routes.merge(hob_web::classes::routes(Arc::clone(router)));
     let routes = match windows {
         Some(windows) => {
-            routes.merge(terminal_windows::routes(Arc::clone(windows), Arc::clone(router), switches.silence.clone()))
+            routes.merge(terminal_windows::routes(Arc::clone(windows), Arc::clone(router), shutdown.silence.clone()))
         }
         None => routes,
     };
-    switches.keep("the socket", local.serve(routes, switches.silence.clone()));
+    shutdown.keep("the socket", local.serve(routes, shutdown.silence.clone()));
 }
 
 /// Where things are.

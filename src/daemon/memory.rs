@@ -36,7 +36,7 @@ pub(super) fn build(config: &MemoryConfig, roots: &ProcessServices, zone: TimeZo
 /// Has the vectors kept up, if anybody wants them.
 pub(super) fn keep_up(
     slot: &mut RestartableTask,
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     made: &ConfigServices,
     blueprint: &Blueprint,
 ) {
@@ -49,7 +49,7 @@ pub(super) fn keep_up(
     let memory = &made.ports.memory;
     let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));
     let conditions = blueprint.conditions.clone();
-    slot.begin("embedding", &switches.channels, &switches.drain, |stop| async move {
+    slot.begin("embedding", &shutdown.channels, &shutdown.drain, |stop| async move {
         // What another config had serve serves no more.
         nearby.serve(None);
         nearby.set_status(EmbeddingStatus::Off);

@@ -124,7 +124,7 @@ pub struct Daemon {
     store: Store,
     model: String,
     rest: Arc<Notify>,
-    switches: ShutdownStages,
+    shutdown: ShutdownStages,
     current: CurrentConfig,
     _lock: Arc<DataLock>,
 }
@@ -170,10 +170,10 @@ impl Daemon {
     /// When the database cannot be used, or what the config names cannot be built.
     pub async fn begin(blueprint: Blueprint, opened: OpenedData) -> Result<Self, StartError> {
         let OpenedData { lock, store } = opened;
-        let (lock, switches) = (Arc::new(lock), ShutdownStages::new());
-        let begun = Box::pin(Self::build(&blueprint, &store, &lock, &switches)).await;
+        let (lock, shutdown) = (Arc::new(lock), ShutdownStages::new());
+        let begun = Box::pin(Self::build(&blueprint, &store, &lock, &shutdown)).await;
         if begun.is_err() {
-            switches.end(&store).await;
+            shutdown.end(&store).await;
         }
         begun
     }
@@ -183,7 +183,7 @@ impl Daemon {
         blueprint: &Blueprint,
         store: &Store,
         lock: &Arc<DataLock>,
-        switches: &ShutdownStages,
+        shutdown: &ShutdownStages,
     ) -> Result<Self, StartError> {
         let listener = web_page::listener(blueprint).await?;
         let page = web_page::page_channel(blueprint, listener.as_ref());
@@ -199,7 +199,7 @@ impl Daemon {
         let channels = channels(blueprint, &wired, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
-        let ports = delivery_ports(blueprint, store, &contents, switches, &rest);
+        let ports = delivery_ports(blueprint, store, &contents, shutdown, &rest);
         let delivery = Delivery::new(ports, delivery_config(&blueprint.config, channels));
         let roots = ProcessServices::of(blueprint, store.clone(), contents, delivery.clone(), own);
         // The lock says that no other process is alive here: whatever it left behind is ours.
@@ -209,8 +209,8 @@ impl Daemon {
         let made = ConfigServices::of(blueprint, &roots, None).await?;
         remarks::update_conditions(&blueprint.config, &blueprint.conditions, blueprint.clock.now());
         switched_off::report(&made.keyless, &blueprint.conditions, blueprint.clock.now());
-        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, &roots, &switches.channels, &switches.cut);
-        let settings = switches.lanes(&blueprint.config, serves, &rest);
+        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, &roots, &shutdown.channels, &shutdown.cut);
+        let settings = shutdown.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),
@@ -224,18 +224,18 @@ impl Daemon {
         let begins = triggers::prepare(blueprint, store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        upkeep::keep_up(switches, store, &roots.contents, blueprint, roots.upkeep.clone());
+        upkeep::keep_up(shutdown, store, &roots.contents, blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().answers_seen());
         let sandbox = roots.sandbox.clone();
         let parts = StartupParts { roots, made, servers, begins, wired };
-        let (reloader, current) = Reloader::of(blueprint, parts, switches, &router);
+        let (reloader, current) = Reloader::of(blueprint, parts, shutdown, &router);
         let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
-        background::start_periodic_tasks(switches, &house);
-        last_good_config::keep_up(switches, blueprint, current.clone(), heard);
+        background::start_periodic_tasks(shutdown, &house);
+        last_good_config::keep_up(shutdown, blueprint, current.clone(), heard);
         Box::pin(reloader.begin(listener)).await?;
-        background::try_sandbox(switches, sandbox);
-        let (store, switches) = (store.clone(), switches.clone());
-        Ok(Self { router, store, model, rest, switches, current, _lock: Arc::clone(lock) })
+        background::try_sandbox(shutdown, sandbox);
+        let (store, shutdown) = (store.clone(), shutdown.clone());
+        Ok(Self { router, store, model, rest, shutdown, current, _lock: Arc::clone(lock) })
     }
 
     /// Which model answers, why, and how to change it.
@@ -286,22 +286,22 @@ impl Daemon {
         let drain = Duration::from_secs(self.current.borrow().config.daemon.drain_secs);
         let end = Instant::now() + drain + STOP_MARGIN;
         let last = end - CLOSE;
-        self.switches.intake.cancel();
-        self.switches.drain.cancel();
-        self.switches.lanes.close();
-        if tokio::time::timeout(drain, self.switches.lanes.wait()).await.is_err() {
+        self.shutdown.intake.cancel();
+        self.shutdown.drain.cancel();
+        self.shutdown.lanes.close();
+        if tokio::time::timeout(drain, self.shutdown.lanes.wait()).await.is_err() {
             tracing::info!("runs are still at work: they are suspended and go on at the next start");
         }
-        self.switches.cut.cancel();
-        ended("lanes", &self.switches.lanes, last).await;
-        self.switches.outbox.close();
+        self.shutdown.cut.cancel();
+        ended("lanes", &self.shutdown.lanes, last).await;
+        self.shutdown.outbox.close();
         let flushed = last.min(Instant::now() + FLUSH);
-        if tokio::time::timeout_at(flushed, self.switches.outbox.wait()).await.is_err() {
+        if tokio::time::timeout_at(flushed, self.shutdown.outbox.wait()).await.is_err() {
             tracing::warn!("not everything could be delivered: the rest goes out at the next start");
         }
-        self.switches.silence.cancel();
-        ended("outbox", &self.switches.outbox, last).await;
-        ended("channels", &self.switches.channels, last).await;
+        self.shutdown.silence.cancel();
+        ended("outbox", &self.shutdown.outbox, last).await;
+        ended("channels", &self.shutdown.channels, last).await;
         if tokio::time::timeout_at(end, self.store.close()).await.is_err() {
             tracing::warn!("hob.stop_overdue: the database is left open; its log is replayed at the next start");
         }

@@ -98,20 +98,20 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 }
 
 /// All of them.
-pub(super) fn tools(grounds: &ToolDependencies<'_>) -> Registry {
-    let (config, data_dir) = (grounds.config, grounds.data_dir);
+pub(super) fn tools(dependencies: &ToolDependencies<'_>) -> Registry {
+    let (config, data_dir) = (dependencies.config, dependencies.data_dir);
     let (leftovers, walls) =
-        (ProcessReaper::of(data_dir), own_programs::program_sandbox(&config.terminal, grounds.sandbox, data_dir));
+        (ProcessReaper::of(data_dir), own_programs::program_sandbox(&config.terminal, dependencies.sandbox, data_dir));
     let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers, &walls));
-    declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
+    declared.fold(built_in(dependencies), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
-fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
-    let (memory, config) = (grounds.memory, grounds.config);
+fn built_in(dependencies: &ToolDependencies<'_>) -> Registry {
+    let (memory, config) = (dependencies.memory, dependencies.config);
     let (store, zone) = (&memory.store, &memory.zone);
-    let book = || Arc::clone(grounds.skills) as Arc<dyn SkillBook>;
-    let (results, chars_max) = (ResultStore::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    let registry = terminal::add(Registry::default(), grounds)
+    let book = || Arc::clone(dependencies.skills) as Arc<dyn SkillBook>;
+    let (results, chars_max) = (ResultStore::of(dependencies.data_dir), config.agent.tool_output_chars_max);
+    let registry = terminal::add(Registry::default(), dependencies)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -124,39 +124,42 @@ fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(PlanTool::default()))
-        .with(Arc::new(KeepChanges::new(grounds.drafts.clone())))
-        .with(Arc::new(ScheduleTool::new(schedules(grounds))))
+        .with(Arc::new(KeepChanges::new(dependencies.drafts.clone())))
+        .with(Arc::new(ScheduleTool::new(schedules(dependencies))))
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(UseSkill::new(book())))
         .with(Arc::new(ManageSkills::new(book())))
-        .with(Arc::new(SystemInfo::new(household(grounds))))
-        .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
-    dav::add(agents::with(web::add(mail::add(files::add(registry, grounds), grounds), grounds), grounds), grounds)
+        .with(Arc::new(SystemInfo::new(household(dependencies))))
+        .with(Arc::new(ManageConfig::new(writer(dependencies), Arc::new(SystemClock))));
+    dav::add(
+        agents::with(web::add(mail::add(files::add(registry, dependencies), dependencies), dependencies), dependencies),
+        dependencies,
+    )
 }
 
 /// Where schedules are kept.
-fn schedules(grounds: &ToolDependencies<'_>) -> ScheduleKeeper {
-    let Memory { store, zone, .. } = grounds.memory;
-    ScheduleKeeper { store: store.clone(), zone: zone.clone(), alarm: Arc::clone(grounds.alarm) }
+fn schedules(dependencies: &ToolDependencies<'_>) -> ScheduleKeeper {
+    let Memory { store, zone, .. } = dependencies.memory;
+    ScheduleKeeper { store: store.clone(), zone: zone.clone(), alarm: Arc::clone(dependencies.alarm) }
 }
 
-fn household(grounds: &ToolDependencies<'_>) -> InstanceInfo {
-    let config = grounds.config;
+fn household(dependencies: &ToolDependencies<'_>) -> InstanceInfo {
+    let config = dependencies.config;
     InstanceInfo {
-        started: grounds.started,
-        zone: grounds.memory.zone.clone(),
-        data_dir: grounds.data_dir.to_owned(),
-        models: grounds.models.labels().map(|(_, label)| label.to_owned()).collect(),
+        started: dependencies.started,
+        zone: dependencies.memory.zone.clone(),
+        data_dir: dependencies.data_dir.to_owned(),
+        models: dependencies.models.labels().map(|(_, label)| label.to_owned()).collect(),
         personas: config.personas.keys().cloned().collect(),
         channels: config.channels().iter().map(ToString::to_string).collect(),
     }
 }
 
 /// Who writes the config file: the one that was read, or else where one belongs.
-fn writer(grounds: &ToolDependencies<'_>) -> Option<Writer> {
-    let environment = grounds.environment.clone();
+fn writer(dependencies: &ToolDependencies<'_>) -> Option<Writer> {
+    let environment = dependencies.environment.clone();
     // The process may change its directory, the file stays where it is.
-    let read = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let read = dependencies.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     Some(Writer::new(read.or_else(|| usual_place(&environment))?, environment, check_beyond_schema))
 }
 
@@ -176,8 +179,8 @@ fn declaration(
     leftovers: &ProcessReaper,
     walls: &Walls,
 ) -> Declaration {
-    let confined = own_programs::of_tool(name, tool).map(|own| walls.confine(&own, &tool.command));
-    let home = confined.as_ref().and_then(|confined| confined.home()).map(Path::to_owned);
+    let confinement = own_programs::of_tool(name, tool).map(|own| walls.confine(&own, &tool.command));
+    let home = confinement.as_ref().and_then(|confinement| confinement.home()).map(Path::to_owned);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
     Declaration {
@@ -200,7 +203,7 @@ fn declaration(
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
         working_dir: tool.working_dir.clone().or(home).unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),
-        confined,
+        confinement,
     }
 }
 

@@ -80,7 +80,7 @@ impl RunningTriggers {
         &mut self,
         begins: PreparedTriggers,
         adapters: impl IntoIterator<Item = Arc<dyn Adapter>>,
-        switches: &ShutdownStages,
+        shutdown: &ShutdownStages,
         router: &Arc<Router>,
     ) {
         self.webhooks.store(Arc::new(hooks::by_name(begins.webhooks)));
@@ -90,7 +90,7 @@ impl RunningTriggers {
         }
         self.heartbeat.clone_from(&begins.heartbeat);
         let router = Arc::clone(router);
-        self.beats.begin("heartbeats", &switches.channels, &switches.drain, |stop| async move {
+        self.beats.begin("heartbeats", &shutdown.channels, &shutdown.drain, |stop| async move {
             if let Some(heartbeat) = begins.heartbeat {
                 background::beat(heartbeat, router, stop).await;
             }
@@ -105,9 +105,9 @@ impl RunningTriggers {
 }
 
 /// The timer of all schedules.
-pub(super) fn keep_schedules(switches: &ShutdownStages, router: &Arc<Router>) {
+pub(super) fn keep_schedules(shutdown: &ShutdownStages, router: &Arc<Router>) {
     let (timer, alarm) = (Arc::clone(router), Arc::clone(&router.alarm));
-    switches.keep("schedules", timer.run_schedule_timer(alarm, switches.drain.clone()));
+    shutdown.keep("schedules", timer.run_schedule_timer(alarm, shutdown.drain.clone()));
 }
 
 /// Where owners, by this config and by having been paired, have talked with Hob by themselves, the latest first: their ids there,

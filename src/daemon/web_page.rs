@@ -96,7 +96,7 @@ pub(super) fn address(listener: &TcpListener, page: Option<&Arc<PageChannel>>, c
 /// Who answers at the port.
 pub(super) struct PageServer<'a> {
     pub(super) blueprint: &'a Blueprint,
-    pub(super) switches: &'a ShutdownStages,
+    pub(super) shutdown: &'a ShutdownStages,
     pub(super) router: &'a Arc<Router>,
 }
 
@@ -119,8 +119,8 @@ impl PageServer<'_> {
             self.tell_login_link(&address(&listener, Some(&page), config).unwrap_or_default()).await?;
             routes = routes.merge(self.page(page, hosts, current));
         }
-        let stop = self.switches.intake.clone();
-        self.switches.keep("the page", hob_web::serve::serve(listener, routes, stop));
+        let stop = self.shutdown.intake.clone();
+        self.shutdown.keep("the page", hob_web::serve::serve(listener, routes, stop));
         Ok(())
     }
 
@@ -143,13 +143,13 @@ impl PageServer<'_> {
 
     /// The page and its API.
     fn page(&self, page: Arc<PageChannel>, hosts: PageHosts, current: CurrentConfig) -> Routes {
-        let (router, stop) = (Arc::clone(self.router), self.switches.intake.clone());
+        let (router, stop) = (Arc::clone(self.router), self.shutdown.intake.clone());
         let door = PageAccess::new(Arc::clone(&router), hosts);
         let desk = operations_context(self.blueprint, current);
         let guard = toolset::web::guard(&self.blueprint.config.web);
         let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&self.blueprint.config));
         page.set_push_trigger(bell.clone());
-        self.switches.keep("page.push", ringer.work(stop.clone()));
+        self.shutdown.keep("page.push", ringer.work(stop.clone()));
         hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))
     }
 }

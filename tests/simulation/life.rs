@@ -310,7 +310,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
         servers: Servers::default(),
         rng: Arc::clone(world) as _,
         table: Arc::clone(&ports.table),
-        confined: Confinement { trial: Sandbox::none("no commands here").into(), outside: Vec::new() },
+        confinement: Confinement { trial: Sandbox::none("no commands here").into(), outside: Vec::new() },
         conditions: Conditions::default(),
         config: ConfigStatusHandle::default(),
         upkeep: LastUpkeepRound::default(),

@@ -46,7 +46,7 @@ async fn c9_a_command_does_not_fill_the_disk() {
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
     let free = hob_store::space::free(temporary.path()).unwrap() >> 20;
     let vector = |disk_left_mb: u64, line: &str| {
-        let mut reach = place.confined.reach.clone();
+        let mut reach = place.confinement.reach.clone();
         reach.limits.disk_left_mb = disk_left_mb;
         let room = SandboxProfile { reach, overlays: Vec::new(), temporary: temporary.path().to_owned() };
         place.sandbox.vector(&room, &["/bin/bash", "-c", line].map(str::to_owned)).unwrap()
@@ -196,7 +196,7 @@ async fn a_killed_hob_leaves_nothing_running() {
         let place = Harness::new(way).await;
         let temporary = place.path("data/scratch-of-test");
         fs::create_dir(&temporary).unwrap();
-        let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
+        let room = SandboxProfile { reach: place.confinement.reach.clone(), overlays: Vec::new(), temporary };
         let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &shell].map(str::to_owned)).unwrap();
         let leftovers = ProcessReaper::of(&place.path("data"));
         let (mark, whose) = leftovers.mark();

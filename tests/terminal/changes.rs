@@ -41,7 +41,7 @@ fn open(drafts: &Drafts, run: i64) -> DraftDir {
 fn run(place: &Harness, draft: &DraftDir, script: &str) {
     let temporary = place.path("data/scratch-of-test");
     fs::create_dir_all(&temporary).unwrap();
-    let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary };
+    let room = SandboxProfile { reach: place.confinement.reach.clone(), overlays: draft.overlays(), temporary };
     // With the modes that the workspace was made with.
     let script = format!("umask 022; {script}");
     let vector = place.sandbox.vector(&room, &["/bin/bash", "-c", &script].map(str::to_owned)).unwrap();

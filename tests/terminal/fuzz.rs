@@ -234,7 +234,7 @@ impl Lab {
         let draft = self.open();
         let temporary = self.place.path("data/scratch-of-test");
         fs::create_dir_all(&temporary).unwrap();
-        let reach = self.place.confined.reach.clone();
+        let reach = self.place.confinement.reach.clone();
         let room = SandboxProfile { reach, overlays: draft.overlays(), temporary };
         let mut vector =
             ["/bin/bash", "-c", "for line; do timeout -k 1 2 /bin/bash -c \"$line\" & wait $!; done", "fuzz"]

@@ -83,7 +83,7 @@ async fn nor_does_one_of_an_ordinary_user() {
         fs::create_dir_all(folder).unwrap();
     }
     let overlay = Overlay { root: place.workspace(), upper, work };
-    let room = SandboxProfile { reach: place.confined.reach.clone(), overlays: vec![overlay], temporary };
+    let room = SandboxProfile { reach: place.confinement.reach.clone(), overlays: vec![overlay], temporary };
     let command: Vec<String> =
         std::iter::once(program.display().to_string()).chain(outside.arguments.clone()).collect();
     let vector = place.sandbox.vector(&room, &command).unwrap();

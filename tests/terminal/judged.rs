@@ -56,8 +56,8 @@ async fn d6_the_network_is_asked_for_each_time() {
 async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
     for sandbox in [Harness::new(IsolationMode::LandlockAlone).await.sandbox, Sandbox::none("the kernel has none")] {
         let place = Harness::new(IsolationMode::Namespaces).await;
-        let confined = Confinement::new(sandbox, place.confined.reach.clone(), &place.path("data"));
-        let desk = DraftWorkspace { confined, drafts: place.desk.drafts.clone() };
+        let confinement = Confinement::new(sandbox, place.confinement.reach.clone(), &place.path("data"));
+        let desk = DraftWorkspace { confinement, drafts: place.desk.drafts.clone() };
         let terminal = Terminal::new(Settings {
             desk,
             workspace: Workspace::of(&place.path("data")),
@@ -87,7 +87,7 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
 async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
     for way in WAYS {
         let place = Harness::new(way).await;
-        let tool = |confined: Option<Confinement>| {
+        let tool = |confinement: Option<Confinement>| {
             CommandTool::new(Declaration {
                 name: "look".to_owned(),
                 description: "Looks.".to_owned(),
@@ -101,13 +101,16 @@ async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
                 timeout: Timeout::Usual,
                 working_dir: place.workspace(),
                 leftovers: ProcessReaper::of(&place.path("data")),
-                confined,
+                confinement,
             })
         };
         let call = invocation(UserId(1), json!({ "file": place.path("config.toml") }));
         let free = tool(None).call(call.clone()).await;
         assert!(matches!(free, Outcome::Exited { code: 0, .. }), "{free:?}");
-        let confined = tool(Some(place.confined.clone())).call(call).await;
-        assert!(matches!(&confined, Outcome::Exited { text, code: 1 } if text.contains(way.refusal())), "{confined:?}");
+        let confinement = tool(Some(place.confinement.clone())).call(call).await;
+        assert!(
+            matches!(&confinement, Outcome::Exited { text, code: 1 } if text.contains(way.refusal())),
+            "{confinement:?}"
+        );
     }
 }

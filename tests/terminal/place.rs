@@ -53,7 +53,7 @@ pub(crate) const WAYS: [IsolationMode; 2] = [IsolationMode::Namespaces, Isolatio
 pub(crate) struct Harness {
     pub(crate) dir: TempDir,
     pub(crate) sandbox: Sandbox,
-    pub(crate) confined: Confinement,
+    pub(crate) confinement: Confinement,
     pub(crate) desk: DraftWorkspace,
     pub(crate) terminal: Terminal,
 }
@@ -81,9 +81,9 @@ impl Harness {
         })
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
-        let confined = Confinement::new(sandbox.clone(), reach, &data_dir);
+        let confinement = Confinement::new(sandbox.clone(), reach, &data_dir);
         let drafts = Drafts::new(&data_dir, &workspace);
-        let desk = DraftWorkspace { confined: confined.clone(), drafts };
+        let desk = DraftWorkspace { confinement: confinement.clone(), drafts };
         let settings = Settings {
             desk: desk.clone(),
             workspace,
@@ -92,7 +92,7 @@ impl Harness {
             trusted_output: false,
             data_dir,
         };
-        Self { dir, sandbox, confined, desk, terminal: Terminal::new(settings) }
+        Self { dir, sandbox, confinement, desk, terminal: Terminal::new(settings) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -63,10 +63,10 @@ impl BudgetConfig {
 /// Finds caps that are above those of a longer time; they go from the shortest to the longest.
 pub(super) fn narrowing<T: PartialOrd + Copy + Display>(caps: &[(&str, Option<T>)]) -> Vec<Finding> {
     let set: Vec<(&str, T)> = caps.iter().filter_map(|(key, cap)| Some((*key, (*cap)?))).collect();
-    let beyond = set.windows(2).filter(|pair| pair[0].1 > pair[1].1).map(|pair| {
+    let extra_check = set.windows(2).filter(|pair| pair[0].1 > pair[1].1).map(|pair| {
         let [(key, cap), (wide, most)] = [pair[0], pair[1]];
         let why = format!("is {cap}, expected at most {wide}, which is {most}");
         Finding::new(key, why, format!("lower it or raise {wide}")).with(wide)
     });
-    beyond.collect()
+    extra_check.collect()
 }

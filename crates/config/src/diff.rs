@@ -63,14 +63,19 @@ pub fn changes_between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();
     let schema = secrets::schema();
-    tables(&DiffPosition { path: String::new(), sight: SchemaPosition::of(&schema) }, &before, &after, &mut changes);
+    tables(
+        &DiffPosition { path: String::new(), schema_at: SchemaPosition::of(&schema) },
+        &before,
+        &after,
+        &mut changes,
+    );
     changes
 }
 
 /// Where it is looked, and what may be seen there.
 struct DiffPosition<'a> {
     path: String,
-    sight: SchemaPosition<'a>,
+    schema_at: SchemaPosition<'a>,
 }
 
 impl DiffPosition<'_> {
@@ -78,7 +83,7 @@ impl DiffPosition<'_> {
         if value.is_table() {
             return ShownValue::Section;
         }
-        if self.sight.is_hidden() || hides(self.sight, value) {
+        if self.schema_at.is_hidden() || hides(self.schema_at, value) {
             return ShownValue::Secret;
         }
         ShownValue::Value(cut(&one_line(&value.to_string()), SHOWN_CHARS_MAX))
@@ -86,11 +91,11 @@ impl DiffPosition<'_> {
 }
 
 /// Whether something in it must not be seen.
-fn hides(sight: SchemaPosition<'_>, value: &Value) -> bool {
+fn hides(schema_at: SchemaPosition<'_>, value: &Value) -> bool {
     match value {
-        Value::Table(table) => table.iter().any(|(key, value)| hides(sight.key(key), value)),
-        Value::Array(array) => array.iter().any(|value| hides(sight.item(), value)),
-        _ => sight.is_hidden(),
+        Value::Table(table) => table.iter().any(|(key, value)| hides(schema_at.key(key), value)),
+        Value::Array(array) => array.iter().any(|value| hides(schema_at.item(), value)),
+        _ => schema_at.is_hidden(),
     }
 }
 
@@ -99,7 +104,7 @@ fn tables(way: &DiffPosition<'_>, before: &Table, after: &Table, changes: &mut V
     for key in keys {
         let name = key_path::key(key);
         let path = if way.path.is_empty() { name } else { format!("{}.{name}", way.path) };
-        let inner = DiffPosition { path, sight: way.sight.key(key) };
+        let inner = DiffPosition { path, schema_at: way.schema_at.key(key) };
         match (before.get(key), after.get(key)) {
             (before, after) if before == after => {}
             (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, before, after, changes),

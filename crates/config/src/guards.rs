@@ -43,10 +43,10 @@ impl GuardsConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let counted = [("identical_max", self.identical_max), ("pattern_max", self.pattern_max)];
-        let beyond = counted.into_iter().filter(|(_, max)| *max > self.window_calls).map(|(key, max)| {
+        let extra_check = counted.into_iter().filter(|(_, max)| *max > self.window_calls).map(|(key, max)| {
             let why = format!("is {max}, expected at most window_calls, which is {}", self.window_calls);
             Finding::new(key, why, "lower it or raise window_calls").with("window_calls")
         });
-        beyond.collect()
+        extra_check.collect()
     }
 }

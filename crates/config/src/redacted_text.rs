@@ -17,28 +17,28 @@ pub(super) fn document(document: &mut DocumentMut) {
     table(SchemaPosition::of(&schema), document.as_table_mut());
 }
 
-fn table(sight: SchemaPosition<'_>, table: &mut dyn TableLike) {
+fn table(schema_at: SchemaPosition<'_>, table: &mut dyn TableLike) {
     for (key, inner) in table.iter_mut() {
-        item(sight.key(key.get()), inner);
+        item(schema_at.key(key.get()), inner);
     }
 }
 
-fn item(sight: SchemaPosition<'_>, item: &mut Item) {
+fn item(schema_at: SchemaPosition<'_>, item: &mut Item) {
     match item {
-        Item::Value(inner) => value(sight, inner),
-        Item::Table(inner) => table(sight, inner),
-        Item::ArrayOfTables(tables) => tables.iter_mut().for_each(|inner| table(sight.item(), inner)),
+        Item::Value(inner) => value(schema_at, inner),
+        Item::Table(inner) => table(schema_at, inner),
+        Item::ArrayOfTables(tables) => tables.iter_mut().for_each(|inner| table(schema_at.item(), inner)),
         Item::None => {}
     }
 }
 
-fn value(sight: SchemaPosition<'_>, place: &mut Value) {
+fn value(schema_at: SchemaPosition<'_>, place: &mut Value) {
     match place {
-        Value::InlineTable(inner) => table(sight, inner),
-        Value::Array(array) => array.iter_mut().for_each(|inner| value(sight.item(), inner)),
+        Value::InlineTable(inner) => table(schema_at, inner),
+        Value::Array(array) => array.iter_mut().for_each(|inner| value(schema_at.item(), inner)),
         Value::String(text) if is_reference(text.value()) => {}
         single => {
-            if sight.is_hidden() {
+            if schema_at.is_hidden() {
                 let decor = single.decor().clone();
                 *single = Value::from(REDACTED);
                 *single.decor_mut() = decor;

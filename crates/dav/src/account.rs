@@ -197,11 +197,11 @@ impl Accounts {
     ///
     /// # Errors
     /// When the database does not say who somebody is.
-    pub async fn of(&self, principal: &Principal, sight: Sight) -> Result<Vec<Arc<Account>>, StoreError> {
+    pub async fn of(&self, principal: &Principal, schema_at: Sight) -> Result<Vec<Arc<Account>>, StoreError> {
         let Some(asker) = Asker::of(&self.store, principal).await? else { return Ok(Vec::new()) };
         let may = |account: &&Arc<Account>| {
             let Settings { people, busy_for, .. } = &account.settings;
-            people.include(&asker) || (sight == Sight::Busy && busy_for.include(&asker))
+            people.include(&asker) || (schema_at == Sight::Busy && busy_for.include(&asker))
         };
         Ok(self.all.iter().filter(may).cloned().collect())
     }

@@ -157,9 +157,9 @@ pub enum ForgetTarget {
 
 impl Command {
     /// How far it reaches, if it is one that pauses or resumes.
-    pub(super) fn reach(&self) -> Option<PauseScope> {
+    pub(super) fn channels(&self) -> Option<PauseScope> {
         match self {
-            Self::Pause(reach) | Self::Resume(reach) => Some(*reach),
+            Self::Pause(channels) | Self::Resume(channels) => Some(*channels),
             _ => None,
         }
     }

@@ -69,7 +69,7 @@ pub struct CommandServices {
     /// Randomness, for ids.
     pub rng: Arc<dyn Rng>,
     /// How commands are confined on this machine.
-    pub confined: Confinement,
+    pub confinement: Confinement,
     /// The skills.
     pub skills: Arc<Library>,
     /// What was changed in the workspace and can be taken back.
@@ -193,20 +193,20 @@ impl From<String> for CommandOutcome {
 /// Carries a command out and gives the words that answer it.
 pub(super) async fn carry_out(
     tx: &mut Tx,
-    desk: &CommandContext,
+    context: &CommandContext,
     caller: &Caller<'_>,
     command: Command,
 ) -> Result<CommandOutcome, StoreError> {
     if let Command::Forget(what) = &command {
-        return memory::forget(tx, &memory::MemoryView::of(desk, caller), what).await;
+        return memory::forget(tx, &memory::MemoryView::of(context, caller), what).await;
     }
     if let Command::Mail(order) = command {
         let mail::MailDecisionOutcome { text, released } =
-            mail::carry_out(tx, caller.principal, order, desk.now).await?;
+            mail::carry_out(tx, caller.principal, order, context.now).await?;
         return Ok(CommandOutcome { released, ..CommandOutcome::from(text) });
     }
     if let Command::Pair(pair) = &command {
-        return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
+        return pairing::command(tx, &caller.commander(context.now), pair.as_ref()).await;
     }
     if command == Command::Reload {
         let reloads = CommandOutcome { reloads: true, ..CommandOutcome::from(String::new()) };
@@ -222,52 +222,52 @@ pub(super) async fn carry_out(
     }
     // Calendars are looked at once the command is taken in.
     let today = command == Command::Today;
-    Ok(CommandOutcome { today, ..CommandOutcome::from(answer(tx, desk, caller, command).await?) })
+    Ok(CommandOutcome { today, ..CommandOutcome::from(answer(tx, context, caller, command).await?) })
 }
 
 /// What a command that says no more than words says.
 async fn answer(
     tx: &mut Tx,
-    desk: &CommandContext,
+    context: &CommandContext,
     caller: &Caller<'_>,
     command: Command,
 ) -> Result<String, StoreError> {
-    let view = memory::MemoryView::of(desk, caller);
+    let view = memory::MemoryView::of(context, caller);
     match command {
         Command::Help => Ok(texts::HELP.to_owned()),
-        Command::Status => status::status(tx, desk, caller).await,
-        Command::Stop { at_once } => StopCommand { desk, caller, at_once }.stop(tx).await,
+        Command::Status => status::status(tx, context, caller).await,
+        Command::Stop { at_once } => StopCommand { context, caller, at_once }.stop(tx).await,
         Command::New => {
             start_afresh(tx, caller.session.id).await?;
             Ok(texts::NEW.to_owned())
         }
-        Command::Reset => reset(tx, desk, caller).await,
+        Command::Reset => reset(tx, context, caller).await,
         // What others here have read is not a guest's to take out of their sight.
         Command::Clean if caller.principal.role < Role::User && !caller.place.is_private() => {
             Ok(texts::CLEAN_NOT_FOR_GUESTS.to_owned())
         }
-        Command::Clean => clean::answer(tx, caller.session.id, desk.now).await,
+        Command::Clean => clean::answer(tx, caller.session.id, context.now).await,
         // Where nothing runs, it goes through the lane (`intake.rs`).
         Command::Compact => Ok(texts::COMPACTING_NEXT.to_owned()),
-        Command::Model(name) => model(tx, desk, caller, name).await,
+        Command::Model(name) => model(tx, context, caller, name).await,
         Command::Auto => {
             sessions::set_model(tx, caller.session.id, None).await?;
-            Ok(texts::auto(&desk.house.tiers()))
+            Ok(texts::auto(&context.house.tiers()))
         }
-        Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
-        Command::Cost => cost::bill(tx, &desk.house.budget_guard, desk.spender(caller), desk.now).await,
-        Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, desk.now).await,
+        Command::Persona(name) => persona::answer(tx, &context.house.personas, caller, name.as_deref()).await,
+        Command::Cost => cost::bill(tx, &context.house.budget_guard, context.spender(caller), context.now).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, context.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
-        Command::Drop(number) => take_back(tx, desk, caller, number).await,
+        Command::Drop(number) => take_back(tx, context, caller, number).await,
         Command::Mode(mode) => {
             sessions::set_queue_mode(tx, caller.session.id, mode.as_str()).await?;
             Ok(texts::mode_set(mode))
         }
-        Command::Pause(reach) => pause::pause(tx, &order(desk, caller), reach).await,
-        Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
-        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.budget_guard.zone)),
-        Command::Revoke(number) => revoke(tx, desk, caller, number).await,
-        Command::Schedules => Ok(change::list(tx, &viewer(caller), desk.now).await?.0),
+        Command::Pause(channels) => pause::pause(tx, &order(context, caller), channels).await,
+        Command::Resume(channels) => pause::resume(tx, &order(context, caller), channels).await,
+        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &context.house.budget_guard.zone)),
+        Command::Revoke(number) => revoke(tx, context, caller, number).await,
+        Command::Schedules => Ok(change::list(tx, &viewer(caller), context.now).await?.0),
         Command::Schedule(change, id) => {
             let did = match change {
                 Change::Pause => "Paused",
@@ -275,15 +275,15 @@ async fn answer(
                 Change::Remove => "Deleted",
                 Change::RunNow => "It is run now, beside its rule",
             };
-            let changed = change::apply_change(tx, &viewer(caller), id, change, desk.now).await?;
-            Ok(changed.describe(did, desk.now).unwrap_or_else(|refused| refused))
+            let changed = change::apply_change(tx, &viewer(caller), id, change, context.now).await?;
+            Ok(changed.describe(did, context.now).unwrap_or_else(|refused| refused))
         }
-        Command::Today if desk.house.agenda.is_none() => Ok(agenda::NONE.to_owned()),
-        Command::Prompt(_) => Ok(match &desk.looked.prompt {
+        Command::Today if context.house.agenda.is_none() => Ok(agenda::NONE.to_owned()),
+        Command::Prompt(_) => Ok(match &context.looked.prompt {
             Some(PromptAnswer::Told(text)) => text.clone(),
             Some(PromptAnswer::Said { .. }) | None => prompts::NONE.to_owned(),
         }),
-        Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
+        Command::Skills => Ok(texts::skills(&context.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
@@ -299,9 +299,13 @@ async fn answer(
         | Command::Today
         | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
-        Command::Group(change) => groups::answer(tx, &desk.access.groups, caller.principal, caller.place, change).await,
-        Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
-        Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
+        Command::Group(change) => {
+            groups::answer(tx, &context.access.groups, caller.principal, caller.place, change).await
+        }
+        Command::People => pairing::people(tx, &context.access, &caller.commander(context.now)).await,
+        Command::Unpair(who) => {
+            pairing::unpair(tx, &context.access, &caller.commander(context.now), who.as_deref()).await
+        }
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
 }
@@ -321,8 +325,8 @@ fn viewer(caller: &Caller<'_>) -> Viewer {
     Viewer { principal: caller.principal.clone(), conversation: caller.place.clone() }
 }
 
-fn order<'a>(desk: &CommandContext, caller: &Caller<'a>) -> pause::PauseRequest<'a> {
-    pause::PauseRequest { session: caller.session, principal: caller.principal, now: desk.now }
+fn order<'a>(context: &CommandContext, caller: &Caller<'a>) -> pause::PauseRequest<'a> {
+    pause::PauseRequest { session: caller.session, principal: caller.principal, now: context.now }
 }
 
 /// What this person may see and take back: their own grants, an owner's all of the conversation.
@@ -332,12 +336,17 @@ async fn grants_of(tx: &mut Tx, caller: &Caller<'_>) -> Result<Vec<GrantRow>, St
 }
 
 /// A grant is taken back at once.
-async fn revoke(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'_>, number: usize) -> Result<String, StoreError> {
+async fn revoke(
+    tx: &mut Tx,
+    context: &CommandContext,
+    caller: &Caller<'_>,
+    number: usize,
+) -> Result<String, StoreError> {
     let held = grants_of(tx, caller).await?;
     let Some(grant) = number.checked_sub(1).and_then(|index| held.get(index)) else {
         return Ok(pause_texts::no_such_grant(number, held.len()));
     };
-    take_grant_back(tx, caller.session.id, grant, desk.now).await?;
+    take_grant_back(tx, caller.session.id, grant, context.now).await?;
     Ok(pause_texts::revoked(grant))
 }
 
@@ -366,7 +375,7 @@ async fn start_afresh(tx: &mut Tx, session: SessionId) -> Result<(), StoreError>
     summaries::forget(tx, session).await
 }
 
-async fn reset(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
+async fn reset(tx: &mut Tx, context: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
     let active = runs::find_active(tx, caller.session.id).await?;
     if active.as_ref().is_some_and(|run| !caller.principal.may_act_for(run.user, run.role)) {
         return Ok(texts::NOT_YOURS.to_owned());
@@ -377,36 +386,36 @@ async fn reset(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'_>) -> Resul
     };
     let reason = CancelReason::Reset { by: caller.principal.user };
     let cut = effects_under_way(tx, active.id).await?;
-    signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
+    signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, context.now).await?;
     Ok(format!("{} {}", texts::stopping(&cut, true), texts::RESET))
 }
 
 async fn model(
     tx: &mut Tx,
-    desk: &CommandContext,
+    context: &CommandContext,
     caller: &Caller<'_>,
     name: Option<String>,
 ) -> Result<String, StoreError> {
-    let known: Vec<(&str, &str)> = desk.house.models.labels().collect();
+    let known: Vec<(&str, &str)> = context.house.models.labels().collect();
     let Some(name) = name else {
-        let chosen = desk.chosen_model(caller);
-        let routed = chosen.is_none().then(|| desk.house.tiers());
-        let chain = desk.house.models.chain(chosen);
+        let chosen = context.chosen_model(caller);
+        let routed = chosen.is_none().then(|| context.house.tiers());
+        let chain = context.house.models.chain(chosen);
         let current = texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref());
         return Ok(texts::models(&current, &known));
     };
-    match desk.house.models.resolve(&name) {
+    match context.house.models.resolve(&name) {
         Some(label) => {
             sessions::set_model(tx, caller.session.id, Some(label)).await?;
             Ok(texts::model_set(label))
         }
-        None => Ok(texts::model_unknown(&name, &desk.house.models.candidates(&name), &known)),
+        None => Ok(texts::model_unknown(&name, &context.house.models.candidates(&name), &known)),
     }
 }
 
 async fn take_back(
     tx: &mut Tx,
-    desk: &CommandContext,
+    context: &CommandContext,
     caller: &Caller<'_>,
     number: usize,
 ) -> Result<String, StoreError> {
@@ -418,7 +427,7 @@ async fn take_back(
         return Ok(texts::NOT_YOURS.to_owned());
     }
     let key = RunKey { run: run.id, session: caller.session.id };
-    change_queued(tx, &key, QueueChange::Withdrawn, desk.now).await?;
+    change_queued(tx, &key, QueueChange::Withdrawn, context.now).await?;
     Ok(texts::dropped(&run.text))
 }
 

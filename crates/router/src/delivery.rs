@@ -88,7 +88,7 @@ pub struct Delivery {
 
 struct Inner {
     ports: DeliveryPorts,
-    reach: Arc<ChannelRegistry>,
+    channels: Arc<ChannelRegistry>,
     streaming: Streaming,
     signs: Presence,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
@@ -103,15 +103,15 @@ impl Delivery {
     /// Workers over `ports`, which deliver by this config for now.
     #[must_use]
     pub fn new(ports: DeliveryPorts, config: DeliveryConfig) -> Self {
-        let reach = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
-        let streaming = Streaming::new(Arc::clone(&reach), ports.store.clone(), ports.redactor.clone());
-        let signs = Presence::new(Arc::clone(&reach));
-        Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
+        let channels = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
+        let streaming = Streaming::new(Arc::clone(&channels), ports.store.clone(), ports.redactor.clone());
+        let signs = Presence::new(Arc::clone(&channels));
+        Self { inner: Arc::new(Inner { ports, channels, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
     }
 
     /// From now on everything is delivered by this config; what is being sent is sent as it began.
     pub fn exchange(&self, config: DeliveryConfig) {
-        self.inner.reach.exchange(config);
+        self.inner.channels.exchange(config);
     }
 
     /// A message was taken in, and waits for its turn.
@@ -166,7 +166,8 @@ impl Delivery {
     pub async fn wake_all(&self) -> Result<(), StoreError> {
         for (session, channel) in self.inner.ports.store.read(outbox::queries::list_open_sessions).await? {
             let served = channel.parse::<ChannelKind>();
-            if served.is_ok_and(|kind| self.inner.reach.config().channels.iter().any(|known| known.address().0 == kind))
+            if served
+                .is_ok_and(|kind| self.inner.channels.config().channels.iter().any(|known| known.address().0 == kind))
             {
                 self.wake(session);
             }
@@ -232,7 +233,7 @@ impl Delivery {
             let health = ChannelHealth { sent_at, ..channel.health() };
             AccountHealth { channel: kind, account: account.to_owned(), health }
         };
-        self.inner.reach.config().channels.iter().map(health).collect()
+        self.inner.channels.config().channels.iter().map(health).collect()
     }
 }
 
@@ -287,7 +288,7 @@ impl RunWatcher for Delivery {
 
 impl Inner {
     fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
-        self.reach.channel(place)
+        self.channels.channel(place)
     }
 
     /// What waited and is over without a run of its own shows nothing any more.
@@ -380,13 +381,14 @@ impl Inner {
         wait: Option<AttemptTimer>,
     ) -> NextDelivery {
         let waited = wait.filter(AttemptTimer::is_over).map(|wait| wait.head);
-        let letters = Arc::clone(&self.reach.config().letters);
+        let letters = Arc::clone(&self.channels.config().letters);
         let mut turn =
             OutboxStep { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
-            let age_max = SignedDuration::try_from(self.reach.config().limits.age_max).unwrap_or(SignedDuration::MAX);
+            let age_max =
+                SignedDuration::try_from(self.channels.config().limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             let taken = turn.clone();
             match self.ports.store.write(async move |tx| taken.take(tx).await).await {
@@ -451,7 +453,7 @@ impl Inner {
             }
         };
         let now = self.ports.clock.now();
-        let limits = &self.reach.config().limits;
+        let limits = &self.channels.config().limits;
         let attempt = classify_attempt(sent, &waiting, limits, now, self.ports.rng.fraction());
         metrics::count(&self.ports.meters, &waiting, &attempt, now);
         Some((AttemptRecord { id, attempt }, way))

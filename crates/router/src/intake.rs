@@ -148,14 +148,14 @@ impl Router {
         looked.prompt = looked.prompt.take().and_then(|answer| prompts::hand_on(answer, &mut inbound, &self.redactor));
         attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
-        let desk = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
+        let context = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
         let code = Code::new(|| config.house.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
         let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
         let limits = config.limits;
         let take =
-            Arc::new(IntakeTransaction { inbound, others, files, seen, limits, desk, lease, foreseen, code, now });
+            Arc::new(IntakeTransaction { inbound, others, files, seen, limits, context, lease, foreseen, code, now });
         self.foresee(&take).await;
         let mut taken = self.write(&take).await?;
         if let Some(look) = taken.looks.take() {

@@ -169,11 +169,11 @@ async fn ask_first(
     let (thread, subject) = (format!("{}@held.invalid", message.id), format!("May I answer {names}?"));
     let matter = OwnerMatter { here: place, thread: LetterThread { root: &thread, subject: &subject } };
     let mut asked = Vec::new();
-    for desk in owner_questions::owner_inboxes(tx, &rules.access, matter, now).await? {
-        let key = format!("mail:{}:{}", message.id, desk.session);
+    for context in owner_questions::owner_inboxes(tx, &rules.access, matter, now).await? {
+        let key = format!("mail:{}:{}", message.id, context.session);
         let text = OutgoingText { choices: &choices, ..OutgoingText::note(&text) };
-        owner_questions::say_to_owner(tx, &desk, OwnerWords { key: &key, run: message.run, text }, now).await?;
-        asked.push(desk.session);
+        owner_questions::say_to_owner(tx, &context, OwnerWords { key: &key, run: message.run, text }, now).await?;
+        asked.push(context.session);
     }
     if asked.is_empty() {
         tracing::warn!(outbox = %message.id, "a first letter to somebody new waits, and no owner can be asked: /mail shows it");

@@ -38,10 +38,10 @@ impl Router {
     pub async fn tell_owners(&self, telling: OwnerNotice) -> Result<usize, StoreError> {
         let health = self.delivery.health().into_iter();
         let hears = health.filter(|one| matches!(one.health.liveness, Liveness::Connecting | Liveness::Connected));
-        let reach = hears.map(|one| (one.channel, one.account)).collect();
+        let channels = hears.map(|one| (one.channel, one.account)).collect();
         let access = Arc::clone(&self.config().access);
         let now = self.clock.now();
-        let told = self.store.write(async move |tx| tell(tx, &access, &telling, &reach, now).await).await?;
+        let told = self.store.write(async move |tx| tell(tx, &access, &telling, &channels, now).await).await?;
         told.iter().for_each(|session| self.delivery.wake(*session));
         Ok(told.len())
     }
@@ -59,7 +59,7 @@ async fn tell(
     tx: &mut Tx,
     access: &AccessList,
     telling: &OwnerNotice,
-    reach: &BTreeSet<(ChannelKind, String)>,
+    channels: &BTreeSet<(ChannelKind, String)>,
     now: Timestamp,
 ) -> Result<Vec<SessionId>, StoreError> {
     let OwnerNotice { key, text, except } = telling;
@@ -74,19 +74,19 @@ async fn tell(
     for chat in chats {
         let Some(place) = chat.conversation() else { continue };
         let role = members::role_of(tx, access, &place, &chat.external_id).await?;
-        let hears = reach.contains(&(place.channel, place.account.clone()));
+        let hears = channels.contains(&(place.channel, place.account.clone()));
         if role == Some(Role::Owner) && hears && reached.insert(chat.user) {
             told.push(say(tx, &place, &format!("{key}:{}", chat.user), text, now).await?);
         }
     }
     if reached.is_empty() && except.is_empty() {
-        let accounts = reach.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
+        let accounts = channels.iter().filter(|(channel, _)| *channel == ChannelKind::Email);
         let accounts: Vec<&str> = accounts.map(|(_, account)| account.as_str()).collect();
-        for desk in owner_questions::owner_mailboxes(tx, access, &accounts, THREAD, now).await? {
-            let key = format!("{key}:{}", desk.session);
+        for context in owner_questions::owner_mailboxes(tx, access, &accounts, THREAD, now).await? {
+            let key = format!("{key}:{}", context.session);
             let words = OwnerWords { key: &key, run: None, text: OutgoingText::note(text) };
-            owner_questions::say_to_owner(tx, &desk, words, now).await?;
-            told.push(desk.session);
+            owner_questions::say_to_owner(tx, &context, words, now).await?;
+            told.push(context.session);
         }
     }
     Ok(told)

@@ -40,10 +40,10 @@ pub(super) struct PauseRequest<'a> {
 }
 
 /// `/pause`, `/pause all`.
-pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseScope) -> Result<String, StoreError> {
+pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, channels: PauseScope) -> Result<String, StoreError> {
     let by = order.principal.user;
     let signal = Signal::Pause { by };
-    match reach {
+    match channels {
         PauseScope::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
         PauseScope::Everywhere => {
             emergency_stop::pause(tx, by, order.now).await?;
@@ -74,10 +74,10 @@ pub(super) async fn pause(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseSco
 }
 
 /// `/resume`, `/resume all`.
-pub(super) async fn resume(tx: &mut Tx, order: &PauseRequest<'_>, reach: PauseScope) -> Result<String, StoreError> {
+pub(super) async fn resume(tx: &mut Tx, order: &PauseRequest<'_>, channels: PauseScope) -> Result<String, StoreError> {
     let by = order.principal.user;
     let signal = Signal::Resume { by };
-    match reach {
+    match channels {
         PauseScope::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
         PauseScope::Everywhere => {
             if emergency_stop::paused_by(tx).await?.is_none() {

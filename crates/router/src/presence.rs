@@ -42,7 +42,7 @@ const BOARDS_MAX: usize = 256;
 
 /// The signs of all conversations.
 pub(super) struct Presence {
-    reach: Arc<ChannelRegistry>,
+    channels: Arc<ChannelRegistry>,
     boards: Mutex<BTreeMap<Conversation, Arc<ConversationPresence>>>,
     /// Messages that wait behind a run.
     seen: Mutex<BTreeMap<RunId, Destination>>,
@@ -185,8 +185,8 @@ fn mood_of(progress: &Progress) -> Option<MessageReaction> {
 }
 
 impl Presence {
-    pub(super) fn new(reach: Arc<ChannelRegistry>) -> Self {
-        Self { reach, boards: Mutex::default(), seen: Mutex::default() }
+    pub(super) fn new(channels: Arc<ChannelRegistry>) -> Self {
+        Self { channels, boards: Mutex::default(), seen: Mutex::default() }
     }
 
     /// A run tells how it goes on.
@@ -195,7 +195,7 @@ impl Presence {
             // It works already, and is shown to.
             return;
         }
-        let Some(channel) = self.reach.channel(&destination.conversation) else { return };
+        let Some(channel) = self.channels.channel(&destination.conversation) else { return };
         let can = channel.capabilities();
         let mood = mood_of(progress).filter(|_| self.shows_moods(&*channel));
         let works = matches!(progress, Progress::Working | Progress::Delta(_) | Progress::Restart);
@@ -220,7 +220,7 @@ impl Presence {
 
     /// A message was taken in and waits behind a run.
     pub(super) fn message_queued(&self, destination: &Destination, run: RunId) {
-        let Some(channel) = self.reach.channel(&destination.conversation) else { return };
+        let Some(channel) = self.channels.channel(&destination.conversation) else { return };
         if destination.reply_to.is_none() || !self.shows_moods(&*channel) {
             return;
         }
@@ -248,12 +248,12 @@ impl Presence {
     }
 
     fn shows_moods(&self, channel: &dyn Channel) -> bool {
-        self.reach.config().reactions && channel.capabilities().can(Feature::Reactions)
+        self.channels.config().reactions && channel.capabilities().can(Feature::Reactions)
     }
 
     /// Changes what is to be shown; somebody shows it, if there is anything to show.
     fn change(&self, place: &Conversation, how: impl FnOnce(&mut PresenceState)) {
-        if self.reach.stop.is_cancelled() {
+        if self.channels.stop.is_cancelled() {
             return;
         }
         let now = Instant::now();
@@ -273,38 +273,38 @@ impl Presence {
         }
         shown.at_work = true;
         drop(shown);
-        let reach = Arc::clone(&self.reach);
+        let channels = Arc::clone(&self.channels);
         let span = tracing::info_span!(parent: None, "signs", channel = %place.channel);
         let place = place.clone();
         let work = async move {
-            if catch_panic("signs", show(&reach, &place, &board)).await.is_none() {
+            if catch_panic("signs", show(&channels, &place, &board)).await.is_none() {
                 lock(&board.state).at_work = false;
             }
         };
-        spawn_among(&self.reach.tracker, "signs", work.instrument(span));
+        spawn_among(&self.channels.tracker, "signs", work.instrument(span));
     }
 }
 
 /// Shows what there is to show in a conversation, until there is nothing more or the daemon is silent.
-async fn show(reach: &ChannelRegistry, place: &Conversation, board: &ConversationPresence) {
-    while !reach.stop.is_cancelled() {
+async fn show(channels: &ChannelRegistry, place: &Conversation, board: &ConversationPresence) {
+    while !channels.stop.is_cancelled() {
         let next = lock(&board.state).next(Instant::now());
         match next {
             NextPresenceAction::Leave => return,
             NextPresenceAction::Wait(until) => {
                 tokio::select! {
                     biased;
-                    () = reach.stop.cancelled() => {}
+                    () = channels.stop.cancelled() => {}
                     () = board.changed.notified() => {}
                     () = at(until) => {}
                 }
             }
             NextPresenceAction::Show(destination, sign) => {
-                let Some(channel) = reach.channel(place) else { return };
+                let Some(channel) = channels.channel(place) else { return };
                 let said = tokio::select! {
                     biased;
                     said = ask(&*channel, &destination, sign) => said,
-                    () = reach.stop.cancelled() => return,
+                    () = channels.stop.cancelled() => return,
                 };
                 if let Err(error) = &said {
                     tracing::debug!(%error, ?sign, "a sign is not shown: {error}");
@@ -343,8 +343,8 @@ mod tests {
 
     const RUN: RunId = RunId(1);
 
-    fn moods(desk: &PlatformHarness) -> Vec<MessageReaction> {
-        let calls = desk.calls();
+    fn moods(context: &PlatformHarness) -> Vec<MessageReaction> {
+        let calls = context.calls();
         let mood = |call: &PlatformCall| match call {
             PlatformCall::Sign(PresenceSignal::Mood(mood)) => Some(*mood),
             _ => None,
@@ -352,8 +352,8 @@ mod tests {
         calls.iter().filter_map(mood).collect()
     }
 
-    fn typed(desk: &PlatformHarness) -> usize {
-        desk.calls().iter().filter(|call| **call == PlatformCall::Sign(PresenceSignal::Typing)).count()
+    fn typed(context: &PlatformHarness) -> usize {
+        context.calls().iter().filter(|call| **call == PlatformCall::Sign(PresenceSignal::Typing)).count()
     }
 
     #[tokio::test(start_paused = true)]
@@ -364,68 +364,74 @@ mod tests {
             (IdleReason::Quietly, MessageReaction::Gone),
             (IdleReason::Suspended, MessageReaction::Working),
         ] {
-            let desk = PlatformHarness::new();
-            let signs = Presence::new(Arc::clone(&desk.reach));
+            let context = PlatformHarness::new();
+            let signs = Presence::new(Arc::clone(&context.channels));
             signs.run_progressed(&place(), RUN, &Progress::Working);
             tokio::time::sleep(Duration::from_secs(60)).await;
-            assert_eq!(typed(&desk), 15, "every four seconds");
+            assert_eq!(typed(&context), 15, "every four seconds");
             signs.run_progressed(&place(), RUN, &Progress::Idle(ended));
-            desk.rest().await;
-            assert_eq!(moods(&desk).last(), Some(&last));
-            assert_eq!(typed(&desk), 15);
+            context.rest().await;
+            assert_eq!(moods(&context).last(), Some(&last));
+            assert_eq!(typed(&context), 15);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn typing_has_an_end_of_its_own_and_the_last_mood_counts() {
-        let desk = PlatformHarness::new();
-        let signs = Presence::new(Arc::clone(&desk.reach));
+        let context = PlatformHarness::new();
+        let signs = Presence::new(Arc::clone(&context.channels));
         for progress in [Progress::Working, Progress::Waiting, Progress::Delta(String::new())] {
             signs.run_progressed(&place(), RUN, &progress);
         }
         // The run is never heard of again.
-        desk.rest().await;
-        assert_eq!(moods(&desk), [MessageReaction::Working]);
+        context.rest().await;
+        assert_eq!(moods(&context), [MessageReaction::Working]);
         let most = usize::try_from(TYPING_MAX.as_secs() / TYPING_EVERY.as_secs()).unwrap();
-        assert!((1..=most).contains(&typed(&desk)), "{}", typed(&desk));
+        assert!((1..=most).contains(&typed(&context)), "{}", typed(&context));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_message_that_waits_is_seen_until_its_turn() {
-        let desk = PlatformHarness::new();
-        let signs = Presence::new(Arc::clone(&desk.reach));
+        let context = PlatformHarness::new();
+        let signs = Presence::new(Arc::clone(&context.channels));
         signs.message_queued(&place(), RUN);
-        desk.rest().await;
-        assert_eq!((moods(&desk), signs.waiting(Some(&conversation()))), (vec![MessageReaction::Seen], vec![RUN]));
+        context.rest().await;
+        assert_eq!((moods(&context), signs.waiting(Some(&conversation()))), (vec![MessageReaction::Seen], vec![RUN]));
         signs.no_longer_waiting(RUN);
-        desk.rest().await;
-        assert_eq!((moods(&desk), signs.waiting(None)), (vec![MessageReaction::Seen, MessageReaction::Gone], vec![]));
+        context.rest().await;
+        assert_eq!(
+            (moods(&context), signs.waiting(None)),
+            (vec![MessageReaction::Seen, MessageReaction::Gone], vec![])
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn flood_limits_are_obeyed_and_what_is_refused_is_given_up() {
-        let desk = PlatformHarness::new();
-        let signs = Presence::new(Arc::clone(&desk.reach));
+        let context = PlatformHarness::new();
+        let signs = Presence::new(Arc::clone(&context.channels));
         let retry = DeliveryError::Retry { after: Some(Duration::from_secs(30)), why: String::new() };
-        desk.answer_signs(vec![Err(retry)]);
+        context.answer_signs(vec![Err(retry)]);
         let began = Instant::now();
         signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Done));
-        desk.rest().await;
-        assert_eq!((moods(&desk), began.elapsed().as_secs()), (vec![MessageReaction::Done, MessageReaction::Done], 30));
-        desk.answer_signs(vec![Err(DeliveryError::Refused { why: String::new() })]);
+        context.rest().await;
+        assert_eq!(
+            (moods(&context), began.elapsed().as_secs()),
+            (vec![MessageReaction::Done, MessageReaction::Done], 30)
+        );
+        context.answer_signs(vec![Err(DeliveryError::Refused { why: String::new() })]);
         signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Failed));
-        desk.rest().await;
-        assert_eq!(moods(&desk), [MessageReaction::Done, MessageReaction::Done, MessageReaction::Failed]);
+        context.rest().await;
+        assert_eq!(moods(&context), [MessageReaction::Done, MessageReaction::Done, MessageReaction::Failed]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn without_reactions_only_typing_is_shown() {
-        let desk = PlatformHarness::with(false);
-        let signs = Presence::new(Arc::clone(&desk.reach));
+        let context = PlatformHarness::with(false);
+        let signs = Presence::new(Arc::clone(&context.channels));
         signs.message_queued(&place(), RUN);
         signs.run_progressed(&place(), RUN, &Progress::Working);
         signs.run_progressed(&place(), RUN, &Progress::Idle(IdleReason::Done));
-        desk.rest().await;
-        assert_eq!(moods(&desk), []);
+        context.rest().await;
+        assert_eq!(moods(&context), []);
     }
 }

@@ -49,7 +49,7 @@ struct StatusReport {
     channels: Vec<AccountHealth>,
     memory: String,
     servers: Vec<String>,
-    confined: String,
+    confinement: String,
     config: Option<String>,
     zone: TimeZone,
     now: Timestamp,
@@ -66,11 +66,11 @@ struct HouseholdUsage {
 impl HouseholdUsage {
     async fn of(
         tx: &mut Tx,
-        desk: &CommandContext,
+        context: &CommandContext,
         caller: &Caller<'_>,
         caps: Vec<CapUsage>,
     ) -> Result<Option<Self>, StoreError> {
-        let (budget_guard, now) = (&desk.house.budget_guard, desk.now);
+        let (budget_guard, now) = (&context.house.budget_guard, context.now);
         if caller.principal.role == Role::Guest {
             return Ok(None);
         }
@@ -86,19 +86,19 @@ impl HouseholdUsage {
 }
 
 /// How Hob is, for whoever asks here.
-pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let (house, now, session) = (&desk.house, desk.now, caller.session.id);
+pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Caller<'_>) -> Result<String, StoreError> {
+    let (house, now, session) = (&context.house, context.now, caller.session.id);
     let day_ago = now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, session).await?;
     let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
         Some(run) => waits_for_agents(tx, run.id, caller.seen).await?,
         None => false,
     };
-    let chosen = desk.chosen_model(caller);
+    let chosen = context.chosen_model(caller);
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
     let zone = house.budget_guard.zone.clone();
-    let caps = house.budget_guard.standing(tx, desk.spender(caller), now).await?;
+    let caps = house.budget_guard.standing(tx, context.spender(caller), now).await?;
     let (own, caps): (Vec<_>, Vec<_>) = caps.into_iter().partition(|cap| !cap.window.is_told_ahead());
     let status = StatusReport {
         up: now.duration_since(house.started),
@@ -114,12 +114,12 @@ pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'
         queue: runs::queries::queue(tx).await?,
         outbox: outbox::queries::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        sums: HouseholdUsage::of(tx, desk, caller, caps).await?,
+        sums: HouseholdUsage::of(tx, context, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
-        channels: desk.channels.clone(),
+        channels: context.channels.clone(),
         memory: house.memory.nearby.status().to_string(),
         servers: house.servers.standing(now),
-        confined: house.confined.words(),
+        confinement: house.confinement.words(),
         config: config_line(house),
         zone,
         now,
@@ -160,7 +160,7 @@ fn shown(status: &StatusReport) -> String {
     lines.extend(channels(&status.channels));
     lines.push(format!("memory: {}", status.memory));
     lines.extend(some_of("", "MCP servers", &status.servers));
-    lines.push(format!("sandbox: {}", status.confined));
+    lines.push(format!("sandbox: {}", status.confinement));
     lines.extend(status.config.clone());
     lines.join("\n")
 }
@@ -327,7 +327,7 @@ mod tests {
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
             servers: Vec::new(),
-            confined: "commands are confined".to_owned(),
+            confinement: "commands are confined".to_owned(),
             config: None,
             zone: TimeZone::UTC,
             now: at(90),

@@ -33,7 +33,7 @@ pub(crate) async fn effects_under_way(tx: &mut Tx, run: RunId) -> Result<Vec<Str
 /// Somebody wants it to end.
 pub(crate) struct StopCommand<'a> {
     /// What is known of the house.
-    pub(crate) desk: &'a CommandContext,
+    pub(crate) context: &'a CommandContext,
     /// Who.
     pub(crate) caller: &'a Caller<'a>,
     /// Effects that are under way are cut off.
@@ -60,7 +60,7 @@ impl StopCommand<'_> {
             self.cancel(tx, *run).await?;
         }
         for agent in &agents {
-            stop_one(tx, agent, self.reason(), self.desk.now).await?;
+            stop_one(tx, agent, self.reason(), self.context.now).await?;
         }
         let parked = self.give_up_parked(tx).await?;
         Ok(match (events.is_empty() && agents.is_empty(), parked) {
@@ -76,7 +76,7 @@ impl StopCommand<'_> {
 
     async fn cancel(&self, tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
         let cancel = encode_signal(&Signal::Cancel { reason: self.reason() })?;
-        signals::add(tx, run, &cancel, self.desk.now).await
+        signals::add(tx, run, &cancel, self.context.now).await
     }
 
     /// What events have begun, which speaks here.
@@ -103,7 +103,7 @@ impl StopCommand<'_> {
         let mut any = false;
         for run in parked::list(tx, Some(self.caller.session.id)).await? {
             if self.caller.principal.may_act_for(run.user, run.role) {
-                write_off(tx, &RunKey { run: run.run, session: run.session }, self.desk.now).await?;
+                write_off(tx, &RunKey { run: run.run, session: run.session }, self.context.now).await?;
                 any = true;
             }
         }

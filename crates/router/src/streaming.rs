@@ -58,7 +58,7 @@ pub(super) struct Streaming {
 }
 
 struct Inner {
-    reach: Arc<ChannelRegistry>,
+    channels: Arc<ChannelRegistry>,
     store: Store,
     redactor: Redactor,
     rooms: Mutex<BTreeMap<Conversation, Arc<ConversationDraft>>>,
@@ -69,13 +69,13 @@ struct Inner {
 struct ConversationDraft {
     /// The draft that stands there; held by whoever sends, changes or takes back something there.
     standing: Arc<Turn<Option<StandingDraft>>>,
-    desk: Mutex<DraftState>,
+    context: Mutex<DraftState>,
     changed: Notify,
 }
 
 impl Streaming {
-    pub(super) fn new(reach: Arc<ChannelRegistry>, store: Store, redactor: Redactor) -> Self {
-        Self { inner: Arc::new(Inner { reach, store, redactor, rooms: Mutex::default() }) }
+    pub(super) fn new(channels: Arc<ChannelRegistry>, store: Store, redactor: Redactor) -> Self {
+        Self { inner: Arc::new(Inner { channels, store, redactor, rooms: Mutex::default() }) }
     }
 
     /// A run tells how it goes on.
@@ -83,8 +83,8 @@ impl Streaming {
         match progress {
             Progress::Delta(text) => self.grow(destination, run, text),
             // What was written before a call of a tool is not part of the reply either.
-            Progress::Working | Progress::Restart => self.change(&destination.conversation, |desk| {
-                if let Some(sheet) = desk.sheet.as_mut().filter(|sheet| sheet.run == run) {
+            Progress::Working | Progress::Restart => self.change(&destination.conversation, |context| {
+                if let Some(sheet) = context.sheet.as_mut().filter(|sheet| sheet.run == run) {
                     sheet.begin_again(Instant::now());
                 }
             }),
@@ -99,38 +99,38 @@ impl Streaming {
     fn grow(&self, destination: &Destination, run: RunId, text: &str) {
         let inner = &self.inner;
         let place = &destination.conversation;
-        let config = inner.reach.config();
+        let config = inner.channels.config();
         let stream = &config.stream;
-        if !stream.on || stream.off.contains(&place.channel) || inner.reach.stop.is_cancelled() {
+        if !stream.on || stream.off.contains(&place.channel) || inner.channels.stop.is_cancelled() {
             return;
         }
-        let Some(channel) = inner.reach.channel(place) else { return };
+        let Some(channel) = inner.channels.channel(place) else { return };
         if !channel.capabilities().can(Feature::Edits) {
             return;
         }
         let room = inner.conversation_draft(place);
-        let mut desk = lock(&room.desk);
+        let mut context = lock(&room.context);
         let now = Instant::now();
-        let own = desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run);
+        let own = context.sheet.as_ref().is_some_and(|sheet| sheet.run == run);
         if !own {
-            desk.sheet = Some(GrowingReply::of(run, destination, now));
+            context.sheet = Some(GrowingReply::of(run, destination, now));
         }
-        if let Some(sheet) = &mut desk.sheet {
+        if let Some(sheet) = &mut context.sheet {
             if sheet.text.is_empty() {
                 sheet.begun = now;
             }
             sheet.text.push_str(text);
         }
-        inner.serve(place, &room, desk);
+        inner.serve(place, &room, context);
     }
 
     /// Nothing more is written; `over`: nothing ever will be.
     fn close(&self, destination: &Destination, run: RunId, over: Option<RunId>) {
-        self.change(&destination.conversation, |desk| {
-            if desk.sheet.as_ref().is_some_and(|sheet| sheet.run == run) {
-                desk.sheet = None;
+        self.change(&destination.conversation, |context| {
+            if context.sheet.as_ref().is_some_and(|sheet| sheet.run == run) {
+                context.sheet = None;
             }
-            desk.over = over.or(desk.over);
+            context.over = over.or(context.over);
         });
     }
 
@@ -138,9 +138,9 @@ impl Streaming {
     fn change(&self, place: &Conversation, how: impl FnOnce(&mut DraftState)) {
         let room = lock(&self.inner.rooms).get(place).map(Arc::clone);
         let Some(room) = room else { return };
-        let mut desk = lock(&room.desk);
-        how(&mut desk);
-        self.inner.serve(place, &room, desk);
+        let mut context = lock(&room.context);
+        how(&mut context);
+        self.inner.serve(place, &room, context);
     }
 
     /// Before a chunk goes out: the run's own last word takes the place of its draft, and anything else takes it away.
@@ -155,9 +155,9 @@ impl Streaming {
         }
         let room = lock(&self.inner.rooms).get(place).map(Arc::clone)?;
         if waiting.takes_draft {
-            let mut desk = lock(&room.desk);
-            if desk.sheet.as_ref().is_some_and(|sheet| Some(sheet.run) == message.run) {
-                desk.sheet = None;
+            let mut context = lock(&room.context);
+            if context.sheet.as_ref().is_some_and(|sheet| Some(sheet.run) == message.run) {
+                context.sheet = None;
             }
         }
         let mut standing = Arc::clone(&room.standing).lock_owned().await;
@@ -172,7 +172,7 @@ impl Streaming {
 
     /// It is on record that a chunk took the place of its run's draft: that is none any more.
     pub(super) fn draft_replaced(&self, place: &Conversation, run: RunId) {
-        self.change(place, |desk| desk.over = Some(run));
+        self.change(place, |context| context.over = Some(run));
     }
 
     /// At the start: what an earlier process left in the chats.
@@ -187,7 +187,7 @@ impl Streaming {
     /// Takes away what was left behind by runs that are over.
     pub(super) async fn tidy(&self) -> Result<(), StoreError> {
         for draft in self.inner.store.read(drafts::list).await? {
-            self.change(&draft.conversation, |desk| desk.over = Some(draft.run));
+            self.change(&draft.conversation, |context| context.over = Some(draft.run));
         }
         Ok(())
     }
@@ -213,29 +213,29 @@ impl Inner {
         self: &Arc<Self>,
         place: &Conversation,
         room: &Arc<ConversationDraft>,
-        mut desk: MutexGuard<'_, DraftState>,
+        mut context: MutexGuard<'_, DraftState>,
     ) {
-        let idle = desk.sheet.is_none() && desk.over.is_none();
-        if desk.at_work || idle || self.reach.stop.is_cancelled() {
-            drop(desk);
+        let idle = context.sheet.is_none() && context.over.is_none();
+        if context.at_work || idle || self.channels.stop.is_cancelled() {
+            drop(context);
             room.changed.notify_one();
             return;
         }
-        desk.at_work = true;
-        drop(desk);
+        context.at_work = true;
+        drop(context);
         let (inner, room) = (Arc::clone(self), Arc::clone(room));
         let span = tracing::info_span!(parent: None, "streaming", channel = %place.channel);
         let work = async move {
             if catch_panic("streaming", inner.work(&room)).await.is_none() {
-                lock(&room.desk).at_work = false;
+                lock(&room.context).at_work = false;
             }
         };
-        spawn_among(&self.reach.tracker, "streaming", work.instrument(span));
+        spawn_among(&self.channels.tracker, "streaming", work.instrument(span));
     }
 
     async fn work(&self, room: &ConversationDraft) {
-        while !self.reach.stop.is_cancelled() {
-            let next = lock(&room.desk).next(Instant::now());
+        while !self.channels.stop.is_cancelled() {
+            let next = lock(&room.context).next(Instant::now());
             let step = async {
                 match next {
                     NextDraftAction::Draw => self.draw(room).await,
@@ -254,7 +254,7 @@ impl Inner {
             tokio::select! {
                 biased;
                 goes_on = step => if !goes_on { return },
-                () = self.reach.stop.cancelled() => return,
+                () = self.channels.stop.cancelled() => return,
             }
         }
     }
@@ -271,7 +271,7 @@ impl Inner {
             room.settle(run, |sheet| sheet.given_up = true);
             return;
         }
-        let Some(channel) = self.reach.channel(&destination.conversation) else { return };
+        let Some(channel) = self.channels.channel(&destination.conversation) else { return };
         let chunk = first_chunk(&text, channel.capabilities()).map(|chunk| self.redacted(chunk));
         let Some(chunk) = chunk.filter(|chunk| standing.is_none() || drawn.as_ref() != Some(chunk)) else {
             room.settle(run, |sheet| sheet.shown = Some(text.len()));
@@ -291,7 +291,7 @@ impl Inner {
             Ok(_) => !posts,
             Err(_) => false,
         };
-        let (every, now) = (self.reach.config().stream.every, Instant::now());
+        let (every, now) = (self.channels.config().stream.every, Instant::now());
         room.settle(run, |sheet| {
             let wait = match &said {
                 Ok(_) => every,
@@ -361,7 +361,7 @@ impl Inner {
                 return;
             }
         }
-        if let Some(channel) = self.reach.channel(&draft.conversation)
+        if let Some(channel) = self.channels.channel(&draft.conversation)
             && !retract(&*channel, draft).await
         {
             return;
@@ -385,20 +385,20 @@ impl Inner {
 
 impl ConversationDraft {
     fn is_empty(&self) -> bool {
-        let desk = lock(&self.desk);
-        let idle = desk.sheet.is_none() && desk.over.is_none() && !desk.at_work;
+        let context = lock(&self.context);
+        let idle = context.sheet.is_none() && context.over.is_none() && !context.at_work;
         idle && self.standing.try_lock().is_ok_and(|standing| standing.is_none())
     }
 
     /// What is to be drawn now.
     fn written(&self) -> Option<(RunId, Destination, String, Option<Chunk>)> {
-        let desk = lock(&self.desk);
-        let sheet = desk.sheet.as_ref()?;
+        let context = lock(&self.context);
+        let sheet = context.sheet.as_ref()?;
         Some((sheet.run, sheet.destination.clone(), sheet.text.clone(), sheet.drawn.clone()))
     }
 
     fn settle(&self, run: RunId, how: impl FnOnce(&mut GrowingReply)) {
-        if let Some(sheet) = lock(&self.desk).sheet.as_mut().filter(|sheet| sheet.run == run) {
+        if let Some(sheet) = lock(&self.context).sheet.as_mut().filter(|sheet| sheet.run == run) {
             how(sheet);
         }
     }

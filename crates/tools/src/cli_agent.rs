@@ -98,7 +98,7 @@ impl CliAgent {
             environment: program.environment.clone(),
             input: None,
             bytes_max: BYTES_MAX / 2,
-            confined: program.own.as_ref().map(|own| self.walls(own, &program.command)),
+            confinement: program.own.as_ref().map(|own| self.walls(own, &program.command)),
             leftovers: self.leftovers.clone(),
         })
     }

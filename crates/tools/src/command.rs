@@ -49,7 +49,7 @@ pub struct Declaration {
     /// Whose mark its processes carry, so that they are found should Hob be killed.
     pub leftovers: ProcessReaper,
     /// The walls around it, if it is to have any.
-    pub confined: Option<Confinement>,
+    pub confinement: Option<Confinement>,
 }
 
 /// The tool.
@@ -154,7 +154,7 @@ impl Tool for CommandTool {
             // Both outputs together are as much as is kept of one result.
             bytes_max: BYTES_MAX / 2,
             leftovers: self.declaration.leftovers.clone(),
-            confined: self.declaration.confined.clone(),
+            confinement: self.declaration.confinement.clone(),
         };
         match Box::pin(process::run(errand)).await {
             Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),

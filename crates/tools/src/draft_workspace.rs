@@ -28,7 +28,7 @@ const CUT_OFF: &str = "Hob was restarted while it ran, so it was not finished an
 #[derive(Debug, Clone)]
 pub struct DraftWorkspace {
     /// The walls.
-    pub confined: Confinement,
+    pub confinement: Confinement,
     /// The drafts.
     pub drafts: Drafts,
 }
@@ -51,7 +51,7 @@ pub enum CallPreparation {
 #[derive(Debug)]
 pub struct CallWorkspace {
     /// The walls around it.
-    pub confined: Confinement,
+    pub confinement: Confinement,
     /// Its own draft, to be kept when it has ended.
     own: Option<DraftDir>,
     now: Timestamp,
@@ -61,7 +61,7 @@ pub struct CallWorkspace {
 #[derive(Debug)]
 pub struct ScratchCopy {
     /// The walls around it.
-    pub confined: Confinement,
+    pub confinement: Confinement,
     draft: Option<(DraftDir, DraftLock)>,
 }
 
@@ -77,7 +77,7 @@ pub enum RetrySafety {
 impl DraftWorkspace {
     /// Can what is done here be looked at before it is kept?
     pub async fn can_be_reviewed(&self) -> bool {
-        let sandbox = self.confined.sandbox.result().await;
+        let sandbox = self.confinement.sandbox.result().await;
         sandbox.is_fully_enforced() && sandbox.overlays()
     }
 
@@ -89,7 +89,7 @@ impl DraftWorkspace {
         let now = invocation.now;
         if !self.can_be_reviewed().await {
             return Ok(CallPreparation::Work(Box::new(CallWorkspace {
-                confined: self.confined.clone(),
+                confinement: self.confinement.clone(),
                 own: None,
                 now,
             })));
@@ -120,8 +120,8 @@ impl DraftWorkspace {
         match opened.await.map_err(|error| format!("No draft of the workspace could be made: {error}."))? {
             Err(over) => Ok(over),
             Ok((draft, is_own)) => {
-                let confined = self.confined.clone().with_overlays(draft.overlays());
-                Ok(CallPreparation::Work(Box::new(CallWorkspace { confined, own: is_own.then_some(draft), now })))
+                let confinement = self.confinement.clone().with_overlays(draft.overlays());
+                Ok(CallPreparation::Work(Box::new(CallWorkspace { confinement, own: is_own.then_some(draft), now })))
             }
         }
     }
@@ -138,10 +138,10 @@ impl DraftWorkspace {
         match self.begin(&place, RetrySafety::Safe).await? {
             CallPreparation::Over { text, .. } => Err(text),
             CallPreparation::Work(bench) => {
-                let CallWorkspace { confined, own, .. } = *bench;
+                let CallWorkspace { confinement, own, .. } = *bench;
                 let held = own.map(|draft| draft.lock_for_use().map(|held| (draft, held))).transpose();
                 let draft = held.map_err(|error| format!("No copy of the workspace could be made: {error}."))?;
-                Ok(Some(ScratchCopy { confined, draft }))
+                Ok(Some(ScratchCopy { confinement, draft }))
             }
         }
     }

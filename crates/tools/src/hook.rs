@@ -47,7 +47,7 @@ pub struct Hook {
     /// Whether a call goes on where a hook before it gave no verdict.
     pub allows_on_failure: bool,
     /// The walls around it; none: the owner wants none.
-    pub confined: Option<Confinement>,
+    pub confinement: Option<Confinement>,
 }
 
 impl Hook {
@@ -152,12 +152,12 @@ impl Hooks {
         };
         let errand = ProcessSpec {
             vector: hook.command.clone(),
-            dir: hook.confined.as_ref().and_then(Confinement::home).unwrap_or(&self.dir).to_owned(),
+            dir: hook.confinement.as_ref().and_then(Confinement::home).unwrap_or(&self.dir).to_owned(),
             environment: Vec::new(),
             input: Some(input),
             bytes_max: OUTPUT_BYTES_MAX,
             leftovers: self.leftovers.clone(),
-            confined: hook.confined.clone(),
+            confinement: hook.confinement.clone(),
         };
         // What the walls can be is found out in nobody's time.
         let _sandbox = errand.ready().await;
@@ -218,7 +218,7 @@ mod tests {
             command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
             timeout: Duration::from_secs(20),
             allows_on_failure: false,
-            confined: None,
+            confinement: None,
         }
     }
 

@@ -41,7 +41,7 @@ pub(super) struct ProcessSpec {
     /// Whose mark it carries.
     pub(super) leftovers: ProcessReaper,
     /// The walls around it; none: it is the operator's own, and may go on in another session after its end.
-    pub(super) confined: Option<Confinement>,
+    pub(super) confinement: Option<Confinement>,
 }
 
 /// The same, where it is known what its walls can be.
@@ -53,8 +53,8 @@ pub(super) struct Ready<'a> {
 impl ProcessSpec {
     /// Waits until it is known what its walls can be.
     pub(super) async fn ready(&self) -> Ready<'_> {
-        let walls = match &self.confined {
-            Some(confined) => Some((confined, confined.sandbox.result().await)),
+        let walls = match &self.confinement {
+            Some(confinement) => Some((confinement, confinement.sandbox.result().await)),
             None => None,
         };
         Ready { errand: self, walls }
@@ -160,9 +160,10 @@ pub(super) struct PreparedCommand {
 /// # Errors
 /// When there is no program, or no folder for it.
 pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<PreparedCommand> {
-    let scratch = walls.map(|(confined, _)| confined.scratch()).transpose()?;
+    let scratch = walls.map(|(confinement, _)| confinement.scratch()).transpose()?;
     let within = walls.zip(scratch.as_ref());
-    let wrapped = within.and_then(|((confined, sandbox), scratch)| confined.vector(sandbox, scratch, &errand.vector));
+    let wrapped =
+        within.and_then(|((confinement, sandbox), scratch)| confinement.vector(sandbox, scratch, &errand.vector));
     let walled = wrapped.is_some();
     let vector = wrapped.unwrap_or_else(|| errand.vector.iter().map(OsString::from).collect());
     let Some((program, rest)) = vector.split_first() else {
@@ -170,11 +171,11 @@ pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<Prepar
     };
     let mut command = Command::new(program);
     command.args(rest).env_clear().envs(clean_environment());
-    let sweep = within.map(|((confined, sandbox), scratch)| {
+    let sweep = within.map(|((confinement, sandbox), scratch)| {
         let this = ProcessReaper::of_call();
         command.envs([this.mark()]);
-        command.env("PATH", confined.path(sandbox)).env("TMPDIR", scratch.temporary());
-        command.envs(confined.home().map(|home| ("HOME", home)));
+        command.env("PATH", confinement.path(sandbox)).env("TMPDIR", scratch.temporary());
+        command.envs(confinement.home().map(|home| ("HOME", home)));
         // Where there are namespaces, they end whatever is in them.
         (!walled || !sandbox.kills_descendants()).then_some(this)
     });

@@ -166,7 +166,7 @@ impl Terminal {
         &self,
         command: &str,
         fields: &Fields,
-        confined: &Confinement,
+        confinement: &Confinement,
         place: DraftUse,
     ) -> Result<ProcessSpec, String> {
         let Settings { workspace, shell, .. } = &self.settings;
@@ -187,14 +187,14 @@ impl Terminal {
             input: None,
             bytes_max: 0,
             leftovers: self.leftovers.clone(),
-            confined: Some(confined.clone().with_network(fields.network)),
+            confinement: Some(confinement.clone().with_network(fields.network)),
         })
     }
 
     /// Whether commands have no network unless their call asks for it.
     async fn has_no_network(&self) -> bool {
-        let confined = &self.settings.desk.confined;
-        !confined.reach.network && confined.sandbox.result().await.is_fully_enforced()
+        let confinement = &self.settings.desk.confinement;
+        !confinement.reach.network && confinement.sandbox.result().await.is_fully_enforced()
     }
 
     /// What a command printed is vouched for by nobody, unless the operator does.
@@ -211,7 +211,7 @@ impl Terminal {
             CallPreparation::Over { text, is_error: true } => return Err(text),
             CallPreparation::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
         };
-        let outcome = self.finish(command, fields, &bench.confined, invocation.draft).await;
+        let outcome = self.finish(command, fields, &bench.confinement, invocation.draft).await;
         // What it changed counts whatever came of it.
         let Some(said) = bench.end().await else { return outcome };
         outcome.map(|outcome| outcome.with(&said)).map_err(|why| format!("{why}\n{said}"))
@@ -221,10 +221,10 @@ impl Terminal {
         &self,
         command: &str,
         fields: &Fields,
-        confined: &Confinement,
+        confinement: &Confinement,
         place: DraftUse,
     ) -> Result<Outcome, String> {
-        let errand = self.errand(command, fields, confined, place)?;
+        let errand = self.errand(command, fields, confinement, place)?;
         let asked = fields.timeout_secs.map(Duration::from_secs).unwrap_or(self.settings.timeout);
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
@@ -255,8 +255,8 @@ impl Terminal {
         // Nobody was asked about what only looks: should it change anything all the same, that is gone with it.
         let looks = shell::assess(command) == CommandVerdict::Looks;
         let aside = if looks { desk.scratch_copy(invocation).await? } else { None };
-        let confined = aside.as_ref().map_or(&desk.confined, |aside| &aside.confined);
-        let errand = self.errand(command, fields, confined, DraftUse::AtOnce)?;
+        let confinement = aside.as_ref().map_or(&desk.confinement, |aside| &aside.confinement);
+        let errand = self.errand(command, fields, confinement, DraftUse::AtOnce)?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = JobRequest {
             id: id.clone(),

@@ -31,7 +31,7 @@ pub struct AppState {
 }
 
 impl FromRef<Arc<AppState>> for PageAccess {
-    fn from_ref(served: &Arc<AppState>) -> Self {
-        served.door.clone()
+    fn from_ref(app: &Arc<AppState>) -> Self {
+        app.door.clone()
     }
 }

@@ -107,8 +107,8 @@ impl LocalSocket {
     /// Answers until `stop`, then takes the socket away.
     pub async fn serve(self, routes: Routes, stop: CancellationToken) {
         let Self { listener, file } = self;
-        let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await;
-        if let Err(error) = served {
+        let app = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await;
+        if let Err(error) = app {
             tracing::error!(%error, "local.failed: `hob health` and `hob status` are not answered any more");
         }
         drop(file);
@@ -147,11 +147,11 @@ mod tests {
         assert!(matches!(get_for_test(dir.path(), "/hello").await, Err(AskError::NotRunning)));
         let (local, stop) = (LocalSocket::open(dir.path()).unwrap(), CancellationToken::new());
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let served = tokio::spawn(local.serve(routes(), stop.clone()));
+        let app = tokio::spawn(local.serve(routes(), stop.clone()));
         assert_eq!(get_for_test(dir.path(), "/hello").await.unwrap(), (200, "good day\n".to_owned()));
         assert_eq!(get_for_test(dir.path(), "/elsewhere").await.unwrap().0, 404);
         stop.cancel();
-        served.await.unwrap();
+        app.await.unwrap();
         assert!(!path.exists() && !dir.path().join(BINDING).exists());
         assert!(matches!(get_for_test(dir.path(), "/hello").await, Err(AskError::NotRunning)));
     }

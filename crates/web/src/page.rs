@@ -100,9 +100,9 @@ struct Visit {
 
 /// Who is logged in. A browser that comes again stays logged in for longer.
 #[utoipa::path(get, path = "/api/visit", tag = "visit", responses((status = 200, body = Visit), (status = 401, body = Problem)))]
-async fn visit(State(served): State<Arc<AppState>>, visitor: Visitor, headers: HeaderMap) -> Response {
+async fn visit(State(app): State<Arc<AppState>>, visitor: Visitor, headers: HeaderMap) -> Response {
     let answer = Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") }).into_response();
-    login::renewed(&served.door, &visitor, &headers, answer)
+    login::renewed(&app.door, &visitor, &headers, answer)
 }
 
 /// Where the page of a running Hob is.
@@ -135,7 +135,7 @@ fn described_routes() -> (Routes<Arc<AppState>>, Routes<Arc<AppState>>, utoipa::
 }
 
 /// The page, its API, and what describes it.
-pub fn routes(served: Arc<AppState>) -> Routes {
+pub fn routes(app: Arc<AppState>) -> Routes {
     let (api, compat, described) = described_routes();
     let described = Arc::new(described);
     let mut routes = api
@@ -155,19 +155,19 @@ pub fn routes(served: Arc<AppState>) -> Routes {
     for asset in ASSETS {
         routes = routes.route(asset.path, get(move || async move { served_as(asset.mime, asset.bytes) }));
     }
-    let guard = middleware::from_fn_with_state(served.door.clone(), login::guard);
+    let guard = middleware::from_fn_with_state(app.door.clone(), login::guard);
     // What programs ask there shows a key and no cookie: its own door says in its own words who may not.
     let compat = compat.method_not_allowed_fallback(compat::routes::no_method);
     routes
         .layer(guard)
         .merge(compat)
-        .merge(mcp::http::routes(&served))
+        .merge(mcp::http::routes(&app))
         // Another's page sends the browser here, so that it shows no cookie. What it brings is known by its state.
         .route(CALLBACK, get(operations::servers::called_back).layer(middleware::from_fn(carry_out)))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn(run_to_completion))
         .layer(middleware::from_fn(hardened))
-        .with_state(served)
+        .with_state(app)
 }
 
 /// The document of every view; who is not logged in is asked to.

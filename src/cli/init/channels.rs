@@ -29,107 +29,110 @@ impl FieldEntry {
 }
 
 /// Sets the channel up, or notes that nobody wants it.
-pub(super) fn set_up(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<(), SetupError> {
-    let has_section = desk.draft.has(guide.section);
+pub(super) fn set_up(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<(), SetupError> {
+    let has_section = setup.draft.has(guide.section);
     let title = guide.title;
     let first = if has_section { "prove what is configured" } else { "set it up now" };
     let usual = usize::from(guide.channel != ChannelKind::Telegram && !has_section) * 2;
     let options = [first, "enter other tokens", "not now"];
     let options: &[&str] = if has_section { &options } else { &[options[0], options[2]] };
-    let chosen = desk.choose(&format!("{title}:"), options, usual.min(options.len() - 1))?;
+    let chosen = setup.choose(&format!("{title}:"), options, usual.min(options.len() - 1))?;
     if chosen + 1 == options.len() {
-        desk.progress.skipped.insert(guide.section.to_owned());
-        return desk.keep_progress();
+        setup.progress.skipped.insert(guide.section.to_owned());
+        return setup.keep_progress();
     }
-    let name = if has_section && chosen == 0 { connect_configured(desk, guide)? } else { connect_new(desk, guide)? };
+    let name = if has_section && chosen == 0 { connect_configured(setup, guide)? } else { connect_new(setup, guide)? };
     let Some(name) = name else {
-        desk.progress.skipped.insert(guide.section.to_owned());
-        return desk.keep_progress();
+        setup.progress.skipped.insert(guide.section.to_owned());
+        return setup.keep_progress();
     };
-    let heard = wait_for_owner(desk, guide, &name);
+    let heard = wait_for_owner(setup, guide, &name);
     // Whatever came of it, Hob is not to go on at work here.
-    let hung_up = desk.world.hang_up();
+    let hung_up = setup.environment.hang_up();
     heard?;
     hung_up
 }
 
 /// With what the config says; none: the person gave up.
-fn connect_configured(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
+fn connect_configured(
+    setup: &mut SetupContext<'_>,
+    guide: &'static ChannelGuide,
+) -> Result<Option<String>, SetupError> {
     loop {
-        desk.tell(&format!("Connecting to {} …", guide.title));
-        let trouble = match desk.world.connect(&desk.draft.clone(), guide.channel)? {
+        setup.tell(&format!("Connecting to {} …", guide.title));
+        let trouble = match setup.environment.connect(&setup.draft.clone(), guide.channel)? {
             Ok(name) => return Ok(Some(name)),
             Err(trouble) => trouble,
         };
-        desk.tell(&format!("That does not work: {}", trouble.why));
-        match desk.choose("What now?", &["try again", "enter other tokens", "go on without it"], 0)? {
+        setup.tell(&format!("That does not work: {}", trouble.why));
+        match setup.choose("What now?", &["try again", "enter other tokens", "go on without it"], 0)? {
             0 => {}
-            1 => return connect_new(desk, guide),
+            1 => return connect_new(setup, guide),
             _ => return Ok(None),
         }
     }
 }
 
 /// With what the person enters, which is saved once it works; none: they gave up.
-fn connect_new(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
-    desk.tell(&steps(desk, guide)?);
-    let mut entries = enter(desk, guide)?;
+fn connect_new(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Option<String>, SetupError> {
+    setup.tell(&steps(setup, guide)?);
+    let mut entries = enter(setup, guide)?;
     let name = loop {
-        desk.tell(&format!("Connecting to {} …", guide.title));
+        setup.tell(&format!("Connecting to {} …", guide.title));
         let plain = |entry: &FieldEntry| entry.edit(entry.said.expose());
-        let tried = desk.draft.with(&edits(desk, guide, entries.iter().map(plain).collect()));
+        let tried = setup.draft.with(&edits(setup, guide, entries.iter().map(plain).collect()));
         let trouble = match tried {
-            Ok(draft) => match desk.world.connect(&draft, guide.channel)? {
+            Ok(draft) => match setup.environment.connect(&draft, guide.channel)? {
                 Ok(name) => break name,
                 Err(trouble) => trouble,
             },
             Err(error) => SetupTrouble { why: error.to_string(), of_key: true },
         };
-        desk.tell(&format!("That does not work: {}", trouble.why));
+        setup.tell(&format!("That does not work: {}", trouble.why));
         let usual = usize::from(!trouble.of_key);
-        match desk.choose("What now?", &["enter it again", "try the same again", "go on without it"], usual)? {
-            0 => entries = enter(desk, guide)?,
+        match setup.choose("What now?", &["enter it again", "try the same again", "go on without it"], usual)? {
+            0 => entries = enter(setup, guide)?,
             1 => {}
             _ => return Ok(None),
         }
     };
     let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
-    desk.tell(&format!("Connected{called}."));
-    let kept = store_secrets(desk, &entries);
+    setup.tell(&format!("Connected{called}."));
+    let kept = store_secrets(setup, &entries);
     let saved = kept.and_then(|kept| {
-        let edits = edits(desk, guide, kept);
-        desk.save(&edits)
+        let edits = edits(setup, guide, kept);
+        setup.save(&edits)
     });
     if let Err(halt) = saved {
-        desk.world.hang_up()?;
+        setup.environment.hang_up()?;
         return Err(halt);
     }
-    desk.progress.skipped.remove(guide.section);
-    desk.keep_progress()?;
-    desk.tell(&format!("Saved in {}.", desk.draft.path.display()));
+    setup.progress.skipped.remove(guide.section);
+    setup.keep_progress()?;
+    setup.tell(&format!("Saved in {}.", setup.draft.path.display()));
     Ok(Some(name))
 }
 
 /// What is to be done outside. The manifest that Slack wants is put where it can be found.
-fn steps(desk: &SetupContext<'_>, guide: &ChannelGuide) -> Result<String, SetupError> {
+fn steps(setup: &SetupContext<'_>, guide: &ChannelGuide) -> Result<String, SetupError> {
     if guide.channel != ChannelKind::Slack {
         return Ok(format!("\n{}", guide.steps));
     }
-    let path = desk.draft.data_dir()?.join("slack-manifest.yaml");
+    let path = setup.draft.data_dir()?.join("slack-manifest.yaml");
     std::fs::write(&path, MANIFEST).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     Ok(format!("\n{}", guide.steps.replace("MANIFEST", &path.display().to_string())))
 }
 
-fn enter(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Vec<FieldEntry>, SetupError> {
+fn enter(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Vec<FieldEntry>, SetupError> {
     let mut entries: Vec<FieldEntry> = Vec::new();
     for field in guide.fields {
         let said = match field.what {
-            FieldKind::Secret { .. } => asker::secret(desk.asker, field.ask)?,
-            FieldKind::Only => Secret::new(asker::text(desk.asker, field.ask, None)?),
+            FieldKind::Secret { .. } => asker::secret(setup.asker, field.ask)?,
+            FieldKind::Only => Secret::new(asker::text(setup.asker, field.ask, None)?),
             FieldKind::Text { usual } => {
                 let domain = entries.first().and_then(|entry| entry.said.expose().split_once('@')).map(|(_, at)| at);
                 let usual = usual.zip(domain).map(|(begins, domain)| format!("{begins}{domain}"));
-                Secret::new(asker::text(desk.asker, field.ask, usual.as_deref())?)
+                Secret::new(asker::text(setup.asker, field.ask, usual.as_deref())?)
             }
         };
         entries.push(FieldEntry { field, said });
@@ -138,10 +141,10 @@ fn enter(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide) -> Result<Ve
 }
 
 /// All changes: what was entered, and what goes with it.
-fn edits(desk: &SetupContext<'_>, guide: &ChannelGuide, entered: Vec<Edit>) -> Vec<Edit> {
+fn edits(setup: &SetupContext<'_>, guide: &ChannelGuide, entered: Vec<Edit>) -> Vec<Edit> {
     let mut edits = entered;
-    edits.extend(guide.api_url(&desk.given).map(|(key, url)| Edit::set_value(key, url)));
-    if guide.channel == ChannelKind::Email && !desk.draft.has("email") {
+    edits.extend(guide.api_url(&setup.given).map(|(key, url)| Edit::set_value(key, url)));
+    if guide.channel == ChannelKind::Email && !setup.draft.has("email") {
         // Else nobody is believed to be who they say.
         edits.push(Edit::set_value("email.verify", true));
     }
@@ -149,7 +152,7 @@ fn edits(desk: &SetupContext<'_>, guide: &ChannelGuide, entered: Vec<Edit>) -> V
 }
 
 /// Asks once where the secrets are to be kept, and gives the changes with what stands for them.
-fn store_secrets(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<Edit>, SetupError> {
+fn store_secrets(setup: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<Vec<Edit>, SetupError> {
     let mut edits = Vec::new();
     for entry in entries {
         let value = match entry.field.what {
@@ -159,7 +162,7 @@ fn store_secrets(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<
                     "email.imap_password" => "the password",
                     _ => "the token",
                 };
-                secret_place::ask(desk, what, &NamedSecret { variable, file, secret: &entry.said })?
+                secret_place::ask(setup, what, &NamedSecret { variable, file, secret: &entry.said })?
             }
             FieldKind::Text { .. } | FieldKind::Only => entry.said.expose().to_owned(),
         };
@@ -169,25 +172,25 @@ fn store_secrets(desk: &mut SetupContext<'_>, entries: &[FieldEntry]) -> Result<
 }
 
 /// Waits until the owner has written and has an answer.
-fn wait_for_owner(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide, name: &str) -> Result<(), SetupError> {
+fn wait_for_owner(setup: &mut SetupContext<'_>, guide: &'static ChannelGuide, name: &str) -> Result<(), SetupError> {
     loop {
-        let code = if guide.channel == ChannelKind::Email { String::new() } else { desk.world.code()? };
-        desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair(name, &code)));
-        desk.tell("Waiting for your message. Ctrl-C stops waiting …");
-        let usual = match desk.world.hear()? {
+        let code = if guide.channel == ChannelKind::Email { String::new() } else { setup.environment.code()? };
+        setup.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair(name, &code)));
+        setup.tell("Waiting for your message. Ctrl-C stops waiting …");
+        let usual = match setup.environment.hear()? {
             OwnerOutcome::Owner { name } => {
-                desk.tell(&format!("{name} is an owner, and has Hob's answer there. {} works.", guide.title));
-                desk.progress.heard.insert(guide.section.to_owned());
-                desk.progress.skipped.remove(guide.section);
-                return desk.keep_progress();
+                setup.tell(&format!("{name} is an owner, and has Hob's answer there. {} works.", guide.title));
+                setup.progress.heard.insert(guide.section.to_owned());
+                setup.progress.skipped.remove(guide.section);
+                return setup.keep_progress();
             }
             OwnerOutcome::Mute { why } => {
-                desk.tell(&format!("Your message came, and there is trouble with the answer: {why}."));
+                setup.tell(&format!("Your message came, and there is trouble with the answer: {why}."));
                 0
             }
             OwnerOutcome::Nobody => {
                 if guide.channel == ChannelKind::Email {
-                    desk.tell(
+                    setup.tell(
                         "Where letters come and are not answered, their sender could not be proven: docs/email.md, \
                          \"Who is believed\".",
                     );
@@ -195,7 +198,7 @@ fn wait_for_owner(desk: &mut SetupContext<'_>, guide: &'static ChannelGuide, nam
                 0
             }
         };
-        if desk.choose("No message yet.", &["wait again", "later: `hob init` asks again"], usual)? == 1 {
+        if setup.choose("No message yet.", &["wait again", "later: `hob init` asks again"], usual)? == 1 {
             return Ok(());
         }
     }

@@ -9,7 +9,7 @@ use hob_config::change::Edit;
 /// The person, the world, the config, and how far it has come.
 pub(super) struct SetupContext<'a> {
     pub(super) asker: &'a mut dyn Asker,
-    pub(super) world: &'a mut dyn SetupEnvironment,
+    pub(super) environment: &'a mut dyn SetupEnvironment,
     pub(super) draft: ConfigDraft,
     pub(super) progress: SetupProgress,
     pub(super) given: InitOptions,

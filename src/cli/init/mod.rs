@@ -44,7 +44,7 @@ use hob_core::domain::secret::Secret;
 pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let env = Environment::of_process();
     let found = find(named, &env)?;
-    let mut world = RealEnvironment::new(env.clone())?;
+    let mut environment = RealEnvironment::new(env.clone())?;
     if arguments.non_interactive {
         let mut asker = NoAsker;
         let path =
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
         let progress = SetupProgress::read(&draft.data_dir()?);
         let given = arguments.given.clone();
         return unattended::run(
-            &mut SetupContext { asker: &mut asker, world: &mut world, draft, progress, given },
+            &mut SetupContext { asker: &mut asker, environment: &mut environment, draft, progress, given },
             arguments,
         );
     }
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
         bail!("`hob init` asks at a terminal, and there is none here; without questions: `hob init --non-interactive`");
     }
     let mut screen = TerminalAsker::open(env.text("TERM"))?;
-    match interactive(&mut screen, &mut world, found, arguments, &env) {
+    match interactive(&mut screen, &mut environment, found, arguments, &env) {
         Ok(()) => Ok(()),
         Err(SetupError::Left) => {
             screen.tell("\nLeft. What was done is kept; `hob init` goes on from there.");
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Re
 
 fn interactive(
     screen: &mut TerminalAsker,
-    world: &mut RealEnvironment,
+    environment: &mut RealEnvironment,
     found: ConfigLocation,
     arguments: &InitArguments,
     env: &Environment,
@@ -95,7 +95,7 @@ fn interactive(
     let draft = ConfigDraft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
     let progress = SetupProgress::read(&draft.data_dir()?);
     let given = arguments.given.clone();
-    steps::run_steps(&mut SetupContext { asker: screen, world, draft, progress, given }, is_new)
+    steps::run_steps(&mut SetupContext { asker: screen, environment, draft, progress, given }, is_new)
 }
 
 /// The config that is taken up, or is to be made.

@@ -60,43 +60,43 @@ impl ProviderTrial {
 }
 
 /// Asks until there is a model, and writes it down.
-pub(super) fn choose(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
+pub(super) fn choose(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
     loop {
-        let kind = choose_kind(desk)?;
-        let mut wanted = ProviderTrial { kind, base_url: desk.given.base_url.clone(), api_key: None, model: None };
+        let kind = choose_kind(setup)?;
+        let mut wanted = ProviderTrial { kind, base_url: setup.given.base_url.clone(), api_key: None, model: None };
         if kind.kind == ProviderKind::Offline {
             wanted.base_url = None;
-            desk.save(&wanted.edits(&desk.draft.config.clone()))?;
-            desk.tell("The built-in model answers. `hob init` connects another one at any time.");
+            setup.save(&wanted.edits(&setup.draft.config.clone()))?;
+            setup.tell("The built-in model answers. `hob init` connects another one at any time.");
             return Ok(());
         }
         if kind.keys.is_none() && wanted.base_url.is_none() {
             let usual = kind.preset().and_then(|preset| preset.base_url);
             wanted.base_url =
-                Some(asker::text(desk.asker, "Its address", usual)?).filter(|url| Some(url.as_str()) != usual);
+                Some(asker::text(setup.asker, "Its address", usual)?).filter(|url| Some(url.as_str()) != usual);
         }
-        let Some(key) = ask_key(desk, &wanted)? else { continue };
-        let Some((key, offered)) = list_models(desk, &mut wanted, key)? else { continue };
-        wanted.model = choose_model(desk, kind, offered)?;
+        let Some(key) = ask_key(setup, &wanted)? else { continue };
+        let Some((key, offered)) = list_models(setup, &mut wanted, key)? else { continue };
+        wanted.model = choose_model(setup, kind, offered)?;
         wanted.api_key = match &key {
             None => None,
             Some(ApiKey::Variable(variable)) => {
-                let secret = Secret::new(desk.draft.env.text(variable).unwrap_or_default().to_owned());
-                Some(keep_key(desk, kind, &secret)?)
+                let secret = Secret::new(setup.draft.env.text(variable).unwrap_or_default().to_owned());
+                Some(keep_key(setup, kind, &secret)?)
             }
-            Some(ApiKey::Typed(secret)) => Some(keep_key(desk, kind, secret)?),
+            Some(ApiKey::Typed(secret)) => Some(keep_key(setup, kind, secret)?),
         };
-        let edits = wanted.edits(&desk.draft.config);
-        desk.save(&edits)?;
-        desk.tell(&format!("Saved in {}.", desk.draft.path.display()));
+        let edits = wanted.edits(&setup.draft.config);
+        setup.save(&edits)?;
+        setup.tell(&format!("Saved in {}.", setup.draft.path.display()));
         return Ok(());
     }
 }
 
-fn choose_kind(desk: &mut SetupContext<'_>) -> Result<&'static ProviderInfo, SetupError> {
-    desk.tell("\nWho is to think for Hob? Looking for what is here already …");
-    let ollama = desk.world.ollama()?;
-    let env = desk.draft.env.clone();
+fn choose_kind(setup: &mut SetupContext<'_>) -> Result<&'static ProviderInfo, SetupError> {
+    setup.tell("\nWho is to think for Hob? Looking for what is here already …");
+    let ollama = setup.environment.ollama()?;
+    let env = setup.draft.env.clone();
     let found = |kind: &ProviderInfo| match kind.kind {
         ProviderKind::Ollama => ollama.as_ref().map(|model| format!("it answers, with {model}")),
         _ => kind.variable().filter(|variable| env.text(variable).is_some()).map(|name| format!("{name} is set")),
@@ -109,39 +109,39 @@ fn choose_kind(desk: &mut SetupContext<'_>) -> Result<&'static ProviderInfo, Set
         None => kind.title.to_owned(),
     };
     let lines: Vec<String> = here.iter().map(line).collect();
-    let now = desk.draft.config.provider.as_ref().map(|provider| provider.kind);
-    let wished = desk.given.provider.as_deref().and_then(ProviderInfo::named).map(|kind| kind.kind).or(now);
+    let now = setup.draft.config.provider.as_ref().map(|provider| provider.kind);
+    let wished = setup.given.provider.as_deref().and_then(ProviderInfo::named).map(|kind| kind.kind).or(now);
     let usual = here.iter().position(|kind| Some(kind.kind) == wished).unwrap_or(0);
-    let chosen = asker::choose(desk.asker, "Which one?", &lines, usual)?;
+    let chosen = asker::choose(setup.asker, "Which one?", &lines, usual)?;
     // `KINDS` has the same ones, for as long as the program runs.
     let name = here.get(chosen).map(|kind| kind.name).unwrap_or_default();
     Ok(ProviderInfo::named(name).unwrap_or(&KINDS[0]))
 }
 
 /// The key; none inside: it needs none. None outside: another provider.
-fn ask_key(desk: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Option<Option<ApiKey>>, SetupError> {
+fn ask_key(setup: &mut SetupContext<'_>, wanted: &ProviderTrial) -> Result<Option<Option<ApiKey>>, SetupError> {
     let kind = wanted.kind;
     let Some(variable) = kind.variable() else {
         if kind.kind != ProviderKind::OpenaiCompatible {
             return Ok(Some(None));
         }
-        return Ok(match desk.choose("Does it want a key?", &["no", "yes", "back"], 0)? {
+        return Ok(match setup.choose("Does it want a key?", &["no", "yes", "back"], 0)? {
             0 => Some(None),
-            1 => Some(Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?))),
+            1 => Some(Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?))),
             _ => None,
         });
     };
-    if desk.draft.env.text(variable).is_some() {
+    if setup.draft.env.text(variable).is_some() {
         let options = [&format!("the one in {variable}"), "another one", "back"];
-        match desk.choose("Which key?", &options, 0)? {
+        match setup.choose("Which key?", &options, 0)? {
             0 => return Ok(Some(Some(ApiKey::Variable(variable)))),
             1 => {}
             _ => return Ok(None),
         }
     } else if let Some(keys) = kind.keys {
-        desk.tell(&format!("\n{} gives you a key at {keys}", kind.title));
+        setup.tell(&format!("\n{} gives you a key at {keys}", kind.title));
     }
-    Ok(Some(Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?))))
+    Ok(Some(Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?))))
 }
 
 /// A provider's models, and the key that it was asked with.
@@ -149,7 +149,7 @@ type ListedModels = (Option<ApiKey>, Vec<OfferedModel>);
 
 /// What the provider offers, asked with this key or a better one. None: another provider.
 fn list_models(
-    desk: &mut SetupContext<'_>,
+    setup: &mut SetupContext<'_>,
     wanted: &mut ProviderTrial,
     key: Option<ApiKey>,
 ) -> Result<Option<ListedModels>, SetupError> {
@@ -159,27 +159,27 @@ fn list_models(
             ApiKey::Variable(variable) => format!("${{{variable}}}"),
             ApiKey::Typed(secret) => secret.expose().to_owned(),
         });
-        desk.tell("Asking for its models …");
-        let trouble = match desk.draft.with(&wanted.edits(&desk.draft.config)) {
-            Ok(draft) => match desk.world.offered(&draft)? {
+        setup.tell("Asking for its models …");
+        let trouble = match setup.draft.with(&wanted.edits(&setup.draft.config)) {
+            Ok(draft) => match setup.environment.offered(&draft)? {
                 Ok(offered) => return Ok(Some((key, offered.unwrap_or_default()))),
                 Err(trouble) => trouble,
             },
             Err(error) => SetupTrouble { why: error.to_string(), of_key: true },
         };
-        desk.tell(&format!("That does not work: {}", trouble.why));
+        setup.tell(&format!("That does not work: {}", trouble.why));
         let needs_key = key.is_some();
         let again = if needs_key { "enter the key again" } else { "enter the address again" };
         let usual = usize::from(!trouble.of_key);
-        match desk.choose(
+        match setup.choose(
             "What now?",
             &[again, "try the same again", "another provider", "go on all the same"],
             usual,
         )? {
-            0 if needs_key => key = Some(ApiKey::Typed(asker::secret(desk.asker, "The key")?)),
+            0 if needs_key => key = Some(ApiKey::Typed(asker::secret(setup.asker, "The key")?)),
             0 => {
                 let usual = wanted.kind.preset().and_then(|preset| preset.base_url);
-                wanted.base_url = Some(asker::text(desk.asker, "Its address", usual)?);
+                wanted.base_url = Some(asker::text(setup.asker, "Its address", usual)?);
             }
             1 => {}
             2 => return Ok(None),
@@ -188,10 +188,10 @@ fn list_models(
     }
 }
 
-fn keep_key(desk: &mut SetupContext<'_>, kind: &ProviderInfo, secret: &Secret) -> Result<String, SetupError> {
+fn keep_key(setup: &mut SetupContext<'_>, kind: &ProviderInfo, secret: &Secret) -> Result<String, SetupError> {
     let variable = kind.variable().unwrap_or("HOB_MODEL_KEY");
     let file = format!("{}-key", kind.name.replace('_', "-"));
-    secret_place::ask(desk, "the key", &NamedSecret { variable, file: &file, secret })
+    secret_place::ask(setup, "the key", &NamedSecret { variable, file: &file, secret })
 }
 
 /// A model that can be chosen.
@@ -202,28 +202,28 @@ struct ModelChoice {
 
 /// Asks which model; none: the provider's usual one.
 fn choose_model(
-    desk: &mut SetupContext<'_>,
+    setup: &mut SetupContext<'_>,
     kind: &ProviderInfo,
     offered: Vec<OfferedModel>,
 ) -> Result<Option<String>, SetupError> {
-    let usual = desk.given.model.clone().or_else(|| kind.preset()?.model.map(str::to_owned));
+    let usual = setup.given.model.clone().or_else(|| kind.preset()?.model.map(str::to_owned));
     if offered.is_empty() {
-        desk.tell("It does not say which models it has.");
-        return Ok(Some(asker::text(desk.asker, "The model's name", usual.as_deref())?));
+        setup.tell("It does not say which models it has.");
+        return Ok(Some(asker::text(setup.asker, "The model's name", usual.as_deref())?));
     }
-    let table = ModelTable::new(&desk.draft.config.models).map_err(anyhow::Error::from)?;
+    let table = ModelTable::new(&setup.draft.config.models).map_err(anyhow::Error::from)?;
     let all = ranked(kind, offered, &table, usual.as_deref());
     let mut part = String::new();
     loop {
         let fitting: Vec<&ModelChoice> =
             all.iter().filter(|choice| choice.name.to_lowercase().contains(&part)).collect();
         let shown: Vec<String> = fitting.iter().take(SHOWN_MAX).map(|choice| choice.told.clone()).collect();
-        desk.tell(&format!("\nWhich model? It has {}.", all.len()));
-        desk.tell(&numbered(&shown));
+        setup.tell(&format!("\nWhich model? It has {}.", all.len()));
+        setup.tell(&numbered(&shown));
         if fitting.len() > shown.len() {
-            desk.tell("Type a number, a name, or a part of a name to see others.");
+            setup.tell("Type a number, a name, or a part of a name to see others.");
         }
-        let said = desk.asker.line("Model [1]: ")?;
+        let said = setup.asker.line("Model [1]: ")?;
         let chosen = if said.is_empty() { Some(0) } else { number(&said, shown.len()) };
         if let Some(choice) = chosen.and_then(|index| fitting.get(index)) {
             return Ok(Some(choice.name.clone()));
@@ -235,7 +235,7 @@ fn choose_model(
         if all.iter().any(|choice| choice.name.to_lowercase().contains(&said)) {
             part = said;
         } else {
-            desk.tell(&format!("It has no model with {said} in its name."));
+            setup.tell(&format!("It has no model with {said} in its name."));
         }
     }
 }
@@ -287,29 +287,29 @@ pub(super) fn fingerprint(config: &Config) -> Option<String> {
 }
 
 /// Asks the model one real question; what goes wrong can be mended at once.
-pub(super) fn prove(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
+pub(super) fn prove(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
     loop {
-        desk.tell("\nNow a real question, which needs a tool. A model on your own machine may take a minute.");
-        let why = match desk.world.turn(&desk.draft.clone())? {
+        setup.tell("\nNow a real question, which needs a tool. A model on your own machine may take a minute.");
+        let why = match setup.environment.turn(&setup.draft.clone())? {
             Ok(turn) if turn.tools.is_empty() => {
-                desk.tell(&turn_text(&turn));
+                setup.tell(&turn_text(&turn));
                 "it called no tool. Hob works by tools: take a larger model, or one that is made for tools.".to_owned()
             }
             Ok(turn) => {
-                desk.tell(&turn_text(&turn));
-                desk.progress.answered = fingerprint(&desk.draft.config);
-                desk.progress.skipped.remove("turn");
-                return desk.keep_progress();
+                setup.tell(&turn_text(&turn));
+                setup.progress.answered = fingerprint(&setup.draft.config);
+                setup.progress.skipped.remove("turn");
+                return setup.keep_progress();
             }
             Err(trouble) => trouble.why,
         };
-        desk.tell(&format!("That did not work: {why}"));
-        match desk.choose("What now?", &["try again", "choose another model", "go on all the same"], 1)? {
+        setup.tell(&format!("That did not work: {why}"));
+        match setup.choose("What now?", &["try again", "choose another model", "go on all the same"], 1)? {
             0 => {}
-            1 => choose(desk)?,
+            1 => choose(setup)?,
             _ => {
-                desk.progress.skipped.insert("turn".to_owned());
-                return desk.keep_progress();
+                setup.progress.skipped.insert("turn".to_owned());
+                return setup.keep_progress();
             }
         }
     }

@@ -19,38 +19,38 @@ pub(super) fn address(config: &Config) -> Option<&str> {
 }
 
 /// Opens the page to the household's phones, or notes that nobody wants it.
-pub(super) fn set_up(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
-    let here = desk.world.home_address().map(|ip| std::net::SocketAddr::new(ip, PORT));
+pub(super) fn set_up(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
+    let here = setup.environment.home_address().map(|ip| std::net::SocketAddr::new(ip, PORT));
     let network =
         here.map(|at| format!("in this network, at http://{at} (not encrypted: only where you trust who is in it)"));
     let proxy = "at an address of its own with TLS: a proxy in front of it, a tailnet (docs/page.md)";
     let mut options: Vec<&str> = network.iter().map(String::as_str).collect();
     options.extend([proxy, "not now: from this machine alone"]);
-    let chosen = desk.choose("The page, on your phone:", &options, options.len() - 1)?;
+    let chosen = setup.choose("The page, on your phone:", &options, options.len() - 1)?;
     let edit = match (chosen, here) {
         (0, Some(at)) => Edit::set_value("server.listen", at.to_string()),
-        (chosen, _) if chosen + 2 == options.len() => match public(desk)? {
+        (chosen, _) if chosen + 2 == options.len() => match public(setup)? {
             Some(edit) => edit,
             None => return Ok(()),
         },
         _ => {
-            desk.progress.skipped.insert(STEP.to_owned());
-            return desk.keep_progress();
+            setup.progress.skipped.insert(STEP.to_owned());
+            return setup.keep_progress();
         }
     };
-    desk.save(&[edit])?;
-    desk.progress.skipped.remove(STEP);
-    desk.keep_progress()
+    setup.save(&[edit])?;
+    setup.progress.skipped.remove(STEP);
+    setup.keep_progress()
 }
 
 /// The address of the server in front; none: it is not an address, and the step stays open.
-fn public(desk: &mut SetupContext<'_>) -> Result<Option<Edit>, SetupError> {
-    let said = text(desk.asker, "Its address, such as https://hob.example.org", None)?;
+fn public(setup: &mut SetupContext<'_>) -> Result<Option<Edit>, SetupError> {
+    let said = text(setup.asker, "Its address, such as https://hob.example.org", None)?;
     let edit = Edit::set_value("server.public_url", said);
-    match desk.draft.with(std::slice::from_ref(&edit)) {
+    match setup.draft.with(std::slice::from_ref(&edit)) {
         Ok(_) => Ok(Some(edit)),
         Err(error) => {
-            desk.tell(&format!("{error}"));
+            setup.tell(&format!("{error}"));
             Ok(None)
         }
     }

@@ -45,15 +45,15 @@ pub(super) struct NamedSecret<'a> {
 }
 
 /// Asks where it is to be kept, keeps it there, and gives what the config says in its place.
-pub(super) fn ask(desk: &mut SetupContext<'_>, what: &str, named: &NamedSecret<'_>) -> Result<String, SetupError> {
+pub(super) fn ask(setup: &mut SetupContext<'_>, what: &str, named: &NamedSecret<'_>) -> Result<String, SetupError> {
     let offered = SecretPlace::offered();
     let options: Vec<String> = offered.iter().map(|keep| keep.description(named.variable)).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let chosen = desk.choose(&format!("Where is {what} to be kept?"), &options, 0)?;
+    let chosen = setup.choose(&format!("Where is {what} to be kept?"), &options, 0)?;
     let keep = offered.get(chosen).copied().unwrap_or(SecretPlace::Plain);
-    let value = place(&mut desk.draft, keep, named)?;
+    let value = place(&mut setup.draft, keep, named)?;
     if keep == SecretPlace::Env {
-        desk.tell(&format!(
+        setup.tell(&format!(
             "Set it wherever Hob is started: `export {}=…` in a shell; for the service a line {}=… in \
              ~/.config/hob/environment (yours) or /etc/hob/environment (the machine's).",
             named.variable, named.variable

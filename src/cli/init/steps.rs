@@ -120,51 +120,50 @@ pub(super) fn overview(states: &[(Step, StepState)]) -> String {
 }
 
 /// Leads through the open steps; where something is set already, the person says what to do.
-pub(super) fn run_steps(desk: &mut SetupContext<'_>, is_new: bool) -> Result<(), SetupError> {
-    desk.tell("Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.");
+pub(super) fn run_steps(setup: &mut SetupContext<'_>, is_new: bool) -> Result<(), SetupError> {
+    setup.tell("Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.");
     let mut asks = !is_new;
     let mut behind = 0;
     loop {
-        let states = states(desk)?;
+        let states = states(setup)?;
         let next = next(&states, behind);
         if asks || next.is_none() {
-            desk.tell(&format!("\n{}", overview(&states)));
-            match menu(desk, next.map(|(_, step)| step))? {
+            setup.tell(&format!("\n{}", overview(&states)));
+            match menu(setup, next.map(|(_, step)| step))? {
                 Menu::Next => asks = false,
-                Menu::Change => change(desk, &states)?,
+                Menu::Change => change(setup, &states)?,
                 Menu::End => break,
             }
             continue;
         }
         if let Some((index, step)) = next {
-            run_step(desk, step)?;
+            run_step(setup, step)?;
             behind = index + 1;
             // One that is open still is not asked about again and again.
-            let paired = paired(desk)?;
-            asks = matches!(step.state(&desk.draft, &desk.progress, &paired), StepState::Open(_));
+            let paired = paired(setup)?;
+            asks = matches!(step.state(&setup.draft, &setup.progress, &paired), StepState::Open(_));
         }
     }
-    enable_backup(desk)?;
-    open_page(desk)?;
-    let closing = closing_summary(desk)?;
-    desk.tell(&closing);
+    enable_backup(setup)?;
+    open_page(setup)?;
+    let closing = closing_summary(setup)?;
+    setup.tell(&closing);
     Ok(())
 }
 
 /// The link to the page, where Hob was started and a phone can reach it.
-fn open_page(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
-    let is_started = matches!(desk.progress.service.as_deref(), Some("user" | "system"));
-    if !is_started || phone::address(&desk.draft.config).is_none() {
+fn open_page(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
+    let is_started = matches!(setup.progress.service.as_deref(), Some("user" | "system"));
+    if !is_started || phone::address(&setup.draft.config).is_none() {
         return Ok(());
     }
-    match desk.world.page(&desk.draft.clone())? {
+    match setup.environment.page(&setup.draft.clone())? {
         Some(link) => {
-            desk.tell("\nThe page, for your phone's camera:");
-            desk.asker.show(&link);
+            setup.tell("\nThe page, for your phone's camera:");
+            setup.asker.show(&link);
         }
-        None => {
-            desk.tell("\nHob does not serve its page yet: `hob web` shows the link once it does, the log says why not.")
-        }
+        None => setup
+            .tell("\nHob does not serve its page yet: `hob web` shows the link once it does, the log says why not."),
     }
     Ok(())
 }
@@ -182,95 +181,95 @@ enum Menu {
     End,
 }
 
-fn menu(desk: &mut SetupContext<'_>, next: Option<Step>) -> Result<Menu, SetupError> {
+fn menu(setup: &mut SetupContext<'_>, next: Option<Step>) -> Result<Menu, SetupError> {
     let Some(next) = next else {
-        return Ok(match desk.choose("Everything is decided.", &["finish", "change something"], 0)? {
+        return Ok(match setup.choose("Everything is decided.", &["finish", "change something"], 0)? {
             0 => Menu::End,
             _ => Menu::Change,
         });
     };
     let first = format!("go on: {}", next.title());
-    Ok(match desk.choose("What now?", &[&first, "change something", "finish"], 0)? {
+    Ok(match setup.choose("What now?", &[&first, "change something", "finish"], 0)? {
         0 => Menu::Next,
         1 => Menu::Change,
         _ => Menu::End,
     })
 }
 
-fn change(desk: &mut SetupContext<'_>, states: &[(Step, StepState)]) -> Result<(), SetupError> {
+fn change(setup: &mut SetupContext<'_>, states: &[(Step, StepState)]) -> Result<(), SetupError> {
     let mut titles: Vec<&str> = states.iter().map(|(step, _)| step.title()).collect();
     titles.push("nothing");
-    let chosen = desk.choose("Change what?", &titles, states.len())?;
+    let chosen = setup.choose("Change what?", &titles, states.len())?;
     match states.get(chosen) {
-        Some((step, _)) => run_step(desk, *step),
+        Some((step, _)) => run_step(setup, *step),
         None => Ok(()),
     }
 }
 
-fn run_step(desk: &mut SetupContext<'_>, step: Step) -> Result<(), SetupError> {
+fn run_step(setup: &mut SetupContext<'_>, step: Step) -> Result<(), SetupError> {
     match step {
-        Step::Model => model::choose(desk),
-        Step::Turn => model::prove(desk),
-        Step::Channel(guide) => channels::set_up(desk, guide),
-        Step::Phone => phone::set_up(desk),
-        Step::Service => service(desk),
+        Step::Model => model::choose(setup),
+        Step::Turn => model::prove(setup),
+        Step::Channel(guide) => channels::set_up(setup, guide),
+        Step::Phone => phone::set_up(setup),
+        Step::Service => service(setup),
     }
 }
 
-fn paired(desk: &mut SetupContext<'_>) -> Result<BTreeSet<ChannelKind>, SetupError> {
-    desk.world.paired(&desk.draft)
+fn paired(setup: &mut SetupContext<'_>) -> Result<BTreeSet<ChannelKind>, SetupError> {
+    setup.environment.paired(&setup.draft)
 }
 
-fn states(desk: &mut SetupContext<'_>) -> Result<Vec<(Step, StepState)>, SetupError> {
-    let paired = paired(desk)?;
-    let state = |step: Step| (step, step.state(&desk.draft, &desk.progress, &paired));
+fn states(setup: &mut SetupContext<'_>) -> Result<Vec<(Step, StepState)>, SetupError> {
+    let paired = paired(setup)?;
+    let state = |step: Step| (step, step.state(&setup.draft, &setup.progress, &paired));
     Ok(Step::all().into_iter().map(state).collect())
 }
 
 /// How Hob is started from now on.
-fn service(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
-    if !desk.draft.config.has_channel() && phone::address(&desk.draft.config).is_none() {
-        desk.tell("\nWithout a channel there is nothing to start at boot: `hob chat` starts what it needs.");
-        desk.progress.service = Some(Service::None.as_str().to_owned());
-        return desk.keep_progress();
+fn service(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
+    if !setup.draft.config.has_channel() && phone::address(&setup.draft.config).is_none() {
+        setup.tell("\nWithout a channel there is nothing to start at boot: `hob chat` starts what it needs.");
+        setup.progress.service = Some(Service::None.as_str().to_owned());
+        return setup.keep_progress();
     }
     let options = [
         "as a service of yours, from now on (`hob service install --user`)",
         "as a service of the machine (`hob service install --system`; needs root)",
         "by hand: `hob run`",
     ];
-    let service = match desk.choose("How is Hob to be started?", &options, 0)? {
+    let service = match setup.choose("How is Hob to be started?", &options, 0)? {
         0 => Service::User,
         1 => Service::System,
         _ => Service::None,
     };
-    if let Err(trouble) = desk.world.serve(service, &desk.draft.path.clone()) {
-        desk.tell(&format!("That did not work: {}", trouble.why));
+    if let Err(trouble) = setup.environment.serve(service, &setup.draft.path.clone()) {
+        setup.tell(&format!("That did not work: {}", trouble.why));
         return Ok(());
     }
-    desk.progress.service = Some(service.as_str().to_owned());
-    desk.keep_progress()
+    setup.progress.service = Some(service.as_str().to_owned());
+    setup.keep_progress()
 }
 
 /// A house that was set up is backed up from then on, unless its config says something of that.
-pub(super) fn enable_backup(desk: &mut SetupContext<'_>) -> Result<(), SetupError> {
-    if desk.draft.config.provider.is_none() || desk.draft.has("backup") {
+pub(super) fn enable_backup(setup: &mut SetupContext<'_>) -> Result<(), SetupError> {
+    if setup.draft.config.provider.is_none() || setup.draft.has("backup") {
         return Ok(());
     }
-    desk.save(&[Edit::set_value("backup.every_hours", i64::from(BACKUP_EVERY_HOURS))])?;
-    desk.tell("\nFrom now on a backup is made each day, and seven are kept: [backup] in the config.");
+    setup.save(&[Edit::set_value("backup.every_hours", i64::from(BACKUP_EVERY_HOURS))])?;
+    setup.tell("\nFrom now on a backup is made each day, and seven are kept: [backup] in the config.");
     Ok(())
 }
 
 /// What was set up, what is still off, and what to do next: a line each.
-pub(super) fn closing_summary(desk: &mut SetupContext<'_>) -> Result<String, SetupError> {
-    let states = states(desk)?;
+pub(super) fn closing_summary(setup: &mut SetupContext<'_>) -> Result<String, SetupError> {
+    let states = states(setup)?;
     let done =
         |(step, state): &(Step, StepState)| matches!(state, StepState::Done(_)).then(|| step.title().to_lowercase());
     let done: Vec<String> = states.iter().filter_map(done).collect();
     let set = if done.is_empty() { "Nothing is set up yet".to_owned() } else { format!("Set up: {}", done.join(", ")) };
-    let is_reached = desk.draft.config.has_channel() || phone::address(&desk.draft.config).is_some();
-    let talk = match (is_reached, desk.progress.service.as_deref()) {
+    let is_reached = setup.draft.config.has_channel() || phone::address(&setup.draft.config).is_some();
+    let talk = match (is_reached, setup.progress.service.as_deref()) {
         (true, Some("user" | "system")) => "Hob runs: write to it. `hob chat` talks with it here.",
         (true, _) => {
             "Start Hob: `hob run`, and write to it (`hob web` shows the page's link). Or talk with it here: `hob chat`."
@@ -279,8 +278,8 @@ pub(super) fn closing_summary(desk: &mut SetupContext<'_>) -> Result<String, Set
     };
     Ok(format!(
         "\n{set}. The config: {}.\n{}\n{talk}\nFor more: `hob init` again, /help in the chat, `hob config example` for every key.",
-        desk.draft.path.display(),
-        disabled_features(&desk.draft, &states)
+        setup.draft.path.display(),
+        disabled_features(&setup.draft, &states)
     ))
 }
 

@@ -171,15 +171,15 @@ impl SetupEnvironment for FakeEnvironment {
 /// A home, and what is in the world for it.
 struct Harness {
     dir: TempDir,
-    world: FakeEnvironment,
+    environment: FakeEnvironment,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Harness {
-    fn new(world: FakeEnvironment) -> Self {
+    fn new(environment: FakeEnvironment) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let variables = vec![("HOME", dir.path().display().to_string())];
-        Self { dir, world, variables }
+        Self { dir, environment, variables }
     }
 
     fn config(&self) -> std::path::PathBuf {
@@ -203,19 +203,19 @@ impl Harness {
         let draft = self.draft();
         let progress = SetupProgress::read(&draft.data_dir().unwrap());
         let mut script = ScriptedAsker { lines: lines.iter().copied().collect(), seen: String::new() };
-        let desk = &mut SetupContext {
+        let setup = &mut SetupContext {
             asker: &mut script,
-            world: &mut self.world,
+            environment: &mut self.environment,
             draft,
             progress,
             given: InitOptions::default(),
         };
-        match steps::run_steps(desk, is_new) {
+        match steps::run_steps(setup, is_new) {
             Ok(()) => assert_eq!(script.lines.len(), 0, "{}", script.seen),
             Err(SetupError::Left) => {}
             Err(SetupError::Failed(error)) => panic!("{error:#}\n{}", script.seen),
         }
-        assert_eq!(self.world.connected, None, "nothing is left at work");
+        assert_eq!(self.environment.connected, None, "nothing is left at work");
         script.seen.replace(&self.dir.path().display().to_string(), "HOME")
     }
 
@@ -230,8 +230,9 @@ impl Harness {
         let draft = self.draft();
         let progress = SetupProgress::read(&draft.data_dir().unwrap());
         let mut script = ScriptedAsker { lines: VecDeque::new(), seen: String::new() };
-        let desk = &mut SetupContext { asker: &mut script, world: &mut self.world, draft, progress, given };
-        let done = unattended::run(desk, &arguments);
+        let setup =
+            &mut SetupContext { asker: &mut script, environment: &mut self.environment, draft, progress, given };
+        let done = unattended::run(setup, &arguments);
         let home = self.dir.path().display().to_string();
         done.map(|()| script.seen.replace(&home, "HOME")).map_err(|error| format!("{error:#}").replace(&home, "HOME"))
     }
@@ -281,7 +282,7 @@ fn a_household_is_set_up_from_end_to_end() {
     [backup]
     every_hours = 24
     "#);
-    assert_eq!(home.world.served, [Service::User]);
+    assert_eq!(home.environment.served, [Service::User]);
 }
 
 /// Without the question where a secret is kept: what is offered there depends on what the config can name.
@@ -344,8 +345,8 @@ fn a_key_in_the_environment_is_offered_and_never_shown() {
 #[test]
 fn a_model_that_fails_can_be_exchanged_or_passed_over() {
     let mut home = Harness::new(FakeEnvironment::default());
-    home.world.turns.push_back(Err(refused("Add money to the account.")));
-    home.world.turns.push_back(Ok(TrialTurn { tools: Vec::new(), ..turn() }));
+    home.environment.turns.push_back(Err(refused("Add money to the account.")));
+    home.environment.turns.push_back(Ok(TrialTurn { tools: Vec::new(), ..turn() }));
     let mut lines = model_lines();
     lines.extend(["1", "3"]);
     let seen = home.types(&lines);
@@ -362,7 +363,7 @@ fn a_token_that_is_refused_is_entered_again_or_left() {
     SetupProgress { answered: Some("offline/usual".to_owned()), ..SetupProgress::default() }
         .write(&home.draft().data_dir().unwrap())
         .unwrap();
-    home.world.heard.push_back(OwnerOutcome::Nobody);
+    home.environment.heard.push_back(OwnerOutcome::Nobody);
     let seen =
         home.types(&["1", "1", "12:no such token!", "1", "12:wrong", "1", "12:right", in_the_config(), "2", "3"]);
     assert!(seen.contains("telegram.bot_token: has a character that no token has"), "{seen}");
@@ -439,11 +440,11 @@ fn without_questions_each_step_is_checked_and_saved() {
     assert!(seen.contains("Hob: It is noon.") && seen.contains("Telegram: connected as @hob_bot."), "{seen}");
     assert!(home.text().contains("owner_user_ids = [7, 8]") && home.text().contains("primary = \"gpt-6-terra\""));
     assert!(!seen.contains("sk-right") && !seen.contains("12:right"));
-    assert_eq!(home.world.served, [Service::User]);
+    assert_eq!(home.environment.served, [Service::User]);
     let before = home.text();
     let again = home.runs(&all).unwrap_err();
     assert_eq!(again, "nothing was changed: HOME/config.toml has [provider], [telegram] already; --yes replaces that");
-    home.world.token = "13:other";
+    home.environment.token = "13:other";
     let failed = home.runs(&[all.as_slice(), &["--yes"]].concat()).unwrap_err();
     assert!(failed.starts_with("Telegram: Telegram does not know this bot token"), "{failed}");
     assert_eq!(home.text(), before, "what does not work is not saved");

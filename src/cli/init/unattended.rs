@@ -19,35 +19,38 @@ use hob_config::provider::ProviderKind;
 use hob_core::domain::inbound::ChannelKind;
 
 /// Sets up what the flags say.
-pub(super) fn run(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
-    let missing = missing(arguments, &desk.draft);
+pub(super) fn run(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+    let missing = missing(arguments, &setup.draft);
     if !missing.is_empty() {
         bail!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "));
     }
-    let taken = conflicting_sections(arguments, &desk.draft.config);
+    let taken = conflicting_sections(arguments, &setup.draft.config);
     if !taken.is_empty() && !arguments.yes {
         bail!(
             "nothing was changed: {} has {} already; --yes replaces that",
-            desk.draft.path.display(),
+            setup.draft.path.display(),
             taken.join(", ")
         );
     }
     if arguments.given.provider.is_some() {
-        provider(desk, arguments)?;
+        provider(setup, arguments)?;
     }
     for guide in &GUIDES {
         if let Some(edits) = section(guide, arguments)? {
-            channel(desk, guide, edits)?;
+            channel(setup, guide, edits)?;
         }
     }
     if let Some(service) = arguments.service {
-        desk.world.serve(service, &desk.draft.path.clone()).map_err(|trouble| failed("the service", &trouble))?;
-        desk.progress.service = Some(service.as_str().to_owned());
-        desk.keep_progress()?;
+        setup
+            .environment
+            .serve(service, &setup.draft.path.clone())
+            .map_err(|trouble| failed("the service", &trouble))?;
+        setup.progress.service = Some(service.as_str().to_owned());
+        setup.keep_progress()?;
     }
-    enable_backup(desk)?;
-    let closing = closing_summary(desk)?;
-    desk.tell(&closing);
+    enable_backup(setup)?;
+    let closing = closing_summary(setup)?;
+    setup.tell(&closing);
     Ok(())
 }
 
@@ -113,34 +116,34 @@ fn conflicting_sections(arguments: &InitArguments, config: &Config) -> Vec<&'sta
     all.into_iter().filter(|(_, taken)| *taken).map(|(section, _)| section).collect()
 }
 
-fn provider(desk: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+fn provider(setup: &mut SetupContext<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
     let name = arguments.given.provider.as_deref().unwrap_or_default();
     let kind = ProviderInfo::named(name).with_context(|| format!("--provider: there is no kind {name}"))?;
     let variable = arguments.api_key_env.as_deref().or_else(|| kind.variable());
-    let variable = variable.filter(|variable| desk.draft.env.text(variable).is_some());
+    let variable = variable.filter(|variable| setup.draft.env.text(variable).is_some());
     let api_key = match (&arguments.api_key_file, variable) {
         (Some(file), _) => Some(secret_place::file_reference(file)?),
         (None, variable) => variable.map(|variable| format!("${{{variable}}}")),
     };
     let (base_url, model) = (arguments.given.base_url.clone(), arguments.given.model.clone());
-    let edits = ProviderTrial { kind, base_url, api_key, model }.edits(&desk.draft.config);
-    let tried = desk.draft.with(&edits)?;
+    let edits = ProviderTrial { kind, base_url, api_key, model }.edits(&setup.draft.config);
+    let tried = setup.draft.with(&edits)?;
     if let Some(off) = tried.loaded()?.off.iter().find(|off| off.section == "provider") {
         bail!("{off}");
     }
     if kind.kind != ProviderKind::Offline {
-        desk.world.offered(&tried)?.map_err(|trouble| failed("the provider", &trouble))?;
+        setup.environment.offered(&tried)?.map_err(|trouble| failed("the provider", &trouble))?;
     }
-    desk.save(&edits)?;
-    let turn = desk.world.turn(&tried)?.map_err(|trouble| failed("a real question", &trouble))?;
-    desk.tell(&turn_text(&turn));
+    setup.save(&edits)?;
+    let turn = setup.environment.turn(&tried)?.map_err(|trouble| failed("a real question", &trouble))?;
+    setup.tell(&turn_text(&turn));
     if turn.tools.is_empty() {
         bail!(
             "the model called no tool, and Hob works by tools: name a larger one with --model, or one made for tools"
         );
     }
-    desk.progress.answered = fingerprint(&desk.draft.config);
-    Ok(desk.keep_progress()?)
+    setup.progress.answered = fingerprint(&setup.draft.config);
+    Ok(setup.keep_progress()?)
 }
 
 /// The changes for a channel that the flags name.
@@ -194,15 +197,15 @@ fn section(guide: &ChannelGuide, arguments: &InitArguments) -> anyhow::Result<Op
 }
 
 /// Connects, and saves it once that works.
-fn channel(desk: &mut SetupContext<'_>, guide: &ChannelGuide, edits: Vec<Edit>) -> anyhow::Result<()> {
-    let tried = desk.draft.with(&edits)?;
-    let connected = desk.world.connect(&tried, guide.channel)?;
-    desk.world.hang_up()?;
+fn channel(setup: &mut SetupContext<'_>, guide: &ChannelGuide, edits: Vec<Edit>) -> anyhow::Result<()> {
+    let tried = setup.draft.with(&edits)?;
+    let connected = setup.environment.connect(&tried, guide.channel)?;
+    setup.environment.hang_up()?;
     let name = connected.map_err(|trouble| failed(guide.title, &trouble))?;
-    desk.save(&edits)?;
-    desk.progress.skipped.remove(guide.section);
-    desk.keep_progress()?;
+    setup.save(&edits)?;
+    setup.progress.skipped.remove(guide.section);
+    setup.keep_progress()?;
     let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
-    desk.tell(&format!("{}: connected{called}.", guide.title));
+    setup.tell(&format!("{}: connected{called}.", guide.title));
     Ok(())
 }

@@ -61,7 +61,7 @@ impl Reloader {
             canary::model(&made.ports.models).await?;
         }
         let tried = wired.iter().filter(|wired| {
-            let step = steps.iter().find(|(address, _)| *address == wired.wiring.address());
+            let step = steps.iter().find(|(address, _)| *address == wired.connector.address());
             step.is_some_and(|(_, step)| matches!(step, AccountStep::Begins | AccountStep::Restarts))
         });
         try_join_all(tried.map(canary::channel)).await?;
@@ -83,11 +83,11 @@ impl Reloader {
         // Hob listens, or does not, as it began.
         let is_served = self.roots.own.page.is_some();
         let after = connectors(&blueprint.config, is_served).map_err(|error| error.to_string())?;
-        let before: Vec<_> = self.live.iter().map(|live| live.wired.wiring.clone()).collect();
+        let before: Vec<_> = self.live.iter().map(|live| live.wired.connector.clone()).collect();
         let steps = plan::channels(&before, &after);
-        let wired = after.into_iter().map(|wiring| match known(&self.live, &wiring) {
+        let wired = after.into_iter().map(|connector| match known(&self.live, &connector) {
             Some(live) => Ok(live.wired.clone()),
-            None => Ok(ConnectedAccount { adapter: build_adapter(&wiring, blueprint)?, wiring }),
+            None => Ok(ConnectedAccount { adapter: build_adapter(&connector, blueprint)?, connector }),
         });
         let wired: Result<_, StartError> = wired.collect();
         Ok((steps, wired.map_err(|error| error.to_string())?))
@@ -115,7 +115,7 @@ impl Reloader {
             self.draw_facts();
         }
         if plan::restarts_embedding(&before.config, &config) {
-            memory::keep_up(&mut self.embedding, &self.switches, &self.made, &self.blueprint);
+            memory::keep_up(&mut self.embedding, &self.shutdown, &self.made, &self.blueprint);
         }
         let (source, at) = (self.blueprint.source.clone(), self.blueprint.clock.now());
         drop(self.running.send_replace(Arc::new(RunningConfig { config, source, at })));
@@ -125,13 +125,13 @@ impl Reloader {
     fn move_channels(&mut self, wired: Vec<ConnectedAccount>, steps: &[(AccountAddress, AccountStep)]) {
         let live = std::mem::take(&mut self.live);
         let mut before: BTreeMap<AccountAddress, LiveAccount> =
-            live.into_iter().map(|live| (live.wired.wiring.address(), live)).collect();
+            live.into_iter().map(|live| (live.wired.connector.address(), live)).collect();
         for wired in wired {
-            let address = wired.wiring.address();
+            let address = wired.connector.address();
             let stays = steps.iter().any(|(known, step)| *known == address && *step == AccountStep::Stays);
             let next = match before.remove(&address) {
                 Some(live) if stays => live,
-                former => LiveAccount::begin(wired, former, &self.router, &self.switches),
+                former => LiveAccount::begin(wired, former, &self.router, &self.shutdown),
             };
             self.live.push(next);
         }
@@ -140,6 +140,6 @@ impl Reloader {
 }
 
 /// The account that is reached like this, and need not be touched.
-fn known<'a>(live: &'a [LiveAccount], wiring: &SharedConnector) -> Option<&'a LiveAccount> {
-    live.iter().find(|live| live.wired.wiring.is_same_connection(&**wiring))
+fn known<'a>(live: &'a [LiveAccount], connector: &SharedConnector) -> Option<&'a LiveAccount> {
+    live.iter().find(|live| live.wired.connector.is_same_connection(&**connector))
 }

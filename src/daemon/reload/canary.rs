@@ -39,7 +39,7 @@ pub(super) async fn model(models: &Catalog) -> Result<(), RefusalReason> {
 
 /// Asks the platform who Hob is there.
 pub(super) async fn channel(wired: &ConnectedAccount) -> Result<(), RefusalReason> {
-    let (kind, account) = wired.wiring.address();
+    let (kind, account) = wired.connector.address();
     let why = match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
         Ok(Ok(_name)) => return Ok(()),
         Ok(Err(why)) => format!("[{kind}] ({account}): {why}"),

@@ -80,7 +80,7 @@ pub(super) struct Reloader {
     embedding: RestartableTask,
     running: current::Sender<Arc<RunningConfig>>,
     router: Arc<Router>,
-    switches: ShutdownStages,
+    shutdown: ShutdownStages,
     tell: OwnerReport,
     /// What was refused last, if it could be read.
     refusal: Option<Refusal>,
@@ -110,7 +110,7 @@ impl Reloader {
     pub(super) fn of(
         blueprint: &Blueprint,
         parts: StartupParts,
-        switches: &ShutdownStages,
+        shutdown: &ShutdownStages,
         router: &Arc<Router>,
     ) -> (PreparedReloader, CurrentConfig) {
         let StartupParts { roots, made, servers, begins, wired } = parts;
@@ -136,7 +136,7 @@ impl Reloader {
             embedding: RestartableTask::default(),
             running,
             router: Arc::clone(router),
-            switches: switches.clone(),
+            shutdown: shutdown.clone(),
             refusal: None,
         };
         (PreparedReloader { reloader, begins, wired }, current)
@@ -145,7 +145,7 @@ impl Reloader {
     fn draw_facts(&mut self) {
         let (extractor, draws) = (self.made.extractor.clone(), self.made.config.memory.extract);
         let draw = |stop| extraction::draw_facts(extractor, draws, stop);
-        self.extraction.begin("extraction", &self.switches.channels, &self.switches.drain, draw);
+        self.extraction.begin("extraction", &self.shutdown.channels, &self.shutdown.drain, draw);
     }
 
     /// Looks after the config until the stop.
@@ -161,7 +161,7 @@ impl Reloader {
             .is_none()
             .then(|| signal(SignalKind::hangup()))
             .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
-        let stop = self.switches.intake.clone();
+        let stop = self.shutdown.intake.clone();
         if stop.run_until_cancelled(Box::pin(self.look_first())).await.is_none() {
             return;
         }
@@ -308,7 +308,7 @@ impl Reloader {
         }
         self.waits_for_owner = begins.waits_for_owner;
         let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
-        self.begun.exchange(begins, adapters, &self.switches, &self.router);
+        self.begun.exchange(begins, adapters, &self.shutdown, &self.router);
         self.router.alarm.notify_one();
     }
 }
@@ -337,36 +337,36 @@ impl PreparedReloader {
     pub(super) async fn begin(self, listener: Option<TcpListener>) -> Result<(), StartError> {
         let Self { mut reloader, begins, wired } = self;
         let this = &mut reloader;
-        let (switches, router, blueprint) = (this.switches.clone(), Arc::clone(&this.router), this.blueprint.clone());
-        let (skills, drain) = (Arc::clone(&this.roots.skills), switches.drain.clone());
-        switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
+        let (shutdown, router, blueprint) = (this.shutdown.clone(), Arc::clone(&this.router), this.blueprint.clone());
+        let (skills, drain) = (Arc::clone(&this.roots.skills), shutdown.drain.clone());
+        shutdown.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
-        memory::keep_up(&mut this.embedding, &switches, &this.made, &blueprint);
-        background::start_cleanup_tasks(&switches, &blueprint, &this.roots, &known);
+        memory::keep_up(&mut this.embedding, &shutdown, &this.made, &blueprint);
+        background::start_cleanup_tasks(&shutdown, &blueprint, &this.roots, &known);
         this.draw_facts();
         triggers::tell_first_owner(&blueprint, &router).await?;
         if blueprint.stays {
             router.sync_schedules(begins.declared.clone()).await?;
         }
-        triggers::keep_schedules(&switches, &router);
-        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, &router, &switches)).collect();
+        triggers::keep_schedules(&shutdown, &router);
+        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, &router, &shutdown)).collect();
         this.begin_these(begins);
         let page_at = listener
             .as_ref()
             .and_then(|listener| web_page::address(listener, this.roots.own.page.as_ref(), &blueprint.config));
         // First: whoever reads that the page is there may ask for a link to it.
-        local_api::serve(&switches, &router, &blueprint, page_at, this.roots.own.windows.as_ref());
+        local_api::serve(&shutdown, &router, &blueprint, page_at, this.roots.own.windows.as_ref());
         if let Some(listener) = listener {
-            let server = web_page::PageServer { blueprint: &blueprint, switches: &switches, router: &router };
+            let server = web_page::PageServer { blueprint: &blueprint, shutdown: &shutdown, router: &router };
             let (page, called) = (this.roots.own.page.clone(), this.begun.routes(&router));
             server.serve(listener, page, this.running.subscribe(), called).await?;
         }
         if blueprint.stays {
-            troubles::keep_up(&switches, &router, &blueprint);
+            troubles::keep_up(&shutdown, &router, &blueprint);
         }
         // Last: no server delays the start.
         this.servers.keep(blueprint.stays);
-        switches.keep("reload", reloader.run());
+        shutdown.keep("reload", reloader.run());
         Ok(())
     }
 }

@@ -60,15 +60,16 @@ pub(in crate::daemon) fn restarts_embedding(before: &Config, after: &Config) -> 
 /// What becomes of each account, in the order of the config; those that end come last.
 pub(in crate::daemon) fn channels(before: &[SharedConnector], after: &[SharedConnector]) -> AccountSteps {
     let find = |all: &'_ [SharedConnector], address: &AccountAddress| {
-        all.iter().position(|wiring| wiring.address() == *address)
+        all.iter().position(|connector| connector.address() == *address)
     };
-    let step = |wiring: &SharedConnector| match find(before, &wiring.address()).and_then(|index| before.get(index)) {
-        None => AccountStep::Begins,
-        Some(known) if known.is_same_connection(&**wiring) => AccountStep::Stays,
-        Some(_) => AccountStep::Restarts,
-    };
-    let here = after.iter().map(|wiring| (wiring.address(), step(wiring)));
-    let gone = before.iter().map(|wiring| wiring.address()).filter(|address| find(after, address).is_none());
+    let step =
+        |connector: &SharedConnector| match find(before, &connector.address()).and_then(|index| before.get(index)) {
+            None => AccountStep::Begins,
+            Some(known) if known.is_same_connection(&**connector) => AccountStep::Stays,
+            Some(_) => AccountStep::Restarts,
+        };
+    let here = after.iter().map(|connector| (connector.address(), step(connector)));
+    let gone = before.iter().map(|connector| connector.address()).filter(|address| find(after, address).is_none());
     here.chain(gone.map(|address| (address, AccountStep::Ends))).collect()
 }
 

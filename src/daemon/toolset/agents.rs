@@ -15,12 +15,13 @@ use hob_tools::cli_agent::{CliAgent, Program};
 use hob_tools::registry::Registry;
 use hob_tools::spawn_agent::SpawnAgent;
 
-pub(super) fn with(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));
+pub(super) fn with(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(dependencies.rng))));
     let registry = registry.with(Arc::new(AgentSend::default())).with(Arc::new(AskReader::default()));
-    let programs = programs(&grounds.config.cli_agents, grounds.environment);
-    let walls = own_programs::program_sandbox(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
-    match CliAgent::new(programs, grounds.workspace.clone(), walls) {
+    let programs = programs(&dependencies.config.cli_agents, dependencies.environment);
+    let walls =
+        own_programs::program_sandbox(&dependencies.config.terminal, dependencies.sandbox, dependencies.data_dir);
+    match CliAgent::new(programs, dependencies.workspace.clone(), walls) {
         Some(tool) => registry.with(Arc::new(tool)),
         None => registry,
     }

@@ -34,8 +34,8 @@ use hob_tools::registry::Registry;
 
 /// With their tools, where an account is set up.
 #[cfg(feature = "dav")]
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    match usable(grounds.config, grounds.memory, grounds.rng) {
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    match usable(dependencies.config, dependencies.memory, dependencies.rng) {
         Some(accounts) => tools::all(&Arc::new(accounts)).into_iter().fold(registry, Registry::with),
         None => registry,
     }
@@ -84,8 +84,8 @@ fn usable(config: &Config, memory: &Memory, rng: &Arc<dyn Rng>) -> Option<Accoun
 
 /// Without: this Hob was built so.
 #[cfg(not(feature = "dav"))]
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    if !grounds.config.dav.is_empty() {
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    if !dependencies.config.dav.is_empty() {
         tracing::error!("dav.not_built: this Hob was built without calendars; [dav] has no effect");
     }
     registry

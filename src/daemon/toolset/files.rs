@@ -24,12 +24,12 @@ use hob_tools::messages::send_message::SendMessage;
 use hob_tools::registry::Registry;
 
 /// Adds them.
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let own = forbidden_paths(grounds);
-    let room = FileAccess::new(grounds.workspace, own, grounds.config.workspace.trusted);
-    let room = Arc::new(room.with_drafts(terminal::draft_workspace(grounds)));
-    let records = FileRecords { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
-    let reader = DocumentReader::new(grounds.sandbox.clone(), grounds.data_dir);
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    let own = forbidden_paths(dependencies);
+    let room = FileAccess::new(dependencies.workspace, own, dependencies.config.workspace.trusted);
+    let room = Arc::new(room.with_drafts(terminal::draft_workspace(dependencies)));
+    let records = FileRecords { store: dependencies.memory.store.clone(), contents: dependencies.contents.clone() };
+    let reader = DocumentReader::new(dependencies.sandbox.clone(), dependencies.data_dir);
     registry
         .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone(), reader)))
         .with(Arc::new(KeepFile::new(Arc::clone(&room), records.clone())))
@@ -40,15 +40,15 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
         .with(Arc::new(ListFiles::new(Arc::clone(&room))))
         .with(Arc::new(SearchFiles::new(Arc::clone(&room))))
         .with(Arc::new(SendFile::new(room, records)))
-        .with(Arc::new(SendMessage::new(addresses(grounds.config))))
+        .with(Arc::new(SendMessage::new(addresses(dependencies.config))))
 }
 
 /// What no tool may use, whatever folder the owner allows: Hob's data, and the config wherever it may be.
-fn forbidden_paths(grounds: &ToolDependencies<'_>) -> Vec<PathBuf> {
-    let environment = grounds.environment;
+fn forbidden_paths(dependencies: &ToolDependencies<'_>) -> Vec<PathBuf> {
+    let environment = dependencies.environment;
     let home = environment.absolute_path("HOME").map(|home| home.join(".config/hob"));
     let here = environment.seen_from_here(Path::new("config.toml"));
-    [grounds.data_dir.to_owned(), here].into_iter().chain(environment.path("HOB_CONFIG")).chain(home).collect()
+    [dependencies.data_dir.to_owned(), here].into_iter().chain(environment.path("HOB_CONFIG")).chain(home).collect()
 }
 
 /// The destinations that the config names, and the private chats of its people.

@@ -49,8 +49,8 @@ const MICROSOFT: KnownIssuer = KnownIssuer {
 
 /// With their tools, where an account is set up. One that cannot be used is told of, and costs no other.
 #[cfg(feature = "mail")]
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let made = accounts(grounds.config, grounds.data_dir).into_iter().filter_map(|(name, made)| match made {
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    let made = accounts(dependencies.config, dependencies.data_dir).into_iter().filter_map(|(name, made)| match made {
         Ok(account) => Some(account),
         Err(why) => {
             tracing::error!(account = name, "mail.account_off: [mail.{name}] cannot be used: {why}");
@@ -61,15 +61,15 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
     if made.is_empty() {
         return registry;
     }
-    let audience = MailAudience::new(made, grounds.memory.store.clone());
-    let mailboxes = Arc::new(Mailboxes::new(audience, grounds.memory.zone.clone()));
+    let audience = MailAudience::new(made, dependencies.memory.store.clone());
+    let mailboxes = Arc::new(Mailboxes::new(audience, dependencies.memory.zone.clone()));
     all(&mailboxes).into_iter().fold(registry, Registry::with)
 }
 
 /// Without: this Hob was built so.
 #[cfg(not(feature = "mail"))]
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    if !grounds.config.mail.is_empty() {
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    if !dependencies.config.mail.is_empty() {
         tracing::error!("mail.not_built: this Hob was built without mail as a tool; [mail] has no effect");
     }
     registry

@@ -81,14 +81,14 @@ fn sandbox_access(config: &TerminalConfig, workspace: &Workspace) -> SandboxAcce
 }
 
 /// The walls around programs that work in the workspace.
-pub(super) fn confinement(grounds: &ToolDependencies<'_>) -> Confinement {
-    let reach = sandbox_access(&grounds.config.terminal, grounds.workspace);
-    Confinement::new(grounds.sandbox.clone(), reach, grounds.data_dir)
+pub(super) fn confinement(dependencies: &ToolDependencies<'_>) -> Confinement {
+    let reach = sandbox_access(&dependencies.config.terminal, dependencies.workspace);
+    Confinement::new(dependencies.sandbox.clone(), reach, dependencies.data_dir)
 }
 
 /// Where tools work on the workspace.
-pub(super) fn draft_workspace(grounds: &ToolDependencies<'_>) -> DraftWorkspace {
-    DraftWorkspace { confined: confinement(grounds), drafts: grounds.drafts.clone() }
+pub(super) fn draft_workspace(dependencies: &ToolDependencies<'_>) -> DraftWorkspace {
+    DraftWorkspace { confinement: confinement(dependencies), drafts: dependencies.drafts.clone() }
 }
 
 /// Who looks for schedules.
@@ -96,7 +96,7 @@ pub(in crate::daemon) fn looker(config: &Config, sandbox: &SandboxTrial, data_di
     let workspace = toolset::workspace(config, data_dir);
     HouseLooker {
         guard: web::guard(&config.web),
-        confined: Confinement::new(sandbox.clone(), sandbox_access(&config.terminal, &workspace), data_dir),
+        confinement: Confinement::new(sandbox.clone(), sandbox_access(&config.terminal, &workspace), data_dir),
         terminal: config.terminal.enabled,
         dir: workspace.root,
         timeout: Duration::from_secs(config.terminal.timeout_secs),
@@ -111,22 +111,22 @@ fn usual_shell() -> PathBuf {
 }
 
 /// With the terminal, if it is wanted.
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let config = &grounds.config.terminal;
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    let config = &dependencies.config.terminal;
     if !config.enabled {
         return registry;
     }
-    if let Err(error) = std::fs::create_dir_all(&grounds.workspace.root) {
+    if let Err(error) = std::fs::create_dir_all(&dependencies.workspace.root) {
         tracing::error!(%error, "the workspace cannot be made: no command can run in it");
     }
-    let (desk, shell) = (draft_workspace(grounds), config.shell.clone().unwrap_or_else(usual_shell));
-    let watch = WatchCommand::new(toolset::schedules(grounds), desk.clone(), shell.clone());
+    let (desk, shell) = (draft_workspace(dependencies), config.shell.clone().unwrap_or_else(usual_shell));
+    let watch = WatchCommand::new(toolset::schedules(dependencies), desk.clone(), shell.clone());
     registry.with(Arc::new(watch)).with(Arc::new(Terminal::new(Settings {
         desk,
-        workspace: grounds.workspace.clone(),
+        workspace: dependencies.workspace.clone(),
         shell,
         timeout: Duration::from_secs(config.timeout_secs),
         trusted_output: config.trusted_output,
-        data_dir: grounds.data_dir.to_owned(),
+        data_dir: dependencies.data_dir.to_owned(),
     })))
 }

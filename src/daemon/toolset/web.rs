@@ -28,8 +28,8 @@ pub(in crate::daemon) fn guard(config: &WebConfig) -> EgressGuard {
 }
 
 /// With the web's tools.
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    let config = grounds.config;
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    let config = dependencies.config;
     let (guard, chars_max) = (guard(&config.web), config.agent.tool_output_chars_max);
     let profiles: BTreeMap<String, CredentialProfile> =
         config.http.iter().filter_map(|(name, of)| Some((name.clone(), profile(of)?))).collect();
@@ -38,7 +38,7 @@ pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registr
         None => registry,
     };
     registry
-        .with(Arc::new(WatchPage::new(toolset::schedules(grounds), guard.clone())))
+        .with(Arc::new(WatchPage::new(toolset::schedules(dependencies), guard.clone())))
         .with(Arc::new(WebFetch::new(guard.clone(), chars_max)))
         .with(Arc::new(HttpRequest::new(guard, profiles, chars_max)))
 }

@@ -25,14 +25,14 @@ use hob_router::owner_notices::OwnerNotice;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Looks and tells until the stop.
-pub(super) fn keep_up(switches: &ShutdownStages, router: &Arc<Router>, blueprint: &Blueprint) {
+pub(super) fn keep_up(shutdown: &ShutdownStages, router: &Arc<Router>, blueprint: &Blueprint) {
     let conditions = blueprint.conditions.clone();
     let look =
-        detect_troubles(Arc::clone(router), conditions.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.keep("troubles", look);
+        detect_troubles(Arc::clone(router), conditions.clone(), Arc::clone(&blueprint.clock), shutdown.drain.clone());
+    shutdown.keep("troubles", look);
     if blueprint.own_channel.is_none() {
         let tell = OwnerNotifier { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
-        switches.keep("telling of troubles", tell.run(switches.drain.clone()));
+        shutdown.keep("telling of troubles", tell.run(shutdown.drain.clone()));
     }
 }
 

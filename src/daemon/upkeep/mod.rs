@@ -157,14 +157,14 @@ impl UpkeepWorker {
 
 /// Keeps the database and the disk in order as long as Hob runs.
 pub(super) fn keep_up(
-    switches: &ShutdownStages,
+    shutdown: &ShutdownStages,
     store: &Store,
     contents: &Contents,
     blueprint: &Blueprint,
     last: LastUpkeepRound,
 ) {
     let config = &blueprint.config.upkeep;
-    let stop = &switches.drain;
+    let stop = &shutdown.drain;
     let watch = disk::DiskMonitor {
         store: store.clone(),
         space: Arc::clone(&blueprint.space),
@@ -176,19 +176,19 @@ pub(super) fn keep_up(
     };
     // Before anything big begins.
     let room = watch.look(DiskState::default());
-    switches.keep("the disk", watch.run(room, stop.clone()));
+    shutdown.keep("the disk", watch.run(room, stop.clone()));
     let keeper = log::WalKeeper {
         store: store.clone(),
         file: blueprint.data_dir.join(format!("{DATABASE}-wal")),
         conditions: blueprint.conditions.clone(),
         clock: Arc::clone(&blueprint.clock),
     };
-    switches.keep("upkeep", keeper.run(stop.clone()));
+    shutdown.keep("upkeep", keeper.run(stop.clone()));
     if config.every_minutes > 0 && blueprint.stays {
         let every = SignedDuration::from_mins(i64::from(config.every_minutes));
         let (store, clock, stop, keep) =
             (store.clone(), Arc::clone(&blueprint.clock), stop.clone(), RetentionPeriods::of(config));
-        switches.keep("rounds", UpkeepTimer { store, clock, stop, keep, every, last }.run());
+        shutdown.keep("rounds", UpkeepTimer { store, clock, stop, keep, every, last }.run());
     }
 }
 

@@ -49,11 +49,11 @@ impl Fallback {
         self,
         why: &dyn fmt::Display,
         env: &Environment,
-        beyond: ExtraCheck,
+        extra_check: ExtraCheck,
     ) -> Result<(LoadedConfig, Self), LoadError> {
         let Self { rejected, from, mut skipped, rest, .. } = self;
         skipped.push(format!("{}: {why}", from.display()));
-        FallbackQueue { rejected, skipped, rest }.next(env, beyond)
+        FallbackQueue { rejected, skipped, rest }.next(env, extra_check)
     }
 
     /// The same in words for whoever runs Hob: file, line, key, what was expected, what runs instead, what to do.
@@ -88,7 +88,7 @@ fn some_of(problems: &Problems) -> String {
     told.join(" | ")
 }
 
-/// Loads the config as [`load::load`] does and looks at it with `beyond`; where that fails, the newest good one that can be
+/// Loads the config as [`load::load`] does and looks at it with `extra_check`; where that fails, the newest good one that can be
 /// used, without what must stay closed.
 ///
 /// # Errors
@@ -96,16 +96,16 @@ fn some_of(problems: &Problems) -> String {
 pub fn load_or_good(
     named: Option<&Path>,
     env: &Environment,
-    beyond: ExtraCheck,
+    extra_check: ExtraCheck,
 ) -> Result<(LoadedConfig, Option<Fallback>), LoadError> {
-    let rejected = match looked_at(load::load(named, env), beyond) {
+    let rejected = match looked_at(load::load(named, env), extra_check) {
         Ok(loaded) => match loaded.path.is_none().then(|| missing_file(env)).flatten() {
             Some(rejected) => rejected,
             None => return Ok((loaded, None)),
         },
         Err(error) => error,
     };
-    let (loaded, fallback) = FallbackQueue::of(rejected, env).next(env, beyond)?;
+    let (loaded, fallback) = FallbackQueue::of(rejected, env).next(env, extra_check)?;
     Ok((loaded, Some(fallback)))
 }
 
@@ -117,13 +117,13 @@ pub fn use_good_config(
     rejected: &LoadedConfig,
     why: &dyn fmt::Display,
     env: &Environment,
-    beyond: ExtraCheck,
+    extra_check: ExtraCheck,
 ) -> Result<(LoadedConfig, Fallback), LoadError> {
     let path = rejected.path.clone().unwrap_or_default();
     let mut queue = FallbackQueue::of(LoadError::Refused { path, why: why.to_string() }, env);
     // It may have been good once, as when a server was there that is gone.
     queue.rest.retain(|kept| kept.good.text != rejected.source);
-    queue.next(env, beyond)
+    queue.next(env, extra_check)
 }
 
 /// The good ones that are still to be tried, the newest first.
@@ -140,12 +140,12 @@ impl FallbackQueue {
         Self { rejected, skipped, rest: shelf.good }
     }
 
-    fn next(self, env: &Environment, beyond: ExtraCheck) -> Result<(LoadedConfig, Fallback), LoadError> {
+    fn next(self, env: &Environment, extra_check: ExtraCheck) -> Result<(LoadedConfig, Fallback), LoadError> {
         let Self { rejected, mut skipped, rest } = self;
         let file = rejected.path().to_owned();
         let mut rest = rest.into_iter();
         while let Some(KeptConfig { path, good }) = rest.next() {
-            match looked_at(load::load_text(&file, good.text.expose(), env).map_err(LoadError::from), beyond) {
+            match looked_at(load::load_text(&file, good.text.expose(), env).map_err(LoadError::from), extra_check) {
                 Ok(mut loaded) => {
                     let same = good.means_same(&loaded.config);
                     let closed = match &rejected {
@@ -165,9 +165,9 @@ impl FallbackQueue {
     }
 }
 
-fn looked_at(loaded: Result<LoadedConfig, LoadError>, beyond: ExtraCheck) -> Result<LoadedConfig, LoadError> {
+fn looked_at(loaded: Result<LoadedConfig, LoadError>, extra_check: ExtraCheck) -> Result<LoadedConfig, LoadError> {
     let loaded = loaded?;
-    match loaded.problems(beyond(&loaded.config)) {
+    match loaded.problems(extra_check(&loaded.config)) {
         Some(problems) => Err(problems.into()),
         None => Ok(loaded),
     }

@@ -249,11 +249,11 @@ fn k5_what_other_rooms_find_is_wrong_as_well() {
     let home = Harness::new();
     home.keep(1, &iterations(7)).unwrap();
     fs::write(home.file(), iterations(9)).unwrap();
-    let beyond = |config: &Config| match config.agent.iterations_max {
+    let extra_check = |config: &Config| match config.agent.iterations_max {
         9 => vec![Finding::new("agent.iterations_max", "is nine", "take another")],
         _ => Vec::new(),
     };
-    let (loaded, fallback) = load_or_good(None, &home.env(), beyond).unwrap();
+    let (loaded, fallback) = load_or_good(None, &home.env(), extra_check).unwrap();
     assert_eq!(loaded.config.agent.iterations_max, 7);
     assert!(fallback.unwrap().trouble(at(1)).what.contains("config.toml:6: agent.iterations_max: is nine"));
 }

@@ -112,14 +112,14 @@ pub type ExtraCheck = fn(&Config) -> Vec<Finding>;
 pub struct Writer {
     file: PathBuf,
     environment: Environment,
-    beyond: ExtraCheck,
+    extra_check: ExtraCheck,
 }
 
 impl Writer {
     /// For this file, which need not be there yet. `environment` is what its `${NAME}` stand for.
     #[must_use]
-    pub fn new(file: PathBuf, environment: Environment, beyond: ExtraCheck) -> Self {
-        Self { file, environment, beyond }
+    pub fn new(file: PathBuf, environment: Environment, extra_check: ExtraCheck) -> Self {
+        Self { file, environment, extra_check }
     }
 
     /// The file, as it was named.
@@ -215,7 +215,7 @@ impl Writer {
     /// With every problem there is.
     pub fn check(&self, text: &str) -> Result<(), Problems> {
         let loaded = load::load_text(&self.file, text, &self.environment)?;
-        loaded.problems((self.beyond)(&loaded.config)).map_or(Ok(()), Err)
+        loaded.problems((self.extra_check)(&loaded.config)).map_or(Ok(()), Err)
     }
 
     fn text_of(&self, seen: &FileSnapshot) -> Result<Option<String>, WriteError> {

@@ -271,8 +271,8 @@ fn what_the_check_refuses_is_not_written() {
     assert!(refused("agent.nothing", "1").contains("agent.nothing"));
     assert!(refused("telegram.bot_token", "13:BB").contains("is a secret"));
     assert!(refused("provider.fallbacks", "[]").contains("is a secret"), "one may stand in it");
-    let beyond = Writer { beyond: |_| vec![Finding::new("agent", "is no good", "wait")], ..desk.writer() };
-    assert!(beyond.change(&nine(), Secrets::Refused, now()).unwrap_err().to_string().contains("is no good; wait"));
+    let extra_check = Writer { extra_check: |_| vec![Finding::new("agent", "is no good", "wait")], ..desk.writer() };
+    assert!(extra_check.change(&nine(), Secrets::Refused, now()).unwrap_err().to_string().contains("is no good; wait"));
     assert_eq!((desk.text().as_str(), desk.names()), (OLD, vec!["config.toml".to_owned()]));
 }
 

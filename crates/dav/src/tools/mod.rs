@@ -72,8 +72,12 @@ fn assessed(invocation: &Invocation, names: &str) -> Assessment {
 }
 
 /// The accounts that whoever asks may see into.
-async fn accounts(accounts: &Accounts, invocation: &Invocation, sight: Sight) -> Result<Vec<Arc<Account>>, Outcome> {
-    let found = accounts.of(&invocation.principal, sight).await;
+async fn accounts(
+    accounts: &Accounts,
+    invocation: &Invocation,
+    schema_at: Sight,
+) -> Result<Vec<Arc<Account>>, Outcome> {
+    let found = accounts.of(&invocation.principal, schema_at).await;
     let found = found.map_err(|error| Outcome::of_store(&error, format!("It is not known who asks: {error}.")))?;
     if found.is_empty() {
         return Err(Outcome::Error(

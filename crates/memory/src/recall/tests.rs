@@ -181,7 +181,7 @@ async fn e5_words_and_meaning_bring_what_fits_and_nothing_else() {
 async fn e5_a_day_brings_what_was_said_on_it() {
     let (_home, memory, _) = memory_of(own(&["we painted the fence", "blue it is"]), false).await;
     for text in ["what did we do on 8 May?", "what happened on 8 May", "what was on the 8th of May 2024", "last week"] {
-        let days = crate::rank::dates::mentioned_dates(text, date(2024, 5, 20));
+        let days = mentioned_dates(text, date(2024, 5, 20));
         let expected = usize::from(days.iter().any(|days| days.from <= date(2024, 5, 8))) * 2;
         let found = memory.recall(&asked(text, &[OWN])).await.unwrap().fragments;
         let told: usize = found.iter().map(|one| 1 + usize::from(one.before.is_some())).sum();

@@ -114,7 +114,7 @@ impl Channel for FakePlatform {
 
 /// A platform, and the way to it.
 pub(crate) struct PlatformHarness {
-    pub(crate) reach: Arc<ChannelRegistry>,
+    pub(crate) channels: Arc<ChannelRegistry>,
     pub(crate) platform: Arc<FakePlatform>,
 }
 
@@ -135,8 +135,8 @@ impl PlatformHarness {
         };
         let stream = StreamSettings { on: true, every: Duration::from_secs(1), off: BTreeSet::new() };
         let config = DeliveryConfig { channels, limits, stream, reactions, letters: Arc::default() };
-        let reach = ChannelRegistry::new(config, TaskTracker::new(), CancellationToken::new());
-        Self { reach: Arc::new(reach), platform }
+        let channels = ChannelRegistry::new(config, TaskTracker::new(), CancellationToken::new());
+        Self { channels: Arc::new(channels), platform }
     }
 
     pub(crate) fn calls(&self) -> Vec<PlatformCall> {
@@ -174,9 +174,9 @@ impl PlatformHarness {
 
     /// Until nobody is at work.
     pub(crate) async fn rest(&self) {
-        self.reach.tracker.close();
-        self.reach.tracker.wait().await;
-        self.reach.tracker.reopen();
+        self.channels.tracker.close();
+        self.channels.tracker.wait().await;
+        self.channels.tracker.reopen();
     }
 }
 

@@ -35,7 +35,7 @@ impl IntakeTransaction {
         let Some(inbound) = self.claim(tx, arriving, text, "command").await? else {
             return Ok(IntakeOutcome::duplicate(session));
         };
-        let decider = DecisionContext { by: &arriving.principal, access: &self.desk.access, now: self.now };
+        let decider = DecisionContext { by: &arriving.principal, access: &self.context.access, now: self.now };
         let reply = command_handlers::DirectReply::to(session, &arriving.destination, inbound);
         let taken = IntakeOutcome { said: Some(session), ..IntakeOutcome::without_effects(UpdateOutcome::Committed) };
         match failures::settle(tx, &decider, press).await? {

@@ -135,7 +135,7 @@ impl IntakeTransaction {
             Some(author) => format!("{}, handing on what {author} said", self.inbound.sender.name),
             None => self.inbound.sender.name.clone(),
         };
-        let member = known.is_member(&self.desk.access, &self.inbound);
+        let member = known.is_member(&self.context.access, &self.inbound);
         let heard = OverheardMessage { name: clean(&name).into_owned(), text, at: self.now, member };
         let new = NewOverheard {
             session: session.id,

@@ -121,7 +121,7 @@ impl IntakeTransaction {
                 FirstOwnerOutcome::Closed => {}
             }
         }
-        match pairing::greet_stranger(tx, &self.desk.access, visitor, &self.code, self.now).await? {
+        match pairing::greet_stranger(tx, &self.context.access, visitor, &self.code, self.now).await? {
             Some(told) => self.answer_stranger(tx, &told).await,
             None => {
                 tracing::debug!("a message from somebody who is not let in was ignored");

@@ -36,7 +36,7 @@ async fn foresee(
     if !is_alone || WaitingRunsQuery::for_message(&take.inbound, &arrival).is_some() {
         return Ok(None);
     }
-    let known = SenderAccess::of(tx, &take.desk.access, &take.inbound, arrival.member).await?;
+    let known = SenderAccess::of(tx, &take.context.access, &take.inbound, arrival.member).await?;
     let role = known.role.filter(|_| sender_access::fate_of(&take.inbound, &known) == MessageDisposition::Heard);
     let who = role.zip(arrival.user).map(|(role, user)| take.principal(user.id, role, arrival.member));
     Ok(who.zip(arrival.session).map(|(principal, session)| {

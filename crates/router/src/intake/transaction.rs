@@ -111,7 +111,7 @@ pub(super) struct IntakeTransaction {
     /// What the runs asked that it may be an answer to, once that was looked at.
     pub(super) seen: OnceLock<Vec<WaitingRunSnapshot>>,
     pub(super) limits: IntakeLimits,
-    pub(super) desk: CommandContext,
+    pub(super) context: CommandContext,
     /// Under which a run begins at once, if there is a place for it.
     pub(super) lease: Option<Lease>,
     /// What it becomes, if nothing moves until it is taken in.
@@ -152,7 +152,7 @@ impl IntakeTransaction {
             let Conversation { channel, account, .. } = &self.inbound.conversation;
             cursors::advance(tx, *channel, account, cursor).await?;
         }
-        let known = SenderAccess::of(tx, &self.desk.access, &self.inbound, arrival.member).await?;
+        let known = SenderAccess::of(tx, &self.context.access, &self.inbound, arrival.member).await?;
         match (&self.inbound.happening, known.role) {
             (InboundEvent::Posted { text }, _) => self.route_message(tx, &known, arrival, clean(text).trim()).await,
             (InboundEvent::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
@@ -237,7 +237,7 @@ impl IntakeTransaction {
     pub(super) fn principal(&self, user: UserId, role: Role, member: Option<Role>) -> Principal {
         let sender = &self.inbound.sender;
         let proof = &self.inbound.circumstances.proof;
-        let trust = self.desk.access.trust(&self.inbound.conversation, &sender.external_id, proof, member);
+        let trust = self.context.access.trust(&self.inbound.conversation, &sender.external_id, proof, member);
         Principal { user, name: sender.name.clone(), role, trust }
     }
 
@@ -398,9 +398,9 @@ impl IntakeTransaction {
     ) -> Result<IntakeOutcome, StoreError> {
         // A code may still let somebody in.
         let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
-        let (reach, stops) = (command.reach(), matches!(command, Command::Stop { .. }));
+        let (channels, stops) = (command.channels(), matches!(command, Command::Stop { .. }));
         let Some(inbound) = self.claim(tx, arriving, kept, "command").await? else {
-            let everywhere = affected_runs(tx, arriving.session.id, reach, stops).await?;
+            let everywhere = affected_runs(tx, arriving.session.id, channels, stops).await?;
             return Ok(IntakeOutcome { everywhere, ..IntakeOutcome::duplicate(arriving.session.id) });
         };
         let caller = command_handlers::Caller {
@@ -412,12 +412,12 @@ impl IntakeTransaction {
             seen: self.waiting_runs(),
         };
         let reschedules = matches!(command, Command::Schedule(..));
-        let told = command_handlers::carry_out(tx, &self.desk, &caller, command).await?;
+        let told = command_handlers::carry_out(tx, &self.context, &caller, command).await?;
         let reply = command_handlers::DirectReply::to(arriving.session.id, &arriving.destination, inbound);
         if !told.text.is_empty() {
             command_handlers::say(tx, &reply, &told.text, self.now).await?;
         }
-        let everywhere = affected_runs(tx, arriving.session.id, reach, stops).await?;
+        let everywhere = affected_runs(tx, arriving.session.id, channels, stops).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let undoes = told.undoes.then(|| UndoRequest {
             inbound,
@@ -449,10 +449,10 @@ impl IntakeTransaction {
 async fn affected_runs(
     tx: &mut Tx,
     home: SessionId,
-    reach: Option<PauseScope>,
+    channels: Option<PauseScope>,
     stops: bool,
 ) -> Result<Vec<OpenRun>, StoreError> {
-    match reach {
+    match channels {
         Some(PauseScope::Everywhere) => open_runs::list_open(tx).await,
         Some(PauseScope::Here) | None => {
             let open = agents::open_at_home(tx, home).await?;

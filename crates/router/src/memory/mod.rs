@@ -31,16 +31,16 @@ const LOOKED_AT_MAX: i64 = 500;
 
 /// What somebody sees, and how it is told to them.
 pub(super) struct MemoryView<'a> {
-    desk: &'a CommandContext,
+    context: &'a CommandContext,
     caller: &'a Caller<'a>,
     place: SpeakingPlace,
     scopes: Vec<Scope>,
 }
 
 impl<'a> MemoryView<'a> {
-    pub(super) fn of(desk: &'a CommandContext, caller: &'a Caller<'a>) -> Self {
+    pub(super) fn of(context: &'a CommandContext, caller: &'a Caller<'a>) -> Self {
         let place = SpeakingPlace::of(caller.session.id, caller.place);
-        Self { desk, caller, place, scopes: command_scopes(caller.principal, place) }
+        Self { context, caller, place, scopes: command_scopes(caller.principal, place) }
     }
 
     fn sees(&self, scope: Scope) -> bool {
@@ -117,8 +117,15 @@ async fn found(
     view: &MemoryView<'_>,
     words: &str,
 ) -> Result<(Vec<ListEntry>, Vec<ListEntry>), StoreError> {
-    let said: Vec<MemoryItem> =
-        view.desk.looked.memories.iter().flat_map(|looked| &looked.memories).copied().map(MemoryItem::Memory).collect();
+    let said: Vec<MemoryItem> = view
+        .context
+        .looked
+        .memories
+        .iter()
+        .flat_map(|looked| &looked.memories)
+        .copied()
+        .map(MemoryItem::Memory)
+        .collect();
     let known = view.facts_like(tx, words).await?;
     Ok((view.entries(tx, said).await?, view.entries(tx, known).await?))
 }

@@ -52,7 +52,7 @@ pub(super) struct RecallReason {
 
 impl MemoryView<'_> {
     fn zone(&self) -> &TimeZone {
-        &self.desk.house.budget_guard.zone
+        &self.context.house.budget_guard.zone
     }
 
     fn day(&self, millis: i64) -> String {
@@ -61,7 +61,10 @@ impl MemoryView<'_> {
 
     /// How it was looked for, or would be.
     pub(super) fn how(&self) -> &'static str {
-        match (self.desk.looked.memories.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.status()) {
+        match (
+            self.context.looked.memories.as_ref().map(|looked| looked.means),
+            self.context.house.memory.nearby.status(),
+        ) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
             (_, EmbeddingStatus::Off) => BY_WORDS,
             (
@@ -85,13 +88,13 @@ impl MemoryView<'_> {
             _ => row.channel.as_ref().map(|channel| format!(", on {channel}")).unwrap_or_default(),
         };
         let pinned = if row.pinned { ", pinned" } else { "" };
-        let (day, age) = (self.day(row.at), age(self.desk.now, row.at));
+        let (day, age) = (self.day(row.at), age(self.context.now, row.at));
         ListEntry(format!("m{} “{}” – {by}, {day} ({age}){place}{pinned}", row.id, cut(&row.text)))
     }
 
     /// Something that Hob answered.
     pub(super) fn answer_entry(&self, row: &StoredAnswer) -> ListEntry {
-        ListEntry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.desk.now, row.at)))
+        ListEntry(format!("“{}” – I said so, {} ({})", cut(&row.text), self.day(row.at), age(self.context.now, row.at)))
     }
 
     /// Something known: since when, by whom.

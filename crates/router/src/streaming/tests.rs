@@ -55,7 +55,7 @@ impl Rng for FrozenClock {
 }
 
 struct Harness {
-    desk: PlatformHarness,
+    context: PlatformHarness,
     delivery: Delivery,
     store: Store,
     raw: sqlx::SqliteConnection,
@@ -108,9 +108,9 @@ fn place() -> Destination {
     Destination { conversation: conversation(), reply_to: Some("7".to_owned()) }
 }
 
-fn delivery(desk: &PlatformHarness, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
+fn delivery(context: &PlatformHarness, stop: &CancellationToken, store: &Store, stream: StreamSettings) -> Delivery {
     let config = DeliveryConfig {
-        channels: vec![Arc::clone(&desk.platform) as _],
+        channels: vec![Arc::clone(&context.platform) as _],
         limits: DeliveryLimits {
             attempts_max: 3,
             age_max: Duration::from_secs(60),
@@ -129,7 +129,7 @@ fn delivery(desk: &PlatformHarness, stop: &CancellationToken, store: &Store, str
             contents: Contents::of(std::path::Path::new("/nowhere")),
             redactor: Redactor::default(),
             stop: stop.clone(),
-            tracker: desk.reach.tracker.clone(),
+            tracker: context.channels.tracker.clone(),
             rest: Arc::default(),
             meters: Arc::default(),
         },
@@ -156,12 +156,12 @@ impl Harness {
         let first =
             EnqueueText { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
         let session = store.write(async move |tx| first.run(tx).await).await.unwrap();
-        let (desk, stop) = (PlatformHarness::new(), CancellationToken::new());
-        let delivery = delivery(&desk, &stop, &store, stream);
-        let mut bench = Self { desk, delivery, store, raw, session, commits, stop, _home: home };
+        let (context, stop) = (PlatformHarness::new(), CancellationToken::new());
+        let delivery = delivery(&context, &stop, &store, stream);
+        let mut bench = Self { context, delivery, store, raw, session, commits, stop, _home: home };
         bench.delivery.wake(session);
-        bench.desk.rest().await;
-        bench.desk.clear();
+        bench.context.rest().await;
+        bench.context.clear();
         bench.begin(1).await;
         bench
     }
@@ -170,9 +170,9 @@ impl Harness {
     async fn restart(&mut self) {
         self.stop.cancel();
         self.stop = CancellationToken::new();
-        self.delivery = delivery(&self.desk, &self.stop, &self.store, settings());
+        self.delivery = delivery(&self.context, &self.stop, &self.store, settings());
         self.delivery.sweep().await.unwrap();
-        self.desk.rest().await;
+        self.context.rest().await;
     }
 
     async fn begin(&mut self, run: i64) {
@@ -189,7 +189,7 @@ impl Harness {
     async fn end(&mut self, run: i64, ended: IdleReason) {
         self.over(run).await;
         self.hear(run, Progress::Idle(ended));
-        self.desk.rest().await;
+        self.context.rest().await;
     }
 
     fn hear(&self, run: i64, progress: Progress) {
@@ -215,11 +215,11 @@ impl Harness {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.desk.shown().into_iter().map(|(text, _)| text).collect()
+        self.context.shown().into_iter().map(|(text, _)| text).collect()
     }
 
     fn drawn(&self) -> Vec<PlatformCall> {
-        let calls = self.desk.calls();
+        let calls = self.context.calls();
         calls.into_iter().filter(|call| !matches!(call, PlatformCall::Sign(_))).collect()
     }
 
@@ -268,10 +268,10 @@ async fn a_long_answer_grows_in_one_message_and_ends_exact() {
             .skip(1)
             .all(|call| matches!(call, PlatformCall::Draft { posts: false, text } if text.ends_with('…')))
     );
-    assert_eq!((bench.desk.shown().len(), bench.drafts().await), (1, 1));
+    assert_eq!((bench.context.shown().len(), bench.drafts().await), (1, 1));
     bench.answer(&text).await;
     let whole = words(&text, true).into_iter().map(|piece| (piece.text, piece.markup)).collect::<Vec<_>>();
-    assert_eq!((bench.desk.shown(), bench.drafts().await), (whole, 0));
+    assert_eq!((bench.context.shown(), bench.drafts().await), (whole, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -290,7 +290,7 @@ async fn where_streaming_is_off_replies_come_whole() {
 async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
     let mut bench = Harness::new().await;
     let later = DeliveryError::Retry { after: Some(Duration::from_secs(20)), why: String::new() };
-    bench.desk.answer_drafts(vec![Ok(()), Err(later)]);
+    bench.context.answer_drafts(vec![Ok(()), Err(later)]);
     bench.write(LONG);
     pass(1_100).await;
     bench.write(LONG);
@@ -298,12 +298,12 @@ async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
     assert_eq!(bench.drawn().len(), 2);
     pass(2_000).await;
     assert_eq!(bench.drawn().len(), 3, "not before its time, and then the newest");
-    bench.desk.answer_drafts(vec![Err(DeliveryError::Refused { why: String::new() })]);
+    bench.context.answer_drafts(vec![Err(DeliveryError::Refused { why: String::new() })]);
     bench.write(" one");
     pass(2_000).await;
     bench.write(" two");
     pass(9_000).await;
-    assert_eq!((bench.drawn().len(), bench.desk.shown().len()), (4, 1), "what is there stays");
+    assert_eq!((bench.drawn().len(), bench.context.shown().len()), (4, 1), "what is there stays");
     bench.answer(LONG).await;
     assert_eq!(bench.texts(), [LONG]);
 }
@@ -311,7 +311,7 @@ async fn flood_limits_are_waited_for_and_a_refusal_ends_the_drawing() {
 #[tokio::test(start_paused = true)]
 async fn a_draft_whose_posting_nobody_knows_of_is_not_posted_again() {
     let mut bench = Harness::new().await;
-    bench.desk.answer_drafts(vec![Err(DeliveryError::Unknown { why: String::new() })]);
+    bench.context.answer_drafts(vec![Err(DeliveryError::Unknown { why: String::new() })]);
     bench.write(LONG);
     pass(2_000).await;
     bench.write(LONG);
@@ -332,7 +332,7 @@ async fn what_is_said_meanwhile_stands_above_the_reply() {
     assert_eq!(bench.texts(), ["Budget is near.".to_owned(), format!("{LONG} …")], "it goes on below");
     bench.hear(1, Progress::Waiting);
     bench.say("run:1:5", Some(1), "May I?", false).await;
-    bench.desk.rest().await;
+    bench.context.rest().await;
     assert_eq!(bench.texts(), ["Budget is near.", "May I?"]);
     bench.answer("Done.").await;
     assert_eq!(bench.texts(), ["Budget is near.", "May I?", "Done."]);
@@ -343,7 +343,7 @@ async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     let mut bench = Harness::new().await;
     bench.write(LONG);
     pass(2_000).await;
-    bench.desk.hold_deliveries();
+    bench.context.hold_deliveries();
     bench.say("run:1:9", Some(1), LONG, true).await;
     pass(100).await;
     // An agent's session speaks in the same conversation, and waits while the answer is on its way.
@@ -353,7 +353,7 @@ async fn a_draft_that_became_the_answer_is_nobodys_to_take_back() {
     bench.delivery.wake(sub);
     pass(100).await;
     bench.commits.late.store(true, Ordering::Relaxed);
-    bench.desk.release_deliveries();
+    bench.context.release_deliveries();
     bench.end(1, IdleReason::Done).await;
     assert_eq!(bench.texts(), [LONG, "Budget is near."]);
     assert!(!bench.drawn().contains(&PlatformCall::Retract));
@@ -403,7 +403,7 @@ async fn the_final_form_is_the_same_however_it_came() {
         let run = i64::try_from(seed).unwrap() + 2;
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut below = |end: u64| rng.next_u64() % end;
-        bench.desk.clear();
+        bench.context.clear();
         bench.begin(run).await;
         let parts = below(60);
         let text: String = (0..parts).map(|_| PARTS[usize::try_from(below(PARTS.len() as u64)).unwrap()]).collect();
@@ -415,7 +415,7 @@ async fn the_final_form_is_the_same_however_it_came() {
             _ => Ok(()),
         });
         let errors = errors.collect();
-        bench.desk.answer_drafts(errors);
+        bench.context.answer_drafts(errors);
         let mut left: Vec<char> = text.chars().collect();
         while !left.is_empty() {
             let some = usize::try_from(below(200)).unwrap().min(left.len());
@@ -438,6 +438,6 @@ async fn the_final_form_is_the_same_however_it_came() {
             expected.extend(words(&text, true).into_iter().map(|piece| (piece.text, piece.markup)));
         }
         bench.end(run, if answers { IdleReason::Done } else { IdleReason::Quietly }).await;
-        assert_eq!((bench.desk.shown(), bench.drafts().await), (expected, 0), "seed {seed}");
+        assert_eq!((bench.context.shown(), bench.drafts().await), (expected, 0), "seed {seed}");
     }
 }

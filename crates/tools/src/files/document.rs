@@ -108,7 +108,7 @@ impl DocumentReader {
             input: Some(input),
             bytes_max: ANSWER_BYTES_MAX,
             leftovers: ProcessReaper::of_call(),
-            confined: Some(self.0.clone()),
+            confinement: Some(self.0.clone()),
         };
         let ended = match tokio::time::timeout(WITHIN, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) => ended,

@@ -187,8 +187,8 @@ async fn run_in_worker(
 ) -> Result<FileOperationResult, FileAccessError> {
     let failed = |why: String| FileAccessError::Content(format!("It could not be done: {why}."));
     let input = serde_json::to_vec(&(room.plan(), deed)).map_err(|error| failed(error.to_string()))?;
-    let mut confined = bench.confined.clone();
-    confined.reach.read.extend(deed.source().map(Path::to_owned));
+    let mut confinement = bench.confinement.clone();
+    confinement.reach.read.extend(deed.source().map(Path::to_owned));
     let errand = ProcessSpec {
         vector: vec![WORKER.to_owned()],
         dir: room.root().to_owned(),
@@ -196,7 +196,7 @@ async fn run_in_worker(
         input: Some(input),
         bytes_max: ANSWER_BYTES_MAX,
         leftovers: ProcessReaper::of_call(),
-        confined: Some(confined),
+        confinement: Some(confinement),
     };
     // It is large, and each file tool would hold it.
     let ended = Box::pin(process::run(errand)).await.map_err(|error| failed(error.to_string()))?;

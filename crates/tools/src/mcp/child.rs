@@ -38,7 +38,7 @@ pub(super) struct Program<'a> {
     /// Whose mark it carries.
     pub(super) leftovers: &'a ProcessReaper,
     /// The walls around it.
-    pub(super) confined: Option<Confinement>,
+    pub(super) confinement: Option<Confinement>,
 }
 
 /// A process at work. Dropping it kills it with everything it started.
@@ -58,10 +58,10 @@ pub(super) async fn start(program: &Program<'_>) -> io::Result<(RunningProcess, 
         input: None,
         bytes_max: 0,
         leftovers: program.leftovers.clone(),
-        confined: program.confined.clone(),
+        confinement: program.confinement.clone(),
     };
     let PreparedCommand { mut command, mut sweep, scratch } = process::prepare(&errand.ready().await)?;
-    if errand.confined.is_none() {
+    if errand.confinement.is_none() {
         let this = ProcessReaper::of_call();
         command.envs([this.mark()]);
         sweep = Some(this);

@@ -143,8 +143,8 @@ impl Connection {
         let over = tokens.over.clone();
         let greeted = match &settings.way {
             ServerTransport::Program { vector, environment, dir, own } => {
-                let confined = own.as_ref().map(|own| place.walls.confine(own, vector));
-                let program = Program { vector, environment, dir, leftovers: &place.leftovers, confined };
+                let confinement = own.as_ref().map(|own| place.walls.confine(own, vector));
+                let program = Program { vector, environment, dir, leftovers: &place.leftovers, confinement };
                 let (started, stdin, stdout) = child::start(&program).await.map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
                     reason,

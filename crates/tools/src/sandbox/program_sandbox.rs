@@ -81,9 +81,9 @@ mod tests {
         let own =
             ProgramAccess { folder: "mcp/notes".to_owned(), read: vec!["/srv".into()], ..ProgramAccess::default() };
         let command = ["python3", &at("script.py"), &at("missing"), &at(""), &at("data"), "/"].map(str::to_owned);
-        let confined = ProgramSandbox::none(&dir.path().join("data")).confine(&own, &command);
-        assert_eq!(confined.reach.read, [PathBuf::from("/srv"), at("script.py").into()]);
-        assert_eq!(confined.reach.write, [PathBuf::from(at("data/own/mcp/notes"))]);
-        assert_eq!(confined.home(), Some(Path::new(&at("data/own/mcp/notes"))));
+        let confinement = ProgramSandbox::none(&dir.path().join("data")).confine(&own, &command);
+        assert_eq!(confinement.reach.read, [PathBuf::from("/srv"), at("script.py").into()]);
+        assert_eq!(confinement.reach.write, [PathBuf::from(at("data/own/mcp/notes"))]);
+        assert_eq!(confinement.home(), Some(Path::new(&at("data/own/mcp/notes"))));
     }
 }

@@ -59,7 +59,7 @@ pub struct HouseLooker {
     /// The way out to the network.
     pub guard: EgressGuard,
     /// The walls around a check.
-    pub confined: Confinement,
+    pub confinement: Confinement,
     /// May what a chat has made run commands (`[terminal] enabled`)?
     pub terminal: bool,
     /// Where it works.
@@ -104,7 +104,7 @@ impl HouseLooker {
         if !self.terminal {
             return Some("commands are off here ([terminal] enabled)");
         }
-        let is_walled = self.confined.sandbox.result().await.is_fully_enforced();
+        let is_walled = self.confinement.sandbox.result().await.is_fully_enforced();
         (!is_walled).then_some("commands have no whole sandbox here any more; /status says what is missing")
     }
 
@@ -120,7 +120,7 @@ impl HouseLooker {
             input: None,
             bytes_max: OUTPUT_BYTES_MAX,
             leftovers: self.leftovers.clone(),
-            confined: Some(self.confined.clone().with_network(network)),
+            confinement: Some(self.confinement.clone().with_network(network)),
         };
         let (end, printed) = match tokio::time::timeout(self.timeout, Box::pin(process::run(spec))).await {
             Ok(Ok(printed)) => (CheckEnd::Exited(printed.status.code()), Some(printed)),

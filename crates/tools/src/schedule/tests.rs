@@ -52,12 +52,12 @@ impl Harness {
         store.write(rows).await.unwrap();
         let (alarm, zone) = (Arc::new(Notify::new()), TimeZone::get("Europe/Berlin").unwrap());
         let keeper = ScheduleKeeper { store: store.clone(), zone, alarm: Arc::clone(&alarm) };
-        let confined = {
+        let confinement = {
             let reach =
                 SandboxAccess { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
             Confinement::new(Sandbox::none("this is a test"), reach, dir.path())
         };
-        let desk = DraftWorkspace { confined, drafts: Drafts::new(dir.path(), &Workspace::of(dir.path())) };
+        let desk = DraftWorkspace { confinement, drafts: Drafts::new(dir.path(), &Workspace::of(dir.path())) };
         let tools = Registry::default()
             .with(Arc::new(ScheduleTool::new(keeper.clone())))
             .with(Arc::new(WatchPage::new(keeper.clone(), guard(&[], FakeResolver::of(&[])))))

@@ -137,7 +137,7 @@ impl Tool for WatchCommand {
         if command.chars().count() > COMMAND_CHARS_MAX {
             return Outcome::Error(format!("A command has {COMMAND_CHARS_MAX} characters at most."));
         }
-        if !self.desk.confined.sandbox.result().await.is_fully_enforced() {
+        if !self.desk.confinement.sandbox.result().await.is_fully_enforced() {
             return Outcome::Error(UNWALLED.to_owned());
         }
         let command = vec![self.shell.display().to_string(), "-c".to_owned(), command];

@@ -13,7 +13,7 @@ pub(super) async fn judge(desk: &DraftWorkspace, command: &str, fields: &Fields)
     if let CommandVerdict::Refused { why } = verdict {
         return Assessment { grade: DangerGrade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
-    let (sandbox, granted) = (desk.confined.sandbox.result().await, desk.confined.reach.network);
+    let (sandbox, granted) = (desk.confinement.sandbox.result().await, desk.confinement.reach.network);
     let can_be_reviewed = desk.can_be_reviewed().await;
     let mut known =
         Assessment { contained: can_be_reviewed && foreground && !network && !granted, ..Assessment::default() };

@@ -29,17 +29,13 @@ pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
 #[utoipa::path(get, path = "/api/files/{id}", tag = "chat", params(("id" = i64, Path,)),
     responses((status = 200, content_type = "*/*", description = "What is in it; of a picture, as that"),
         (status = 401, body = Problem), (status = 404, body = Problem)))]
-async fn file(
-    State(served): State<Arc<AppState>>,
-    _visitor: Visitor,
-    Path(id): Path<i64>,
-) -> Result<Response, ApiError> {
+async fn file(State(app): State<Arc<AppState>>, _visitor: Visitor, Path(id): Path<i64>) -> Result<Response, ApiError> {
     let gone = ApiError::NotFound("file (any more)");
-    let Some(kept) = served.router.store.read(async |tx| web_chat::file(tx, id).await).await? else {
+    let Some(kept) = app.router.store.read(async |tx| web_chat::file(tx, id).await).await? else {
         return Err(gone);
     };
     let bytes = u64::try_from(kept.bytes).unwrap_or(0);
-    let content = match served.router.delivery.content(&kept.hash, bytes).await {
+    let content = match app.router.delivery.content(&kept.hash, bytes).await {
         Ok(content) => content,
         Err(error) => {
             tracing::warn!(file = id, %error, "a file cannot be read for the page");

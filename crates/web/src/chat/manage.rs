@@ -67,7 +67,7 @@ pub(super) struct Title {
 #[utoipa::path(put, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Title,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn rename(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     Json(Title { title }): Json<Title>,
@@ -77,9 +77,9 @@ async fn rename(
     if title.as_ref().is_some_and(|title| title.chars().count() > TITLE_CHARS_MAX) {
         return Err(ApiError::Bad(format!("a name has at most {TITLE_CHARS_MAX} characters")));
     }
-    let (place, _) = served.place(chat).await?;
+    let (place, _) = app.place(chat).await?;
     let session = place.session;
-    served.router.store.write(async move |tx| web_chat::rename(tx, session, title.as_deref()).await).await?;
+    app.router.store.write(async move |tx| web_chat::rename(tx, session, title.as_deref()).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -94,20 +94,20 @@ pub(super) struct Deleted {
 #[utoipa::path(delete, path = "/api/chats/{chat}", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")),
     responses((status = 200, body = Deleted), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn delete(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
 ) -> Result<Json<Deleted>, ApiError> {
-    let (place, is_open) = served.place(chat.clone()).await?;
+    let (place, is_open) = app.place(chat.clone()).await?;
     let at_work = || ApiError::Conflict(AT_WORK.to_owned());
     if is_open {
         return Err(at_work());
     }
-    let later = served.router.forget_talk(place.session).await?;
+    let later = app.router.forget_talk(place.session).await?;
     let session = place.session;
-    if !served.router.store.write(async move |tx| close(tx, session).await).await? {
+    if !app.router.store.write(async move |tx| close(tx, session).await).await? {
         return Err(at_work());
     }
-    served.page.changed(&chat);
+    app.page.changed(&chat);
     Ok(Json(Deleted { later }))
 }

@@ -71,7 +71,7 @@ pub(crate) struct ChatListParams {
 /// The conversations that were held on the page.
 #[utoipa::path(get, path = "/api/chats", tag = "chat", params(ChatListParams), responses((status = 200, body = ChatList), (status = 401, body = Problem), (status = 422, body = Problem)))]
 async fn chats(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(from): Query<ChatListParams>,
 ) -> Result<Json<ChatList>, ApiError> {
@@ -80,7 +80,7 @@ async fn chats(
         return Err(ApiError::Bad(format!("at most {TITLE_CHARS_MAX} characters are looked for")));
     }
     let wanted = web_chat::ChatQuery { before: from.before.unwrap_or(i64::MAX), words: words.as_deref(), limit: PAGE };
-    let all = served.router.store.read(async |tx| web_chat::chats(tx, wanted).await).await?;
+    let all = app.router.store.read(async |tx| web_chat::chats(tx, wanted).await).await?;
     let full = i64::try_from(all.len()).is_ok_and(|count| count >= PAGE);
     let next = all.last().filter(|_| full).map(|last| last.session.0);
     let entry = |chat: web_chat::WebChat| ChatEntry {
@@ -108,7 +108,7 @@ pub(crate) struct TimelineParams {
 #[utoipa::path(get, path = "/api/chats/{chat}/messages", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), TimelineParams),
     responses((status = 200, body = Timeline), (status = 401, body = Problem), (status = 422, body = Problem)))]
 async fn timeline(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(chat): Path<String>,
     Query(part): Query<TimelineParams>,
@@ -120,7 +120,7 @@ async fn timeline(
         ),
         None => TimelineRange::Newest,
     };
-    Ok(Json(served.router.store.look(async |tx| TimelineQuery { chat, part }.read(tx).await).await?))
+    Ok(Json(app.router.store.look(async |tx| TimelineQuery { chat, part }.read(tx).await).await?))
 }
 
 /// What became of something that was sent.
@@ -161,7 +161,7 @@ pub(crate) struct NewMessage {
     request_body(content = NewMessage, content_type = "multipart/form-data"),
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem), (status = 503, body = Problem)))]
 async fn say(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     mut form: Multipart,
@@ -185,7 +185,7 @@ async fn say(
     if text.trim().is_empty() && files.is_empty() {
         return Err(ApiError::Bad("a message has words, or a file".to_owned()));
     }
-    Ok(Taken::of(served.post(&chat, id, text, files).await?))
+    Ok(Taken::of(app.post(&chat, id, text, files).await?))
 }
 
 fn broken(error: axum::extract::multipart::MultipartError) -> ApiError {
@@ -207,13 +207,13 @@ pub(crate) struct NewText {
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")), request_body = NewText,
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn edit(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
     Json(NewText { text }): Json<NewText>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(served.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
+    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
@@ -221,12 +221,12 @@ async fn edit(
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")),
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn withdraw(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(served.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
+    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
 }
 
 /// A button that is pressed.
@@ -243,13 +243,13 @@ pub(crate) struct Press {
 #[utoipa::path(post, path = "/api/chats/{chat}/presses", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$")), request_body = Press,
     responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 async fn press(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(chat): Path<String>,
     Json(Press { id, token }): Json<Press>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Ok(Taken::of(served.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
+    Ok(Taken::of(app.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.
@@ -264,7 +264,7 @@ pub(crate) struct StreamParams {
 #[utoipa::path(get, path = "/api/chats/{chat}/events", tag = "chat", params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), StreamParams),
     responses((status = 200, content_type = "text/event-stream"), (status = 401, body = Problem)))]
 async fn events(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     visitor: Visitor,
     Path(chat): Path<String>,
     Query(since): Query<StreamParams>,
@@ -272,8 +272,8 @@ async fn events(
 ) -> Result<impl IntoResponse, ApiError> {
     let chat = checked_id(chat)?;
     let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
-    Ok(stream::watch(served, visitor, chat, mark))
+    let mark = stream::begin(&app.router, &chat, had.or(since.since.as_deref())).await?;
+    Ok(stream::watch(app, visitor, chat, mark))
 }
 
 /// An id that a page made: letters, digits, `-` and `_`.

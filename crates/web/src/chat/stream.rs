@@ -38,7 +38,7 @@ pub struct StateEvent {
 
 /// Watches a conversation for one browser.
 struct ChatStream {
-    served: Arc<AppState>,
+    app: Arc<AppState>,
     visitor: Visitor,
     /// When it was last looked whether the visitor is still let in.
     let_in: Instant,
@@ -54,27 +54,17 @@ struct ChatStream {
 
 /// What a visitor is told from `mark` on, until Hob stops or they are not let in any more.
 pub(super) fn watch(
-    served: Arc<AppState>,
+    app: Arc<AppState>,
     visitor: Visitor,
     chat: String,
     mark: Mark,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let (scene, let_in) = (served.page.watch(&chat), Instant::now());
+    let (scene, let_in) = (app.page.watch(&chat), Instant::now());
     // A program that listens is nobody who looks.
     let looks = visitor.role == PageRole::Owner && visitor.visit.is_some();
-    let window = looks.then(|| served.page.window());
-    let watching = ChatStream {
-        served,
-        visitor,
-        let_in,
-        chat,
-        scene,
-        mark,
-        open: None,
-        told: None,
-        is_first: true,
-        _window: window,
-    };
+    let window = looks.then(|| app.page.window());
+    let watching =
+        ChatStream { app, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true, _window: window };
     let batches = stream::unfold(watching, |mut watching| async move {
         let events = watching.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), watching))
@@ -88,7 +78,7 @@ impl ChatStream {
         loop {
             if !self.is_first {
                 tokio::select! {
-                    () = self.served.stop.cancelled() => return None,
+                    () = self.app.stop.cancelled() => return None,
                     () = self.scene.changed() => {}
                     () = tokio::time::sleep(LOOK_EVERY) => {}
                 }
@@ -100,7 +90,7 @@ impl ChatStream {
             }
             let scene = self.scene.current_activity();
             let look = TimelineQuery { chat: self.chat.clone(), part: TimelineRange::After(self.mark) };
-            let mut events = match self.served.router.store.look(async |tx| look.read(tx).await).await {
+            let mut events = match self.app.router.store.look(async |tx| look.read(tx).await).await {
                 Ok(timeline) => self.timeline_events(timeline),
                 Err(error) => {
                     tracing::warn!(%error, "a conversation cannot be read for the page");
@@ -120,7 +110,7 @@ impl ChatStream {
             return true;
         }
         self.let_in = Instant::now();
-        self.served.door.holds(self.visitor).await.unwrap_or_else(|error| {
+        self.app.door.holds(self.visitor).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "who watches the page cannot be looked up");
             false
         })

@@ -29,7 +29,7 @@ pub(crate) enum FollowEvent {
 
 /// Follows one message.
 pub(crate) struct MessageFollower {
-    served: Arc<AppState>,
+    app: Arc<AppState>,
     place: RequestTarget,
     scene: ChatWatcher,
     /// So many changes were looked at.
@@ -45,11 +45,11 @@ pub(crate) struct MessageFollower {
 
 impl MessageFollower {
     /// From before the message is handed in, so that nothing is missed.
-    pub(crate) fn begin(served: &Arc<AppState>, place: RequestTarget, grows: bool, how_to_answer: String) -> Self {
-        let scene = served.page.watch(&place.chat);
-        let served = Arc::clone(served);
+    pub(crate) fn begin(app: &Arc<AppState>, place: RequestTarget, grows: bool, how_to_answer: String) -> Self {
+        let scene = app.page.watch(&place.chat);
+        let app = Arc::clone(app);
         let (looked, run, over) = (None, None, None);
-        Self { served, place, scene, looked, run, teller: AnswerStream::default(), grows, over, how_to_answer }
+        Self { app, place, scene, looked, run, teller: AnswerStream::default(), grows, over, how_to_answer }
     }
 
     /// What was said next.
@@ -59,13 +59,13 @@ impl MessageFollower {
                 return Ok(FollowEvent::Over(seen));
             }
             let is_time = self.looked.is_none() || self.wait().await;
-            if is_time && self.served.stop.is_cancelled() {
+            if is_time && self.app.stop.is_cancelled() {
                 return Ok(FollowEvent::Stopping);
             }
             let scene = self.scene.current_activity();
             let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
                 self.looked = Some(scene.changes);
-                self.served.router.store.look(async |tx| progress::load_progress(tx, &self.place).await).await?
+                self.app.router.store.look(async |tx| progress::load_progress(tx, &self.place).await).await?
             } else {
                 None
             };
@@ -79,7 +79,7 @@ impl MessageFollower {
     /// Until something happens; true: it is time to look, whatever happened.
     async fn wait(&mut self) -> bool {
         let is_time = tokio::select! {
-            () = self.served.stop.cancelled() => return true,
+            () = self.app.stop.cancelled() => return true,
             () = self.scene.changed() => false,
             () = tokio::time::sleep(LOOK_EVERY) => true,
         };
@@ -90,7 +90,7 @@ impl MessageFollower {
     }
 
     fn emit(&mut self, scene: ChatActivity, seen: Option<MessageProgress>) -> String {
-        let redactor = &self.served.router.redactor;
+        let redactor = &self.app.router.redactor;
         let mut told = String::new();
         self.run = seen.as_ref().and_then(|seen| seen.run).or(self.run);
         if let Some((_, text)) = scene.growing.filter(|(run, _)| self.grows && Some(*run) == self.run) {

@@ -94,7 +94,7 @@ async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>
         (status = 400, body = FaultBody), (status = 401, body = FaultBody), (status = 403, body = FaultBody),
         (status = 404, body = FaultBody), (status = 413, body = FaultBody), (status = 503, body = FaultBody)))]
 async fn complete(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -106,20 +106,20 @@ async fn complete(
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
-    let nonce = given.map_or_else(|| served.router.config().house.rng.id(), |given| print(&["key", given]));
-    let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), served.router.clock.now());
+    let nonce = given.map_or_else(|| app.router.config().house.rng.id(), |given| print(&["key", given]));
+    let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), app.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| checked_id(name.to_owned())).transpose()?;
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
-    let place = served.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
-    let mut following = MessageFollower::begin(&served, place.clone(), asked.streams, HOW_TO_ANSWER.to_owned());
-    let taken = served.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
+    let place = app.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
+    let mut following = MessageFollower::begin(&app, place.clone(), asked.streams, HOW_TO_ANSWER.to_owned());
+    let taken = app.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
     let accepted = taken.map_err(ApiError::from)?;
     if accepted == UpdateOutcome::Ignored {
         return Err(ApiError::NotAllowed.into());
     }
     let head =
-        ResponseHead { id: format!("chatcmpl-{}", place.external_id), created: served.router.clock.now().as_second() };
+        ResponseHead { id: format!("chatcmpl-{}", place.external_id), created: app.router.clock.now().as_second() };
     let mut response = match asked.streams {
         true => streamed(following, head, asked.tells_usage).into_response(),
         false => whole_completion(&mut following, head).await?.into_response(),

@@ -23,7 +23,7 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(30 * 60);
 
 /// A program that has shown this key.
 pub(super) struct PageAsker {
-    pub(super) served: Arc<AppState>,
+    pub(super) app: Arc<AppState>,
     pub(super) key: i64,
 }
 
@@ -53,7 +53,7 @@ impl PageAsker {
 #[async_trait]
 impl Asker for PageAsker {
     async fn principal(&self) -> Result<Principal, StoreError> {
-        owner::principal(&self.served.router).await
+        owner::principal(&self.app.router).await
     }
 
     fn conversation(&self, name: Option<&str>) -> Conversation {
@@ -71,10 +71,10 @@ impl Asker for PageAsker {
         text: String,
         told: Option<mpsc::Sender<String>>,
     ) -> Result<String, AskError> {
-        let router = &self.served.router;
+        let router = &self.app.router;
         let external_id = format!("mcp-{}", router.config().house.rng.id());
         let target = RequestTarget { chat: conversation.chat.clone(), external_id: external_id.clone() };
-        let mut following = MessageFollower::begin(&self.served, target, told.is_some(), String::new());
+        let mut following = MessageFollower::begin(&self.app, target, told.is_some(), String::new());
         let inbound = Inbound {
             conversation: conversation.clone(),
             external_id,
@@ -87,7 +87,7 @@ impl Asker for PageAsker {
         if router.accept(inbound).await? == UpdateOutcome::Ignored {
             return Err(AskError::NotTaken);
         }
-        self.served.page.changed(&conversation.chat);
+        self.app.page.changed(&conversation.chat);
         match tokio::time::timeout(ANSWERED_WITHIN, self.follow(&mut following, told)).await {
             Ok(answered) => answered,
             Err(_elapsed) => Err(AskError::StillAtWork(self.place_text(conversation))),

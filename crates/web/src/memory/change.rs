@@ -42,11 +42,11 @@ impl From<ForgetOutcome> for Gone {
 #[utoipa::path(delete, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
     responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
 ) -> Result<Json<Gone>, ApiError> {
-    let forgotten = served.router.forget(ForgetItem::from(parse_item(&id)?)).await?;
+    let forgotten = app.router.forget(ForgetItem::from(parse_item(&id)?)).await?;
     if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
         return Err(ApiError::NotFound("memory or fact"));
     }
@@ -57,15 +57,15 @@ pub(super) async fn forget(
 #[utoipa::path(delete, path = "/api/memory/people/{id}", tag = "memory", params(("id" = i64, Path)),
     responses((status = 200, body = Gone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn forget_person(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<Json<Gone>, ApiError> {
     let person = PersonId(id);
-    if served.router.store.read(async |tx| memory_pages::scope_of(tx, person).await).await?.is_none() {
+    if app.router.store.read(async |tx| memory_pages::scope_of(tx, person).await).await?.is_none() {
         return Err(ApiError::NotFound("person"));
     }
-    Ok(Json(Gone::from(served.router.forget(ForgetItem::Person(person)).await?)))
+    Ok(Json(Gone::from(app.router.forget(ForgetItem::Person(person)).await?)))
 }
 
 /// A pin, or none.
@@ -79,12 +79,12 @@ pub(super) struct Pinned {
 #[utoipa::path(put, path = "/api/memory/items/{id}/pin", tag = "memory", params(("id" = String, Path, description = "m12 or f7")), request_body = Pinned,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn pin(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<String>,
     Json(Pinned { pinned }): Json<Pinned>,
 ) -> Result<axum::http::StatusCode, ApiError> {
-    match served.router.pin(parse_item(&id)?, pinned).await? {
+    match app.router.pin(parse_item(&id)?, pinned).await? {
         true => Ok(axum::http::StatusCode::NO_CONTENT),
         false => Err(ApiError::NotFound("memory or fact")),
     }
@@ -113,7 +113,7 @@ pub(super) struct AllGone {
     params(("scope" = String, Path, description = "p1, c5 or house")), request_body = Sure,
     responses((status = 200, body = AllGone), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn forget_scope(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(name): Path<String>,
     Json(Sure { sure }): Json<Sure>,
@@ -122,7 +122,7 @@ pub(super) async fn forget_scope(
     if sure != name {
         return Err(ApiError::Bad("nothing is forgotten: `sure` has to name the same scope".to_owned()));
     }
-    let MemoryCounts { memories, facts, people } = served.router.forget_all(scope).await?;
+    let MemoryCounts { memories, facts, people } = app.router.forget_all(scope).await?;
     Ok(Json(AllGone { said: memories, facts, people }))
 }
 
@@ -132,9 +132,9 @@ pub(super) async fn forget_scope(
 #[utoipa::path(get, path = "/api/memory/export", tag = "memory",
     responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem),
         (status = 403, body = Problem)))]
-pub(super) async fn export(State(served): State<Arc<AppState>>, _owner: Owner) -> Result<Response, ApiError> {
-    let text = line::write(&served.router.store.read(export::export).await?)?;
-    let day = served.router.clock.now().strftime("%Y-%m-%d");
+pub(super) async fn export(State(app): State<Arc<AppState>>, _owner: Owner) -> Result<Response, ApiError> {
+    let text = line::write(&app.router.store.read(export::export).await?)?;
+    let day = app.router.clock.now().strftime("%Y-%m-%d");
     let name = format!("attachment; filename=\"hob-memory-{day}.jsonl\"");
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson".to_owned()), (header::CONTENT_DISPOSITION, name)], text)
         .into_response())

@@ -52,13 +52,10 @@ pub(super) struct Overview {
 
 /// How much is remembered of whom, and how it is looked up.
 #[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
-pub(super) async fn overview(
-    State(served): State<Arc<AppState>>,
-    _visitor: Visitor,
-) -> Result<Json<Overview>, ApiError> {
-    let store = &served.router.store;
+pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Overview>, ApiError> {
+    let store = &app.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
-    let how = served.router.config().house.memory.nearby.status().to_string();
+    let how = app.router.config().house.memory.nearby.status().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,
@@ -111,14 +108,14 @@ pub(super) struct Entries {
 #[utoipa::path(get, path = "/api/memory/items", tag = "memory", params(EntryListParams),
     responses((status = 200, body = Entries), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn items(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(wanted): Query<EntryListParams>,
 ) -> Result<Json<Entries>, ApiError> {
     let before = wanted.before.as_deref().map_or(Ok(PageCursor::NEWEST), before)?;
     let scope = wanted.scope.as_deref().map(scope).transpose()?;
     let list = EntryListQuery { kind: wanted.kind, scope, pinned: wanted.pinned, before };
-    Ok(Json(served.router.store.read(async |tx| list.read(tx).await).await?))
+    Ok(Json(app.router.store.read(async |tx| list.read(tx).await).await?))
 }
 
 fn before(text: &str) -> Result<PageCursor, ApiError> {
@@ -197,12 +194,12 @@ pub(super) struct Whole {
 #[utoipa::path(get, path = "/api/memory/items/{id}", tag = "memory", params(("id" = String, Path, description = "m12 or f7")),
     responses((status = 200, body = Whole), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn item(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Json<Whole>, ApiError> {
     let item = parse_item(&id)?;
-    let whole = served.router.store.read(async |tx| read_whole(tx, item).await).await?;
+    let whole = app.router.store.read(async |tx| read_whole(tx, item).await).await?;
     Ok(Json(whole.ok_or(ApiError::NotFound("memory or fact"))?))
 }
 

@@ -70,11 +70,11 @@ pub(super) struct UserListParams {
 /// Those who talk with Hob.
 #[utoipa::path(get, path = "/api/memory/users", tag = "memory", params(UserListParams), responses((status = 200, body = UserList), (status = 401, body = Problem)))]
 pub(super) async fn users(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(from): Query<UserListParams>,
 ) -> Result<Json<UserList>, ApiError> {
-    Ok(Json(served.router.store.read(async |tx| list_users(tx, from.after.unwrap_or(0)).await).await?))
+    Ok(Json(app.router.store.read(async |tx| list_users(tx, from.after.unwrap_or(0)).await).await?))
 }
 
 async fn list_users(tx: &mut Tx, after: i64) -> Result<UserList, StoreError> {
@@ -144,11 +144,11 @@ pub(super) struct PersonListParams {
 /// Those of whom Hob was told.
 #[utoipa::path(get, path = "/api/memory/people", tag = "memory", params(PersonListParams), responses((status = 200, body = PersonList), (status = 401, body = Problem)))]
 pub(super) async fn people(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(from): Query<PersonListParams>,
 ) -> Result<Json<PersonList>, ApiError> {
-    Ok(Json(served.router.store.read(async |tx| list_people(tx, from.before.unwrap_or(i64::MAX)).await).await?))
+    Ok(Json(app.router.store.read(async |tx| list_people(tx, from.before.unwrap_or(i64::MAX)).await).await?))
 }
 
 async fn list_people(tx: &mut Tx, before: i64) -> Result<PersonList, StoreError> {
@@ -188,11 +188,11 @@ pub(super) struct PersonFacts {
 #[utoipa::path(get, path = "/api/memory/people/{id}/facts", tag = "memory", params(("id" = i64, Path)),
     responses((status = 200, body = PersonFacts), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn facts(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(id): Path<i64>,
 ) -> Result<Json<PersonFacts>, ApiError> {
-    let known = served.router.store.read(async |tx| facts_of(tx, PersonId(id)).await).await?;
+    let known = app.router.store.read(async |tx| facts_of(tx, PersonId(id)).await).await?;
     Ok(Json(PersonFacts { facts: known.ok_or(ApiError::NotFound("person"))? }))
 }
 

@@ -95,7 +95,7 @@ pub(super) fn how(means: SearchMode) -> &'static str {
 #[utoipa::path(get, path = "/api/memory/search", tag = "memory", params(SearchParams),
     responses((status = 200, body = SearchResult), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(super) async fn search(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(sought): Query<SearchParams>,
 ) -> Result<Json<SearchResult>, ApiError> {
@@ -103,16 +103,16 @@ pub(super) async fn search(
     if text.is_empty() || text.chars().count() > TEXT_CHARS_MAX {
         return Err(ApiError::Bad(format!("what is looked for has from 1 to {TEXT_CHARS_MAX} characters")));
     }
-    let store = &served.router.store;
+    let store = &app.router.store;
     let scopes = match sought.scope.as_deref().map(scope).transpose()? {
         Some(scope) => vec![scope],
         None => store.read(memory_views::scopes).await?,
     };
     let limits = RecallLimits { fragments: FOUND_MAX, tokens: u64::MAX, facts: 0 };
-    let now = served.router.clock.now();
+    let now = app.router.clock.now();
     let bill = store.read(owner::bill).await?;
     let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill };
-    let memory = served.router.config().house.memory.clone();
+    let memory = app.router.config().house.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
     Ok(Json(SearchResult { how: how(recollection.means), said, facts }))

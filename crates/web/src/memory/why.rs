@@ -59,11 +59,11 @@ pub(super) struct AnswerListParams {
 /// What Hob answered lately.
 #[utoipa::path(get, path = "/api/memory/answers", tag = "memory", params(AnswerListParams), responses((status = 200, body = AnswerList), (status = 401, body = Problem)))]
 pub(super) async fn answers(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(from): Query<AnswerListParams>,
 ) -> Result<Json<AnswerList>, ApiError> {
-    let all = served
+    let all = app
         .router
         .store
         .read(async |tx| memory_pages::answers(tx, from.before.unwrap_or(i64::MAX), PAGE).await)
@@ -127,11 +127,11 @@ pub(super) struct Why {
 #[utoipa::path(get, path = "/api/memory/why/{run}", tag = "memory", params(("run" = i64, Path)),
     responses((status = 200, body = Why), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn why(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
 ) -> Result<Json<Why>, ApiError> {
-    let why = served.router.store.read(async |tx| read_why(tx, RunId(run)).await).await?;
+    let why = app.router.store.read(async |tx| read_why(tx, RunId(run)).await).await?;
     Ok(Json(why.ok_or(ApiError::NotFound("run"))?))
 }
 

@@ -119,28 +119,27 @@ impl ConfigFiles {
 
 /// Does what waits for the disk beside everything else.
 async fn run_blocking<T: Send + 'static>(
-    served: &Arc<AppState>,
+    app: &Arc<AppState>,
     work: impl FnOnce(&ConfigFile, &Redactor) -> T + Send + 'static,
 ) -> Result<Option<T>, ApiError> {
-    let served = Arc::clone(served);
-    let done = tokio::task::spawn_blocking(move || {
-        served.desk.config.as_ref().map(|config| work(config, &served.router.redactor))
-    });
+    let app = Arc::clone(app);
+    let done =
+        tokio::task::spawn_blocking(move || app.desk.config.as_ref().map(|config| work(config, &app.router.redactor)));
     done.await.map_err(|error| ApiError::Broken(format!("the config could not be looked at: {error}")))
 }
 
-async fn look(served: &Arc<AppState>) -> Result<Standing, ApiError> {
-    let ConfigStatus { at, changes, refused, waits, .. } = served.router.config().house.config.status();
-    let files = run_blocking(served, ConfigFiles::look).await?;
+async fn look(app: &Arc<AppState>) -> Result<Standing, ApiError> {
+    let ConfigStatus { at, changes, refused, waits, .. } = app.router.config().house.config.status();
+    let files = run_blocking(app, ConfigFiles::look).await?;
     let ConfigFiles { not_running, unreadable, good, broken } = files.unwrap_or_else(|| ConfigFiles {
         not_running: Vec::new(),
         unreadable: None,
         good: Vec::new(),
         broken: Vec::new(),
     });
-    let redactor = &served.router.redactor;
+    let redactor = &app.router.redactor;
     Ok(Standing {
-        file: served.desk.config.as_ref().map(|config| config.writer.file().display().to_string()),
+        file: app.desk.config.as_ref().map(|config| config.writer.file().display().to_string()),
         loaded_at: at.map(Timestamp::as_millisecond),
         changes,
         waits,
@@ -154,11 +153,8 @@ async fn look(served: &Arc<AppState>) -> Result<Standing, ApiError> {
 
 /// How it stands with the config: what runs, what stands in the file, and the good ones.
 #[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = Standing), (status = 401, body = Problem)))]
-pub(crate) async fn standing(
-    State(served): State<Arc<AppState>>,
-    _visitor: Visitor,
-) -> Result<Json<Standing>, ApiError> {
-    look(&served).await.map(Json)
+pub(crate) async fn standing(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Standing>, ApiError> {
+    look(&app).await.map(Json)
 }
 
 /// What stands in the file.
@@ -172,11 +168,8 @@ pub(crate) struct ShownConfig {
 
 /// What stands in the file, each value with where it comes from, without secrets: `hob config show`.
 #[utoipa::path(get, path = "/api/operations/config/text", tag = "operations", responses((status = 200, body = ShownConfig), (status = 401, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn shown(
-    State(served): State<Arc<AppState>>,
-    _visitor: Visitor,
-) -> Result<Json<ShownConfig>, ApiError> {
-    let shown = run_blocking(&served, |config, redactor| {
+pub(crate) async fn shown(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<ShownConfig>, ApiError> {
+    let shown = run_blocking(&app, |config, redactor| {
         let (text, good) = match show::show(Some(config.writer.file()), &config.environment, false) {
             Ok(text) => (text, true),
             Err(error) => (error.to_string(), false),
@@ -191,17 +184,17 @@ const NO_FILE: ApiError = ApiError::NotFound("config file: Hob was started witho
 /// Has the file read again; what came of it is told.
 #[utoipa::path(post, path = "/api/operations/config/reload", tag = "operations",
     responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub(crate) async fn reload(State(served): State<Arc<AppState>>, _owner: Owner) -> Result<Json<Standing>, ApiError> {
-    if served.desk.config.is_none() {
+pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> Result<Json<Standing>, ApiError> {
+    if app.desk.config.is_none() {
         return Err(NO_FILE);
     }
-    reload_and_wait(&served).await;
-    look(&served).await.map(Json)
+    reload_and_wait(&app).await;
+    look(&app).await.map(Json)
 }
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
-async fn reload_and_wait(served: &AppState) {
-    let house = Arc::clone(&served.router.config().house);
+async fn reload_and_wait(app: &AppState) {
+    let house = Arc::clone(&app.router.config().house);
     let mut heard = house.config.subscribe();
     heard.mark_unchanged();
     house.config.wake_reloader();
@@ -221,15 +214,15 @@ pub(crate) struct PutBack {
 #[utoipa::path(post, path = "/api/operations/config/rollback", tag = "operations", request_body = PutBack,
     responses((status = 200, body = Standing), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn roll_back(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Json(PutBack { print }): Json<PutBack>,
 ) -> Result<Json<Standing>, ApiError> {
-    let now = served.router.clock.now();
-    let done = run_blocking(&served, move |config, redactor| restore_config(config, &print, now, redactor));
+    let now = app.router.clock.now();
+    let done = run_blocking(&app, move |config, redactor| restore_config(config, &print, now, redactor));
     done.await?.ok_or(NO_FILE)??;
-    reload_and_wait(&served).await;
-    look(&served).await.map(Json)
+    reload_and_wait(&app).await;
+    look(&app).await.map(Json)
 }
 
 fn restore_config(config: &ConfigFile, print: &str, now: Timestamp, redactor: &Redactor) -> Result<(), ApiError> {

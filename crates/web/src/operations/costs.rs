@@ -134,10 +134,10 @@ async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<SpendShare>,
     spend::shares(tx, moments, by).await
 }
 
-async fn read(served: &AppState, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
-    let zone = served.router.config().house.budget_guard.zone.clone();
-    let Days { dates, moments } = Days::until(served.router.clock.now(), &zone, days);
-    Ok((dates, served.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
+async fn read(app: &AppState, days: Option<u16>, by: By) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
+    let zone = app.router.config().house.budget_guard.zone.clone();
+    let Days { dates, moments } = Days::until(app.router.clock.now(), &zone, days);
+    Ok((dates, app.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }
 
 fn date_of(dates: &[Date], share: &SpendShare) -> Option<Date> {
@@ -148,11 +148,11 @@ fn date_of(dates: &[Date], share: &SpendShare) -> Option<Date> {
 #[utoipa::path(get, path = "/api/operations/costs", tag = "operations", params(CostParams),
     responses((status = 200, body = Costs), (status = 401, body = Problem)))]
 pub(crate) async fn costs(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(wanted): Query<CostParams>,
 ) -> Result<Json<Costs>, ApiError> {
-    let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
+    let (dates, all) = read(&app, wanted.days, wanted.by.unwrap_or_default()).await?;
     let (mut days, mut shares): (BTreeMap<Date, Sum>, BTreeMap<&str, Sum>) = (BTreeMap::new(), BTreeMap::new());
     for share in &all {
         let Some(date) = date_of(&dates, share) else { continue };
@@ -171,11 +171,11 @@ pub(crate) async fn costs(
 #[utoipa::path(get, path = "/api/operations/costs.svg", tag = "operations", params(PlotParams),
     responses((status = 200, content_type = "image/svg+xml"), (status = 401, body = Problem)))]
 pub(crate) async fn plotted(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(wanted): Query<PlotParams>,
 ) -> Result<Response, ApiError> {
-    let (dates, all) = read(&served, wanted.days, wanted.by.unwrap_or_default()).await?;
+    let (dates, all) = read(&app, wanted.days, wanted.by.unwrap_or_default()).await?;
     let what = wanted.what.unwrap_or_default();
     let mut series: BTreeMap<&str, Series> = BTreeMap::new();
     for share in &all {

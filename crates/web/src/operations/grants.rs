@@ -52,12 +52,12 @@ pub(crate) struct GrantListParams {
 #[utoipa::path(get, path = "/api/operations/grants", tag = "operations", params(GrantListParams),
     responses((status = 200, body = Grants), (status = 401, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(part): Query<GrantListParams>,
 ) -> Result<Json<Grants>, ApiError> {
     let after = part.after.map(GrantId);
-    let rows = served.router.store.read(async |tx| operations::grants(tx, after, ASKED).await).await?;
+    let rows = app.router.store.read(async |tx| operations::grants(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
     let next = rows.last().filter(|_| more).map(|row| row.id.0);
     let grant = |row: HeldGrant| Grant {
@@ -75,10 +75,10 @@ pub(crate) async fn list(
 #[utoipa::path(delete, path = "/api/operations/grants/{id}", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    let revoked = served.router.revoke_grant(GrantId(id)).await?;
+    let revoked = app.router.revoke_grant(GrantId(id)).await?;
     if revoked { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("grant that holds")) }
 }

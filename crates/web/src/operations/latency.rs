@@ -61,8 +61,8 @@ fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<Took> {
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.
 #[utoipa::path(get, path = "/api/operations/latency", tag = "operations", responses((status = 200, body = Latencies), (status = 401, body = Problem)))]
-pub(crate) async fn latency(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<Latencies> {
-    let router = &served.router;
+pub(crate) async fn latency(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<Latencies> {
+    let router = &app.router;
     let (meters, work) = (router.delivery.meters(), router.store.work());
     let up_secs = router.clock.now().duration_since(router.config().house.started).as_secs().max(0);
     let mut took = family("stage", &meters.stages);

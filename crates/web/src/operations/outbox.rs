@@ -51,9 +51,9 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    fn of(served: &AppState, rows: Vec<ChunkRow>, mark: fn(&ChunkRow) -> (i64, i64)) -> Self {
+    fn of(app: &AppState, rows: Vec<ChunkRow>, mark: fn(&ChunkRow) -> (i64, i64)) -> Self {
         let (rows, more) = paged(rows);
-        let now = served.router.clock.now();
+        let now = app.router.clock.now();
         let next = rows.last().filter(|_| more).map(mark).map(|(one, other)| format!("{one}-{other}"));
         let chunk = |row: ChunkRow| Chunk {
             id: row.id.0,
@@ -63,7 +63,7 @@ impl Chunks {
             next_at: row.ended_at.is_none().then_some(row.next_attempt_at),
             state: if row.held { "held".to_owned() } else { row.state },
             attempts: row.attempts,
-            error: row.error.map(|error| served.router.redactor.redact(&error).into_owned()),
+            error: row.error.map(|error| app.router.redactor.redact(&error).into_owned()),
             age_secs: age(now, row.created_at),
             ended_at: row.ended_at,
         };
@@ -75,48 +75,48 @@ impl Chunks {
 #[utoipa::path(get, path = "/api/operations/outbox", tag = "operations", params(PageParams),
     responses((status = 200, body = Chunks), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn waiting(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(part): Query<PageParams>,
 ) -> Result<Json<Chunks>, ApiError> {
     let after = part.after()?;
-    let rows = served.router.store.read(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
-    Ok(Json(Chunks::of(&served, rows, |row| (row.session.0, row.id.0))))
+    let rows = app.router.store.read(async |tx| operations::open_chunks(tx, after, ASKED).await).await?;
+    Ok(Json(Chunks::of(&app, rows, |row| (row.session.0, row.id.0))))
 }
 
 /// What was given up, the newest first.
 #[utoipa::path(get, path = "/api/operations/outbox/given-up", tag = "operations", params(PageParams),
     responses((status = 200, body = Chunks), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn given_up(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(part): Query<PageParams>,
 ) -> Result<Json<Chunks>, ApiError> {
     let (moment, row) = part.mark()?.unwrap_or((i64::MAX, i64::MAX));
-    let rows = served.router.store.read(async |tx| operations::given_up(tx, moment, row, ASKED).await).await?;
-    Ok(Json(Chunks::of(&served, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
+    let rows = app.router.store.read(async |tx| operations::given_up(tx, moment, row, ASKED).await).await?;
+    Ok(Json(Chunks::of(&app, rows, |row| (row.ended_at.unwrap_or_default(), row.id.0))))
 }
 
 /// Says it now: what waits is tried at once, what was given up begins anew.
 #[utoipa::path(post, path = "/api/operations/outbox/{id}/retry", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn retry(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    answer(served.router.retry_delivery(OutboxId(id)).await?)
+    answer(app.router.retry_delivery(OutboxId(id)).await?)
 }
 
 /// Gives it up: what comes after it in its conversation is not held up by it any more.
 #[utoipa::path(post, path = "/api/operations/outbox/{id}/abandon", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn abandon(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    answer(served.router.abandon_delivery(OutboxId(id)).await?)
+    answer(app.router.abandon_delivery(OutboxId(id)).await?)
 }
 
 fn answer(settled: OutboxChangeOutcome) -> Result<StatusCode, ApiError> {

@@ -39,8 +39,8 @@ struct Upkeep {
 
 /// How Hob fares: channels, what does not work, what is at work, what was spent today.
 #[utoipa::path(get, path = "/api/operations", tag = "operations", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
-pub(crate) async fn overview(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<Overview> {
-    let house = Arc::clone(&served.router.config().house);
+pub(crate) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<Overview> {
+    let house = Arc::clone(&app.router.config().house);
     let round = house.upkeep.get();
     let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let upkeep = round.ended.map(|ended| Upkeep {
@@ -50,9 +50,9 @@ pub(crate) async fn overview(State(served): State<Arc<AppState>>, _visitor: Visi
         rows_gone: round.gone.values().sum(),
     });
     Json(Overview {
-        status: gather(&served.router, &served.desk.places).await,
+        status: gather(&app.router, &app.desk.places).await,
         memory: house.memory.nearby.status().to_string(),
-        sandbox: house.confined.words(),
+        sandbox: house.confinement.words(),
         upkeep,
     })
 }

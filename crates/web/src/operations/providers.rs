@@ -46,10 +46,10 @@ pub(crate) struct Providers {
 /// The models: whether each is asked, how its calls went, and how much it took from its provider's cache.
 #[utoipa::path(get, path = "/api/operations/providers", tag = "operations", responses((status = 200, body = Providers), (status = 401, body = Problem)))]
 pub(crate) async fn providers(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
 ) -> Result<Json<Providers>, ApiError> {
-    let (router, now) = (&served.router, served.router.clock.now());
+    let (router, now) = (&app.router, app.router.clock.now());
     let ago = |hours| millis(now - SignedDuration::from_hours(hours));
     // The quarter of an hour that it is now counts as well.
     let day = [ago(24), ago(-1)];

@@ -48,14 +48,14 @@ pub(crate) struct OpenRuns {
 #[utoipa::path(get, path = "/api/operations/queue", tag = "operations", params(PageParams),
     responses((status = 200, body = OpenRuns), (status = 401, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(part): Query<PageParams>,
 ) -> Result<Json<OpenRuns>, ApiError> {
     let after = part.after()?;
-    let rows = served.router.store.read(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
+    let rows = app.router.store.read(async |tx| operations::open_runs(tx, after, ASKED).await).await?;
     let (rows, more) = paged(rows);
-    let now = served.router.clock.now();
+    let now = app.router.clock.now();
     let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.session, row.id));
     let run = |row: OpenRunRow| OpenRun {
         run: row.id.0,
@@ -72,19 +72,16 @@ pub(crate) async fn list(
 #[utoipa::path(delete, path = "/api/operations/queue/{run}", tag = "operations", params(("run" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn end(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    let me = owner::principal(&served.router).await?;
-    match served.router.end_run(RunId(run), me.user).await? {
+    let me = owner::principal(&app.router).await?;
+    match app.router.end_run(RunId(run), me.user).await? {
         EndRunOutcome::Done(session) => {
-            let key = served.router.store.read(async |tx| sessions::key(tx, session).await).await?;
+            let key = app.router.store.read(async |tx| sessions::key(tx, session).await).await?;
             // Whoever has that conversation open sees it go.
-            key.as_deref()
-                .and_then(|key| key.strip_prefix("web:"))
-                .into_iter()
-                .for_each(|chat| served.page.changed(chat));
+            key.as_deref().and_then(|key| key.strip_prefix("web:")).into_iter().for_each(|chat| app.page.changed(chat));
             Ok(StatusCode::NO_CONTENT)
         }
         EndRunOutcome::Over => Err(ApiError::NotFound("run that is not over")),

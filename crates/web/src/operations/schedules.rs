@@ -151,14 +151,14 @@ fn next_times(row: &ScheduleRow, now: Timestamp) -> Vec<i64> {
 #[utoipa::path(get, path = "/api/operations/schedules", tag = "operations", params(ScheduleListParams),
     responses((status = 200, body = Schedules), (status = 401, body = Problem)))]
 pub(crate) async fn list(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Looks,
     Query(wanted): Query<ScheduleListParams>,
 ) -> Result<Json<Schedules>, ApiError> {
     let (before, done) = (wanted.before.unwrap_or(i64::MAX), wanted.done.unwrap_or(false));
-    let rows = served.router.store.read(async |tx| list_with_history(tx, before, done).await).await?;
+    let rows = app.router.store.read(async |tx| list_with_history(tx, before, done).await).await?;
     let (rows, more) = paged(rows);
-    let now = served.router.clock.now();
+    let now = app.router.clock.now();
     let next = rows.last().filter(|_| more).map(|(row, _)| row.id.0);
     let schedules = rows.into_iter().map(|(row, came)| Schedule::of(row, came, now)).collect();
     Ok(Json(Schedules { schedules, next }))
@@ -181,11 +181,11 @@ pub(crate) struct NewSchedule {
 #[utoipa::path(post, path = "/api/operations/schedules", tag = "operations", request_body = NewSchedule,
     responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn make(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Json(new): Json<NewSchedule>,
 ) -> Result<Json<Schedule>, ApiError> {
-    let (router, now) = (&served.router, served.router.clock.now());
+    let (router, now) = (&app.router, app.router.clock.now());
     let place = conversation(&checked_id(new.chat)?);
     let user = owner::principal(router).await?.user;
     let redact = |text: String| router.redactor.redact(&text).into_owned();
@@ -195,7 +195,7 @@ pub(crate) async fn make(
     let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| create_once(tx, &new, now).await).await?;
-    answer(&served, made, now).map(Json)
+    answer(&app, made, now).map(Json)
 }
 
 /// The page sends again what it has no answer to: sent twice, it is made once.
@@ -233,7 +233,7 @@ pub(crate) enum Wished {
     params(("id" = i64, Path,), ("change" = inline(Wished), Path,)),
     responses((status = 200, body = Schedule), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn change(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path((id, wished)): Path<(i64, Wished)>,
 ) -> Result<Json<Schedule>, ApiError> {
@@ -242,34 +242,34 @@ pub(crate) async fn change(
         Wished::Resume => Change::Resume,
         Wished::Run => Change::RunNow,
     };
-    apply_change(&served, id, change).await.map(Json)
+    apply_change(&app, id, change).await.map(Json)
 }
 
 /// Takes a schedule away; one that stands in the config is taken out there.
 #[utoipa::path(delete, path = "/api/operations/schedules/{id}", tag = "operations", params(("id" = i64, Path,)),
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn remove(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
-    apply_change(&served, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
+    apply_change(&app, id, Change::Remove).await.map(|_| StatusCode::NO_CONTENT)
 }
 
-async fn apply_change(served: &AppState, id: i64, change: Change) -> Result<Schedule, ApiError> {
-    let (router, now) = (&served.router, served.router.clock.now());
+async fn apply_change(app: &AppState, id: i64, change: Change) -> Result<Schedule, ApiError> {
+    let (router, now) = (&app.router, app.router.clock.now());
     let principal = owner::principal(router).await?;
     // The page is nobody's but its owner's: everything may be seen there.
     let viewer = Viewer { principal, conversation: conversation("operations") };
     let id = ScheduleId(id);
     let changed = router.store.write(async move |tx| change::apply_change(tx, &viewer, id, change, now).await).await?;
-    answer(served, changed, now)
+    answer(app, changed, now)
 }
 
-fn answer(served: &AppState, changed: ChangeOutcome, now: Timestamp) -> Result<Schedule, ApiError> {
+fn answer(app: &AppState, changed: ChangeOutcome, now: Timestamp) -> Result<Schedule, ApiError> {
     match changed {
         ChangeOutcome::Done(row, came) => {
-            served.router.alarm.notify_one();
+            app.router.alarm.notify_one();
             Ok(Schedule::of(*row, came, now))
         }
         ChangeOutcome::Unknown => Err(ApiError::NotFound("schedule")),

@@ -79,8 +79,8 @@ impl From<ClassError> for ApiError {
 
 /// The MCP servers: how each stands, and how many tools it has.
 #[utoipa::path(get, path = "/api/operations/servers", tag = "operations", responses((status = 200, body = McpServers), (status = 401, body = Problem)))]
-pub(crate) async fn servers(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Json<McpServers> {
-    let router = &served.router;
+pub(crate) async fn servers(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<McpServers> {
+    let router = &app.router;
     let all = router.config().house.servers.clone();
     let lines = all.standing(router.clock.now());
     let servers = lines.iter().map(|line| router.redactor.redact(line).into_owned()).collect();
@@ -91,18 +91,18 @@ pub(crate) async fn servers(State(served): State<Arc<AppState>>, _visitor: Visit
 #[utoipa::path(get, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)),
     responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn tools(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(server): Path<String>,
 ) -> Result<Json<McpTools>, ApiError> {
-    Ok(Json(served.router.class_tools(&server, &ClassChange::default()).await?.into()))
+    Ok(Json(app.router.class_tools(&server, &ClassChange::default()).await?.into()))
 }
 
 /// An owner says what tools of an MCP server do; that holds from the next message on. Gives all as they are classed then.
 #[utoipa::path(put, path = "/api/operations/servers/{server}/tools", tag = "operations", params(("server" = String, Path,)), request_body = McpClasses,
     responses((status = 200, body = McpTools), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn class(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(server): Path<String>,
     Json(McpClasses { tools }): Json<McpClasses>,
@@ -114,12 +114,12 @@ pub(crate) async fn class(
         Ok((tool, class.transpose()?))
     };
     let tools = tools.into_iter().map(class).collect::<Result<_, ApiError>>()?;
-    Ok(Json(served.router.class_tools(&server, &ClassChange { tools, as_it_says: false }).await?.into()))
+    Ok(Json(app.router.class_tools(&server, &ClassChange { tools, as_it_says: false }).await?.into()))
 }
 
 /// What a browser brings back from a login at an MCP server that an owner has begun. It counts once.
-pub(crate) async fn called_back(State(served): State<Arc<AppState>>, uri: Uri) -> (StatusCode, String) {
-    let router = &served.router;
+pub(crate) async fn called_back(State(app): State<Arc<AppState>>, uri: Uri) -> (StatusCode, String) {
+    let router = &app.router;
     let (servers, address) = (router.config().house.servers.clone(), format!("http://page{uri}"));
     let Some(server) = servers.awaiting_login(&address) else {
         let told = "No login waits for this here. If you began one in a terminal, paste this page's address there.\n";

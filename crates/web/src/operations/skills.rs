@@ -46,9 +46,9 @@ pub(crate) struct Skills {
 
 /// The skills, usable or not.
 #[utoipa::path(get, path = "/api/operations/skills", tag = "operations", responses((status = 200, body = Skills), (status = 401, body = Problem)))]
-pub(crate) async fn skills(State(served): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Skills>, ApiError> {
-    let records = served.router.store.read(skills::list).await?;
-    let list = served.router.config().house.skills.list_by(&records);
+pub(crate) async fn skills(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Skills>, ApiError> {
+    let records = app.router.store.read(skills::list).await?;
+    let list = app.router.config().house.skills.list_by(&records);
     let entry = |line: hob_core::domain::skills::SkillLine| SkillEntry {
         standing: line.standing.as_str(),
         usable: line.standing.is_usable(),

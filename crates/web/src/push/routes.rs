@@ -54,15 +54,15 @@ fn broken(error: EncryptionError) -> ApiError {
 /// How this browser is told that something waits while the page is closed (Web Push).
 #[utoipa::path(get, path = "/api/push", tag = "push",
     responses((status = 200, body = How), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-async fn how(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<Json<How>, ApiError> {
+async fn how(State(app): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<Json<How>, ApiError> {
     let visit = visit(visitor)?;
     let look = async |tx: &mut Tx| Ok((web_push::find_key(tx).await?, web_push::is_told(tx, visit).await?));
-    let (kept, told) = served.router.store.read(look).await?;
+    let (kept, told) = app.router.store.read(look).await?;
     let kept = match kept {
         Some(kept) => kept,
         None => {
             let fresh = fresh().map_err(broken)?;
-            served.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
+            app.router.store.write(async move |tx| web_push::key(tx, &fresh).await).await?
         }
     };
     Ok(Json(How { key: VapidKey::of(&kept).map_err(broken)?.public(), told }))
@@ -72,27 +72,27 @@ async fn how(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Resu
 #[utoipa::path(put, path = "/api/push", tag = "push", request_body = Listener,
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn listen(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     Owner(visitor): Owner,
     Json(Listener { endpoint: address, p256dh, auth }): Json<Listener>,
 ) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
-    let endpoint = endpoint(&address, &served.guard).map_err(ApiError::Bad)?.to_string();
+    let endpoint = endpoint(&address, &app.guard).map_err(ApiError::Bad)?.to_string();
     let new = Subscription { id: 0, endpoint, p256dh, auth };
     recipient(&new).map_err(|error| ApiError::Bad(error.to_string()))?;
-    let now = served.router.clock.now();
-    if !served.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
+    let now = app.router.clock.now();
+    if !app.router.store.write(async move |tx| web_push::add(tx, visit, &new, now).await).await? {
         return Err(ApiError::Conflict("too many browsers are told already: log some of them out".to_owned()));
     }
-    served.bell.mark_listening();
+    app.bell.mark_listening();
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// This browser is told no more.
 #[utoipa::path(delete, path = "/api/push", tag = "push",
     responses((status = 204), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-async fn leave(State(served): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<StatusCode, ApiError> {
+async fn leave(State(app): State<Arc<AppState>>, Owner(visitor): Owner) -> Result<StatusCode, ApiError> {
     let visit = visit(visitor)?;
-    served.router.store.write(async move |tx| web_push::unsubscribe(tx, visit).await).await?;
+    app.router.store.write(async move |tx| web_push::unsubscribe(tx, visit).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

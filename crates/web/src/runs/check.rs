@@ -78,11 +78,11 @@ impl From<ReplayVerdict> for VerdictShown {
 #[utoipa::path(get, path = "/api/runs/{run}/verdict", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = VerdictShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn verify(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
 ) -> Result<Json<VerdictShown>, ApiError> {
-    let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
+    let recorded = app.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
     Ok(Json(run_blocking(move || VerdictShown::from(ReplayVerdict::of(&recorded))).await?))
 }
 
@@ -208,7 +208,7 @@ impl From<WhatIfReport> for ReportShown {
 #[utoipa::path(post, path = "/api/runs/{run}/what-if", tag = "runs", params(("run" = i64, Path,)), request_body = Otherwise,
     responses((status = 200, body = ReportShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn compare(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Json(Otherwise { change }): Json<Otherwise>,
@@ -217,8 +217,8 @@ async fn compare(
         return Err(ApiError::TooBig(format!("{CHANGE_BYTES_MAX} bytes are the most")));
     }
     let what = WhatIf::parse(&change).map_err(ApiError::Bad)?;
-    let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
-    let table = Arc::clone(&served.router.config().house.table);
+    let recorded = app.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
+    let table = Arc::clone(&app.router.config().house.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());

@@ -134,16 +134,16 @@ impl AppState {
 #[utoipa::path(get, path = "/api/runs/{run}", tag = "runs", params(("run" = i64, Path,), CycleParams),
     responses((status = 200, body = RunShown), (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn run(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Query(CycleParams { from, before }): Query<CycleParams>,
 ) -> Result<Json<RunShown>, ApiError> {
-    let read = served.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
+    let read = app.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(ApiError::NotFound("run"))?;
     let entry = RunEntry::from(entry).shortened();
-    let models = served.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
-    let (tree, gone, upto, (question, failure)) = match served.recorded(run).await? {
+    let models = app.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let (tree, gone, upto, (question, failure)) = match app.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
             let window = CycleWindow { from, before };
@@ -192,11 +192,11 @@ fn failure(recorded: &RecordedRun) -> Option<FailureShown> {
 #[utoipa::path(get, path = "/api/runs/{run}/cycles/{number}", tag = "runs", params(("run" = i64, Path,), ("number" = u32, Path,)),
     responses((status = 200, body = CycleShown), (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn cycle(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path((run, number)): Path<(i64, u32)>,
 ) -> Result<Json<CycleShown>, ApiError> {
-    let recorded = served.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
+    let recorded = app.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
     let fold = move || {
         let tree = RunTree::of(&recorded);
         tree.cycles.iter().find(|cycle| cycle.number == number).map(|cycle| CycleShown::of(cycle, TextSize::Whole))
@@ -255,14 +255,14 @@ async fn load_part(
 #[utoipa::path(get, path = "/api/runs/{run}/events", tag = "runs", params(("run" = i64, Path,), JournalParams),
     responses((status = 200, body = EventList), (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn events(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Query(JournalParams { after, limit }): Query<JournalParams>,
 ) -> Result<Json<EventList>, ApiError> {
     let limit = limit.unwrap_or(EVENTS_MAX).clamp(0, EVENTS_MAX);
     let after = after.unwrap_or(0);
-    let part = served.router.store.read(async |tx| load_part(tx, RunId(run), after, limit).await).await?;
+    let part = app.router.store.read(async |tx| load_part(tx, RunId(run), after, limit).await).await?;
     let (state, upto, rows) = part.ok_or(ApiError::NotFound("run"))?;
     let shown = |row: &EventRow| {
         let text = match journal::decode(RunId(run), row) {
@@ -302,12 +302,12 @@ pub(crate) struct WholeEvent {
 #[utoipa::path(get, path = "/api/runs/{run}/events/{seq}", tag = "runs", params(("run" = i64, Path,), ("seq" = i64, Path,)),
     responses((status = 200, body = WholeEvent), (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn event(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path((run, seq)): Path<(i64, i64)>,
 ) -> Result<Json<WholeEvent>, ApiError> {
     let before = seq.saturating_sub(1);
-    let part = served.router.store.read(async |tx| load_part(tx, RunId(run), before, 1).await).await?;
+    let part = app.router.store.read(async |tx| load_part(tx, RunId(run), before, 1).await).await?;
     let (_, _, rows) = part.ok_or(ApiError::NotFound("run"))?;
     let row = rows.into_iter().find(|row| row.seq == seq).ok_or(ApiError::NotFound("event"))?;
     let EventRow { kind, version, body, at, .. } = row;

@@ -176,12 +176,12 @@ impl Filter {
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(Filter),
     responses((status = 200, body = RunList), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn list(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Query(filter): Query<Filter>,
 ) -> Result<Json<RunList>, ApiError> {
-    let (filter, below) = filter.list(millis(served.router.clock.now()))?;
-    let part = served.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
+    let (filter, below) = filter.list(millis(app.router.clock.now()))?;
+    let part = app.router.store.read(async |tx| run_list::list(tx, &filter, below).await).await?;
     let RunListPage { runs, next } = part.ok_or(ApiError::NotFound("conversation"))?;
     Ok(Json(RunList { runs: runs.into_iter().map(|run| RunEntry::from(run).shortened()).collect(), next }))
 }

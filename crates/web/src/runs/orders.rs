@@ -46,34 +46,26 @@ impl AppState {
 /// Ends a run, as `/stop` does; one that waits its turn is taken back.
 #[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn stop(
-    State(served): State<Arc<AppState>>,
-    _owner: Owner,
-    Path(run): Path<i64>,
-) -> Result<Json<Told>, ApiError> {
-    served.order(run, RunCommand::Stop { at_once: false }).await
+async fn stop(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, ApiError> {
+    app.order(run, RunCommand::Stop { at_once: false }).await
 }
 
 /// Ends a run, as `/stop now` does: what has an effect is cut off as well.
 #[utoipa::path(post, path = "/api/runs/{run}/stop-now", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn stop_now(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
 ) -> Result<Json<Told>, ApiError> {
-    served.order(run, RunCommand::Stop { at_once: true }).await
+    app.order(run, RunCommand::Stop { at_once: true }).await
 }
 
 /// Lets a run's conversation go on that was paused, as `/resume` does.
 #[utoipa::path(post, path = "/api/runs/{run}/resume", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn resume(
-    State(served): State<Arc<AppState>>,
-    _owner: Owner,
-    Path(run): Path<i64>,
-) -> Result<Json<Told>, ApiError> {
-    served.order(run, RunCommand::Resume).await
+async fn resume(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<Told>, ApiError> {
+    app.order(run, RunCommand::Resume).await
 }
 
 /// What is to be done about a run that failed.
@@ -109,12 +101,12 @@ pub(crate) struct FailureDecision {
 #[utoipa::path(post, path = "/api/runs/{run}/failure", tag = "runs", params(("run" = i64, Path,)), request_body = FailureDecision,
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn settle_failure(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(FailureDecision { choice }): Json<FailureDecision>,
 ) -> Result<Json<Told>, ApiError> {
-    served.order(run, RunCommand::AfterFailure(choice.into())).await
+    app.order(run, RunCommand::AfterFailure(choice.into())).await
 }
 
 /// An answer to a run's question.
@@ -130,10 +122,10 @@ pub(crate) struct NewAnswer {
 #[utoipa::path(post, path = "/api/runs/{run}/answers", tag = "runs", params(("run" = i64, Path,)), request_body = NewAnswer,
     responses((status = 200, body = Told), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn answer(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _owner: Owner,
     Path(run): Path<i64>,
     Json(NewAnswer { question, text }): Json<NewAnswer>,
 ) -> Result<Json<Told>, ApiError> {
-    served.order(run, RunCommand::Answer { question, text }).await
+    app.order(run, RunCommand::Answer { question, text }).await
 }

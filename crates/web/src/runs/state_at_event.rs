@@ -125,12 +125,12 @@ impl AppState {
 #[utoipa::path(get, path = "/api/runs/{run}/state", tag = "runs", params(("run" = i64, Path,), EventParams),
     responses((status = 200, body = StandingShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn state(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Query(EventParams { at }): Query<EventParams>,
 ) -> Result<Json<StandingShown>, ApiError> {
-    Ok(Json(StandingShown::of(&served.standing(run, at).await?)))
+    Ok(Json(StandingShown::of(&app.standing(run, at).await?)))
 }
 
 impl StandingShown {
@@ -294,13 +294,13 @@ pub(crate) struct ContextParams {
 #[utoipa::path(get, path = "/api/runs/{run}/context", tag = "runs", params(("run" = i64, Path,), ContextParams),
     responses((status = 200, body = ContextShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn context(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path(run): Path<i64>,
     Query(ContextParams { at, before, whole }): Query<ContextParams>,
 ) -> Result<Json<ContextShown>, ApiError> {
-    let standing = served.standing(run, at).await?;
-    let material = served.material(&standing).await?;
+    let standing = app.standing(run, at).await?;
+    let material = app.material(&standing).await?;
     let shown = move || {
         let Some(request) = material.and_then(|material| standing.request(&material)) else {
             let gone = match standing.state.active() {
@@ -337,13 +337,13 @@ async fn context(
 #[utoipa::path(get, path = "/api/runs/{run}/context/{index}", tag = "runs", params(("run" = i64, Path,), ("index" = usize, Path,), EventParams),
     responses((status = 200, body = MessageShown), (status = 401, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
 async fn message(
-    State(served): State<Arc<AppState>>,
+    State(app): State<Arc<AppState>>,
     _visitor: Visitor,
     Path((run, index)): Path<(i64, usize)>,
     Query(EventParams { at }): Query<EventParams>,
 ) -> Result<Json<MessageShown>, ApiError> {
-    let standing = served.standing(run, at).await?;
-    let material = served.material(&standing).await?;
+    let standing = app.standing(run, at).await?;
+    let material = app.material(&standing).await?;
     let found = material
         .and_then(|material| standing.request(&material))
         .and_then(|request| request.messages.get(index).map(|message| MessageShown::of(index, message, usize::MAX)));

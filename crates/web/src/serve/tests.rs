@@ -57,39 +57,39 @@ const ASKS: &str = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 #[tokio::test(start_paused = true)]
 async fn n8_who_does_not_say_what_they_want_is_hung_up_on() {
-    let served = TestServer::start(ConnectionLimits::default()).await;
+    let app = TestServer::start(ConnectionLimits::default()).await;
     for words in ["", "GET /hel", "GET /hello HTTP/1.1\r\nHost: x\r\n"] {
-        let answer = to_its_end(served.says(words).await).await;
+        let answer = to_its_end(app.says(words).await).await;
         assert!(!answer.starts_with("HTTP/1.1 200"), "{words:?}: {answer}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_stops_coming_is_not_waited_for() {
-    let served = TestServer::start(ConnectionLimits::default()).await;
+    let app = TestServer::start(ConnectionLimits::default()).await;
     let head = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
-    let answer = to_its_end(served.says(&format!("{head}abc")).await).await;
+    let answer = to_its_end(app.says(&format!("{head}abc")).await).await;
     assert!(answer.ends_with("it did not come"), "{answer}");
-    assert_eq!(served.begun.load(Ordering::SeqCst), 1);
+    assert_eq!(app.begun.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn n8_a_whole_request_is_answered_and_knows_where_it_came_in() {
-    let served = TestServer::start(ConnectionLimits::default()).await;
-    assert!(to_its_end(served.says(ASKS).await).await.ends_with(&served.at.to_string()));
+    let app = TestServer::start(ConnectionLimits::default()).await;
+    assert!(to_its_end(app.says(ASKS).await).await.ends_with(&app.at.to_string()));
     let body = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc";
-    assert!(to_its_end(served.says(body).await).await.ends_with("\r\n\r\n3"));
-    let silent = served.says("").await;
-    served.stop.cancel();
+    assert!(to_its_end(app.says(body).await).await.ends_with("\r\n\r\n3"));
+    let silent = app.says("").await;
+    app.stop.cancel();
     assert_eq!(to_its_end(silent).await, "", "who says nothing holds up no stop");
-    served.task.await.unwrap();
+    app.task.await.unwrap();
 }
 
 #[tokio::test]
 async fn who_takes_all_seats_gives_them_up_to_others() {
-    let served = TestServer::start(ConnectionLimits { local: 2, ..ConnectionLimits::default() }).await;
-    let held = [served.says("GET /hel").await, served.says("GET /hel").await];
-    assert!(to_its_end(served.says(ASKS).await).await.starts_with("HTTP/1.1 200"));
+    let app = TestServer::start(ConnectionLimits { local: 2, ..ConnectionLimits::default() }).await;
+    let held = [app.says("GET /hel").await, app.says("GET /hel").await];
+    assert!(to_its_end(app.says(ASKS).await).await.starts_with("HTTP/1.1 200"));
     let [first, _second] = held;
     assert_eq!(to_its_end(first).await, "", "who came first and said nothing is hung up on");
 }

@@ -12,7 +12,7 @@ fn looker(dir: &Path, allow: &[String]) -> HouseLooker {
     let reach = SandboxAccess { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
     HouseLooker {
         guard: guard(allow, FakeResolver::of(&[])),
-        confined: Confinement::new(Sandbox::none("this is a test"), reach, dir),
+        confinement: Confinement::new(Sandbox::none("this is a test"), reach, dir),
         terminal: true,
         dir: dir.to_owned(),
         timeout: Duration::from_secs(60),
