@@ -243,6 +243,19 @@ async fn a4_what_is_pinned_is_raised_in_somebodys_turn_and_is_not_looked_for_els
 }
 
 #[tokio::test]
+async fn a4_where_nothing_is_asked_nothing_but_what_is_pinned_is_raised() {
+    let (_home, memory, ids) = memory_of(own(&["hi there", "the code of the alarm is in the safe"]), true).await;
+    let change = format!("UPDATE memories SET pinned = 1 WHERE id = {}", ids[1]);
+    memory.store.write(async move |tx| sql(tx, &change).await).await.unwrap();
+    let turn = Some(SpeakerTurn { session: SessionId(1), speaker: UserId(1) });
+    let found = memory.recall(&RecallQuestion { turn, ..asked("hi", &[OWN]) }).await.unwrap();
+    assert!(found.fragments.is_empty(), "{found:?}");
+    let raised: Vec<&str> = found.salient.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(raised, ["the code of the alarm is in the safe"]);
+    assert_eq!(found.means, SearchMode::Words, "nothing is embedded");
+}
+
+#[tokio::test]
 async fn e5_what_has_no_gist_yet_is_found_all_the_same() {
     let (_home, memory, _) = memory_of(own(&["where is the key?", "in the blue jar, since last week"]), false).await;
     let question = asked("when was the jar used", &[OWN]);
