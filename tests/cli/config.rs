@@ -86,7 +86,7 @@ async fn k5_a_start_with_a_bad_file_runs_on_the_last_good_one_and_says_so() {
     // Gone, or a folder: the same.
     std::fs::remove_file(house.path("config.toml")).unwrap();
     house.start().await;
-    house.hob().until_log("is not there any more").await;
+    house.hob().until_log("is missing, but Hob has a copy of it").await;
     house.stop().await;
     std::fs::create_dir(house.path("config.toml")).unwrap();
     house.start().await;

@@ -122,7 +122,7 @@ async fn k4_a_skill_comes_over_the_network_within_bounds() {
     for (path, why) in [
         ("page", "is a web page"),
         ("large", "is longer than 16 MiB"),
-        ("round", "again and again"),
+        ("round", "redirects too often"),
         ("nowhere", "answers 404"),
     ] {
         let told = fails(&home, &["add", &format!("{at}/{path}")]).await;

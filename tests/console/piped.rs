@@ -99,7 +99,7 @@ async fn a_line_that_cannot_be_stored_ends_it() {
     *echo.refusals.lock().unwrap() = 1;
     let input = ScriptInput { lines: Box::new(io::Cursor::new("one\ntwo\n")), errors: Box::new(Paper::default()) };
     let error = pipe(input, &console, echo.as_ref(), &echo.ports()).await.unwrap_err();
-    insta::assert_snapshot!(error, @"line 1 was not handed in: the message could not be stored: the disk is full");
+    insta::assert_snapshot!(error, @"line 1 could not be handed in: the message could not be stored: the disk is full");
     assert_eq!(echo.texts(), Vec::<String>::new());
 }
 
