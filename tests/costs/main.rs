@@ -173,7 +173,7 @@ async fn n17_a_plain_hi_beside_an_mcp_server() {
         let mut house = house_with(&server(without)).await;
         house.hob().until_log("mcp.listed").await;
         let cost = turn(&mut house, "hi").await;
-        assert_eq!(cost.count(), Count { statements: 30, commits: 3 }, "{cost:#?}");
+        assert_eq!(cost.count(), Count { statements: 28, commits: 3 }, "{cost:#?}");
         let requests = house.model.requests();
         let offered = tokens::count(&requests.last().unwrap().body["tools"].to_string());
         assert_eq!(offered, 1_724 + more, "{without}");

@@ -29,7 +29,7 @@ async fn last(house: &House, person: i64, count: usize) -> String {
 }
 
 #[tokio::test]
-async fn n6_a_prompt_is_a_message_in_its_servers_words_and_nobodys_own() {
+async fn a_prompt_is_a_message_in_its_servers_words_and_nobodys_own() {
     let house = house("", "").await;
     house.model.reply(Reply::call("use_tool", r#"{"name": "notes__echo", "arguments": {}}"#));
     house.say(ADA, "/notes:sum-up March short and dry");
@@ -53,7 +53,7 @@ async fn n6_a_prompt_is_a_message_in_its_servers_words_and_nobodys_own() {
     house.say(ADA, "/notes:status");
     house.until(|house| house.lines("asked").iter().any(|line| line.contains(r#""name": "status""#))).await;
     house.say(ADA, "deny");
-    assert_eq!(last(&house, ADA, 4).await, "Nothing was echoed.");
+    assert_eq!(last(&house, ADA, 5).await, "Nothing was echoed.");
     assert!(!house.lines("asked").iter().any(|line| line.starts_with("tools/call")), "nobody has approved");
     house.nothing_refused();
 }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_a_rule_that_would_fill_the_memory_or_the_day_is_not_followed() {
+    fn a_rule_that_would_fill_the_memory_or_the_day_is_not_followed() {
         let list = |count: u32| (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
         let all = format!("BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR={};BYMINUTE={};BYSECOND={}", list(24), list(60), list(60));
         for rule in [
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_all_rules_of_an_answer_share_what_may_be_worked_out() {
+    fn all_rules_of_an_answer_share_what_may_be_worked_out() {
         let (mut effort, at) = (Effort::default(), "2026-01-01T08:00:00Z".parse::<Timestamp>().unwrap());
         let first = When::At(at.to_zoned(TimeZone::UTC));
         let to = "2076-01-01T00:00:00Z".parse().unwrap();

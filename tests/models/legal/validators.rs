@@ -281,7 +281,7 @@ fn ollamas_rules() {
             ("/options/temperature", json!("1"), "must be of type float32"),
             ("/options/max_tokens", json!(1), "invalid option"),
             ("/options", json!([]), "map[string]interface"),
-            ("/tools/0/type", json!("tool"), "no function"),
+            ("/tools/0/type", json!("tool"), "not a function"),
             ("/tools/0/function/name", json!(""), "without a name"),
             ("/tools/0/function/parameters", json!({}), "object"),
             ("/tools/-", good["tools"][0].clone(), "offered twice"),

@@ -25,7 +25,7 @@ impl House {
 }
 
 #[tokio::test]
-async fn n16_an_entry_is_as_it_was_when_what_was_done_to_it_is_taken_back() {
+async fn an_entry_is_as_it_was_when_what_was_done_to_it_is_taken_back() {
     for make in BOTH {
         let server = Server::start(make).await;
         let lunch = "SUMMARY:Lunch\nLOCATION:Rosa's\nSTATUS:CONFIRMED\nDTSTART;TZID=America/New_York:20261202T060000\nDTEND;TZID=America/New_York:20261202T070000";
@@ -59,7 +59,7 @@ async fn n16_an_entry_is_as_it_was_when_what_was_done_to_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn n16_what_tells_others_or_would_lose_something_has_no_way_back() {
+async fn what_tells_others_or_would_lose_something_has_no_way_back() {
     for make in BOTH {
         let server = Server::start(make).await;
         dentist(&server, "20261201T130000Z").await;
@@ -82,7 +82,7 @@ async fn n16_what_tells_others_or_would_lose_something_has_no_way_back() {
 }
 
 #[tokio::test]
-async fn n16_what_somebody_has_changed_since_stays_as_it_is() {
+async fn what_somebody_has_changed_since_stays_as_it_is() {
     for make in BOTH {
         let server = Server::start(make).await;
         let house = House::of(&server).await;

@@ -218,7 +218,7 @@ fn n16_an_inverse_is_called_once_and_no_model_is_asked() {
 }
 
 #[test]
-fn n16_an_undo_that_was_cut_off_is_asked_about_and_not_made_twice() {
+fn an_undo_that_was_cut_off_is_asked_about_and_not_made_twice() {
     let mut run = undoing();
     run.on(Event::Begun(Box::new(house(RulesEdition::CURRENT))));
     run.check(crash(), &["human unsafe 1.0 drop"]);
