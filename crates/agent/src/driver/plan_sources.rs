@@ -10,7 +10,7 @@ use crate::recalled_context::facts_of;
 use hob_core::domain::plan::{PlannedCall, PlannedValue, ValueSource};
 use hob_core::domain::tools::{Approval, CONTROL, PLAN};
 use hob_core::policy::arguments::parse;
-use hob_core::policy::lookup::{OF_SERVER, is_id};
+use hob_core::policy::lookup::OF_SERVER;
 use hob_core::policy::plan::{ContentArguments, keeps_times, read};
 use hob_core::policy::sources::{SourcedText, is_moment_said, own_words, value_source, whence_said};
 use hob_model::message::{Message, ToolCall};
@@ -44,17 +44,14 @@ pub(super) fn of(tools: &Registry, run: &ActiveState, material: &PromptInputs, a
 }
 
 /// The step, with the calls that are to find something for it; of one whose answers nobody here has said to be the house's own
-/// affairs, or that is not known, only the name is kept. An id is looked for and nothing else: programs collect addresses of whoever
-/// writes, so that a stranger stands in a list of contacts under any name, and whom a letter goes to is asked about.
+/// affairs, or that is not known, only the name is kept.
 fn with_lookups(tools: &Registry, told: &All, mut step: PlannedCall) -> PlannedCall {
     for planned in &mut step.arguments {
         if let PlannedValue::Found(look) = &planned.value {
             let named = resolve_tool_name(&tools.names(), &step.tool, &look.tool);
             let of = |tool: String| known(tools, told, PlannedCall { tool, ..PlannedCall::clone(look) });
             planned.value = match named.map(of) {
-                Ok(Some(look)) if is_id(&planned.name) && is_of_the_house(tools, &look.tool) => {
-                    PlannedValue::Found(Box::new(look))
-                }
+                Ok(Some(look)) if is_of_the_house(tools, &look.tool) => PlannedValue::Found(Box::new(look)),
                 Ok(_) => PlannedValue::From(look.tool.clone()),
                 Err(ambiguous) => PlannedValue::From(ambiguous),
             };
@@ -198,15 +195,8 @@ fn strip_echo(answer: &str, arguments: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use hob_core::domain::plan::PlannedArgument;
-    use hob_core::domain::principal::Role;
-    use hob_core::domain::tools::ToolFacts;
     use hob_core::policy::sources::is_said;
-    use hob_model::provider::ToolSchema;
-    use hob_tools::{Invocation, Outcome, Timeout, Tool};
 
     #[test]
     fn n16_a_tool_that_finds_something_is_the_steps_servers_or_the_only_one_of_its_name() {
@@ -243,49 +233,5 @@ mod tests {
             !is_said("ben@home.example", &strip_echo("ben@home.example.eve", r#"{"q":[".eve",""]}"#)),
             "no part of another"
         );
-    }
-
-    /// A tool of a server's that looks, and of which an owner has said so.
-    struct Looks(ToolSpec);
-
-    #[async_trait::async_trait]
-    impl Tool for Looks {
-        fn spec(&self) -> &ToolSpec {
-            &self.0
-        }
-
-        async fn call(&self, _invocation: Invocation) -> Outcome {
-            Outcome::Text(String::new())
-        }
-    }
-
-    #[test]
-    fn n16_no_address_that_was_only_looked_up_steers_a_letter() {
-        let spec = |name: &str| ToolSpec {
-            schema: ToolSchema {
-                name: name.to_owned(),
-                description: String::new(),
-                parameters: serde_json::json!({ "properties": { "q": {} } }),
-            },
-            idempotent: true,
-            timeout: Timeout::Usual,
-            facts: ToolFacts::default(),
-            module: "mcp".to_owned(),
-            role: Role::User,
-            core: true,
-            words_of: None,
-        };
-        let names = ["box__search_contacts", "box__find_letters"];
-        let tools = names.into_iter().fold(Registry::default(), |all, name| all.with(Arc::new(Looks(spec(name)))));
-        let found = |argument: &str, tool: &str| {
-            let look = PlannedCall { tool: tool.to_owned(), content: Vec::new(), arguments: Vec::new() };
-            let value = PlannedValue::Found(Box::new(look));
-            let arguments = vec![PlannedArgument { name: argument.to_owned(), value }];
-            let step = PlannedCall { tool: "box__send".to_owned(), content: Vec::new(), arguments };
-            let told = All { texts: Vec::new(), is_strict: false };
-            matches!(with_lookups(&tools, &told, step).arguments[0].value, PlannedValue::Found(_))
-        };
-        assert!(found("letter_id", "box__find_letters"));
-        assert!(!found("recipients", "box__search_contacts"));
     }
 }

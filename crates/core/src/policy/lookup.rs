@@ -6,7 +6,7 @@
 //! | two things, none, or what is not JSON | nothing |
 //! | one thing, whose name is not the one that was asked for | nothing |
 //! | one thing that nobody sends, named so | its id, for a tool of the same server that wants the id of such a thing |
-//! | one person, named so, from a tool for contacts | their only address of mail, in plans of older editions |
+//! | one person, named so, from a tool for contacts | their only address of mail |
 //!
 //! Nothing else does: what others can write into a thing (a sender, who takes part, a place, an account, an amount, any text) is
 //! their word, and the thing that a stranger made beside the person's own makes two.
@@ -46,17 +46,11 @@ pub fn found(look: &PlannedCall, tool: &str, argument: &str, answer: &str) -> Op
     if !is_named(thing, look) {
         return None;
     }
-    if is_id(argument) {
+    if last_word(argument).is_some_and(|word| IDS.contains(&word.as_str())) {
         return is_of_its_kind(&look.tool, tool, argument).then(|| id(thing, argument)).flatten();
     }
     let is_directory = own_words(&look.tool).iter().any(|word| CONTACTS.contains(&word.as_str()));
     is_directory.then(|| address(thing)).flatten()
-}
-
-/// Does an argument of this name say which thing is meant, by its id?
-#[must_use]
-pub fn is_id(argument: &str) -> bool {
-    last_word(argument).is_some_and(|word| IDS.contains(&word.as_str()))
 }
 
 /// The only thing of an answer.
