@@ -135,7 +135,10 @@ fn run(told: &ReplayedRun) -> Vec<String> {
     let answered = matches!(told.replies.first(), Some((_, RunReply::Answer { .. } | RunReply::Silence)));
     let noticed = matches!(told.replies.first(), Some((_, RunReply::Notice { .. })));
     match state {
-        "completed" => must(replies == 1 && answered, format!("{replies} replies")),
+        // What a run has taken back is told as a notice: no model said it.
+        "completed" => {
+            must(replies == 1 && (answered || noticed && told.undoes.is_some()), format!("{replies} replies"))
+        }
         // A run that fails in the middle of its answer gives what there is of it.
         "failed" => must(replies == 1 && (noticed || told.is_unfinished()), format!("{replies} notices")),
         "cancelled" => must(replies == 0 || (replies == 1 && noticed), format!("{:?}", told.replies)),
