@@ -111,8 +111,8 @@ fn shown_turn(scope: Scope, turn: EpisodeTurn) -> Option<ShownTurn> {
     if says < 2 && !answers {
         return None;
     }
-    let text = redact(&head(&turn.text, TURN_CHARS_MAX));
-    let asked = turn.asked.as_deref().map(|asked| redact(&head(asked, ASKED_CHARS_MAX)));
+    let text = redact(head(&turn.text, TURN_CHARS_MAX));
+    let asked = turn.asked.as_deref().map(|asked| redact(head(asked, ASKED_CHARS_MAX)));
     Some(ShownTurn { turn, text, asked })
 }
 
