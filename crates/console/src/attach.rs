@@ -94,7 +94,7 @@ mod tests {
         let path = path.display().to_string();
         assert_eq!(read(&path, 5).unwrap(), b"hello");
         assert!(read(&path, 4).unwrap_err().0.contains("larger"));
-        assert!(read("/dev/zero", 4).unwrap_err().0.contains("no ordinary file"));
-        assert!(read(&dir.path().display().to_string(), 4).unwrap_err().0.contains("no ordinary file"));
+        assert!(read("/dev/zero", 4).unwrap_err().0.contains("not an ordinary file"));
+        assert!(read(&dir.path().display().to_string(), 4).unwrap_err().0.contains("not an ordinary file"));
     }
 }

@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn n14_only_what_was_done_is_an_answer() {
         assert_eq!(ended("A1 OK Fetch completed."), Ok(()));
-        insta::assert_snapshot!(ended("A1 NO [SERVERBUG] Internal error").unwrap_err(), @"the mail server says no: [SERVERBUG] Internal error");
-        insta::assert_snapshot!(ended("A1 BAD Unknown command").unwrap_err(), @"the mail server says no: Unknown command");
+        insta::assert_snapshot!(ended("A1 NO [SERVERBUG] Internal error").unwrap_err(), @"the mail server refused: [SERVERBUG] Internal error");
+        insta::assert_snapshot!(ended("A1 BAD Unknown command").unwrap_err(), @"the mail server refused: Unknown command");
     }
 
     #[test]

@@ -248,7 +248,7 @@ mod tests {
         for code in ["LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "OVERQUOTA"] {
             let words = format!("[{code}] Too many connections");
             assert!(matches!(sign_in_error(&words), MailboxError::Busy(_)), "{code}");
-            assert_eq!(told(&words), format!("the mail server lets Hob in later: {words}"));
+            assert_eq!(told(&words), format!("the mail server does not let Hob in for now: {words}"));
         }
         for words in ["[AUTHENTICATIONFAILED] No", "[EXPIRED] Old", "[CONTACTADMIN] Hm", "No", "LIMIT", "[LIMITED] No"]
         {

@@ -330,7 +330,7 @@ mod tests {
     fn n14_what_hob_has_not_had_is_handed_in_as_anothers_words() {
         let (text, quoted) = told("Subject: FW: Bill", BILL);
         insta::assert_snapshot!(text, @"
-        Subject: FW: Bill
+        > Subject: FW: Bill
 
         Please pay this.
 

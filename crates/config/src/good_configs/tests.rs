@@ -206,7 +206,7 @@ fn k5_a_file_that_is_gone_or_a_folder_is_no_end_either() {
     home.keep(1, &iterations(7)).unwrap();
     let (loaded, fallback) = home.degraded();
     assert_eq!(loaded.config.agent.iterations_max, 7);
-    assert!(fallback.rejected.to_string().contains("is not there any more"), "{}", fallback.rejected);
+    assert!(fallback.rejected.to_string().contains("is missing, but Hob has a copy of it"), "{}", fallback.rejected);
     fs::create_dir(home.file()).unwrap();
     assert!(matches!(home.degraded().1.rejected, LoadError::IsDirectory { .. }));
     // A named file, in the same way.

@@ -46,11 +46,17 @@ pub fn found(look: &PlannedCall, tool: &str, argument: &str, answer: &str) -> Op
     if !is_named(thing, look) {
         return None;
     }
-    if last_word(argument).is_some_and(|word| IDS.contains(&word.as_str())) {
+    if is_id(argument) {
         return is_of_its_kind(&look.tool, tool, argument).then(|| id(thing, argument)).flatten();
     }
     let is_directory = own_words(&look.tool).iter().any(|word| CONTACTS.contains(&word.as_str()));
     is_directory.then(|| address(thing)).flatten()
+}
+
+/// Does an argument of this name say which thing is meant, by its id?
+#[must_use]
+pub fn is_id(argument: &str) -> bool {
+    last_word(argument).is_some_and(|word| IDS.contains(&word.as_str()))
 }
 
 /// The only thing of an answer.
