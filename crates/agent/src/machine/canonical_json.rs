@@ -301,7 +301,9 @@ impl SerializeMap for ObjectWriter<'_> {
         self.key = match serde_json::to_value(key)? {
             Value::String(text) => Some(text),
             Value::Number(number) => Some(number.to_string()),
-            _ => return Err(Error::custom("a key is neither a text nor a number")),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                return Err(Error::custom("a key is neither a text nor a number"));
+            }
         };
         Ok(())
     }
