@@ -166,7 +166,8 @@ async fn n14_forty_megabytes_are_not_fetched() {
 async fn n11_a_wrong_password_is_said_and_not_the_password() {
     let servers = Servers::start();
     let mut settings = settings(&servers);
-    settings.imap.password = hob_core::domain::secret::Secret::new("hunter2".to_owned());
+    let wrong = hob_core::domain::secret::Secret::new("hunter2".to_owned());
+    settings.imap.credential = hob_email::settings::Credential::Password(wrong);
     let running = RunningAdapter::resume(settings, std::sync::Arc::default());
     let why = loop {
         if let Liveness::Down { why } = running.email.health().liveness {

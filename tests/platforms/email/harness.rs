@@ -13,7 +13,7 @@ use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_email::Email;
-use hob_email::settings::{Authentication, Security, Server, Settings, Timing};
+use hob_email::settings::{Authentication, Credential, Security, Server, Settings, Timing};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +80,7 @@ pub(crate) fn settings_at(imap_port: u16, smtp_port: u16) -> Settings {
         host: "localhost".to_owned(),
         port,
         user: "hob".to_owned(),
-        password: Secret::new("secret".to_owned()),
+        credential: Credential::Password(Secret::new("secret".to_owned())),
     };
     Settings {
         account: "default".to_owned(),

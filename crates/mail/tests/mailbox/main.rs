@@ -1,5 +1,7 @@
 //! The tools at real servers: Debian's dovecot and aiosmtpd, with Python's imaplib as another program that looks in.
 
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
 mod login;
 
 use std::collections::{BTreeMap, BTreeSet};
