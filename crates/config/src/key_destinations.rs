@@ -222,7 +222,7 @@ iterations_max = 7
         email: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
         email_accounts: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
         http: secret -> hosts; not: header kind
-        mail: password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address archive drafts for name sent trash user
+        mail: password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address archive drafts for name oauth sent trash user
         mail.oauth: client_secret -> device_url provider token_url; not: client_id scope
         mcp: bearer client_secret env headers -> command url working_dir; not: allow approval client_id deny read_dirs role write_dirs
         memory.embedding: api_key -> base_url kind; not: fetch_url model path

@@ -24,6 +24,7 @@ pub enum MailProvider {
 #[schemars(transform = shape::in_order::<OAuthConfig>)]
 pub struct OAuthConfig {
     /// Who issues them; another one is described by device_url, token_url and scope.
+    #[schemars(example = &"microsoft")]
     #[schemars(extend("x-goes" = true))]
     pub provider: Option<MailProvider>,
     /// Who Hob is there: the id that the provider gives to a program which you register with it.
