@@ -24,7 +24,8 @@ pub enum MailProvider {
 #[schemars(transform = shape::in_order::<OAuthConfig>)]
 pub struct OAuthConfig {
     /// Who issues them; another one is described by device_url, token_url and scope.
-    #[schemars(extend("x-goes" = true), example = &"google")]
+    #[schemars(example = &"microsoft")]
+    #[schemars(extend("x-goes" = true))]
     pub provider: Option<MailProvider>,
     /// Who Hob is there: the id that the provider gives to a program which you register with it.
     #[schemars(length(min = 1, max = 2000), example = &"hob-household")]
