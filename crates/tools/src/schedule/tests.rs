@@ -204,11 +204,12 @@ async fn f1_what_looks_first_is_a_schedule_that_says_so() {
     let again = Invocation { attempt: 2, ..nth(0, page) };
     assert!(home.call_of("watch_page", again).await.unwrap().contains("\n1. "), "the same call makes one");
     let command = json!({"command": "ls box", "when": "every day at 9", "task": "Sort them."});
-    let made = home.call_of("watch_command", nth(1, command)).await.unwrap();
-    assert!(made.contains("looks first by the command \"/bin/sh -c ls box\""), "{made}");
+    // There is no sandbox here, and nobody is asked each time.
+    let unwalled = home.call_of("watch_command", nth(1, command)).await.unwrap_err();
+    assert!(unwalled.contains("none looks unattended"), "{unwalled}");
     let none = json!({"url": "file:///etc/passwd", "when": "every day at 9", "task": "x"});
     assert!(home.call_of("watch_page", nth(2, none)).await.unwrap_err().contains("cannot be asked"));
-    assert_eq!(home.call(nth(3, json!({"action": "list"}))).await.unwrap().matches("looks first").count(), 2);
+    assert_eq!(home.call(nth(3, json!({"action": "list"}))).await.unwrap().matches("looks first").count(), 1);
 }
 
 #[tokio::test]

@@ -301,7 +301,7 @@ async fn a_server_that_lies_about_who_issues_its_tokens_gets_no_link() {
     // What is in the house is asked only where the operator has allowed it.
     for inside in ["http://10.1.2.3", "http://169.254.169.254", "http://192.168.0.1:8080/as"] {
         let (_, told) = lied("resource", |_| json!({ "authorization_servers": [inside] })).await;
-        assert!(told.starts_with("no login is to be had there: "), "{told}");
+        assert!(told.starts_with("it offers no login: "), "{told}");
     }
 }
 

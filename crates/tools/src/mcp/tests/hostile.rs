@@ -247,8 +247,8 @@ async fn d5_a_bad_tool_costs_itself_and_no_other() {
     insta::assert_snapshot!(why.join("\n"), @r#"
     echo: its server has another of the same name
     text: the schema of its arguments is not a JSON schema
-    giant: its arguments' schema has 100050 bytes, which is more than 24576
-    pattern: the schema of its arguments is not a JSON schema: "(" is not a "regex"
+    giant: the schema of its arguments has 100050 bytes, which is more than 24576
+    pattern: the schema of its arguments is not valid: "(" is not a "regex"
     : it has no name of 1 to 256 characters
     : it has no name of 1 to 256 characters
     "#);
@@ -280,7 +280,7 @@ async fn a_tool_that_changes_under_ones_hands_is_not_called() {
     }
     assert_eq!(world.shed.now().names(), ["s__echo", "s__new"]);
     let old = super::told(before.call(Invocation::for_trial(json!({}))).await);
-    assert!(old.contains("it says something else of this tool now than when the tool was chosen"), "{old}");
+    assert!(old.contains("the tool has changed since it was chosen"), "{old}");
     let assessed = world.shed.now().get("s__echo").unwrap().assess(&Invocation::for_trial(json!({})), &|_| false).await;
     assert_eq!(assessed.grade, DangerGrade::High);
     insta::assert_snapshot!(assessed.reasons.join("\n"), @r"
