@@ -218,6 +218,7 @@ fn is_ignored(effects: &[Effect]) -> bool {
 
 /// What people have allowed in a run so far, as its journal tells it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that a run has come to")]
 struct Approvals {
     granted: BTreeSet<String>,
     /// One start of each of these calls.
