@@ -14,6 +14,7 @@ use crate::daemon::config_mapping;
 use crate::daemon::error::StartError;
 use hob_config::Config;
 use hob_config::accounts::Account;
+#[cfg(feature = "email")]
 use hob_config::email::EmailConfig;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;

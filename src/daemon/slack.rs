@@ -12,6 +12,7 @@ use crate::daemon::channels::{AccountConnector, BuildError};
 use crate::daemon::error::StartError;
 use hob_config::Config;
 use hob_config::accounts::Account;
+#[cfg(feature = "slack")]
 use hob_config::slack::SlackConfig;
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::principal::Role;
