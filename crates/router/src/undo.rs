@@ -3,7 +3,7 @@
 //!
 //! Files move after the command is committed, so that a message which is delivered twice takes back one change. An inverse is called
 //! in a run of its own: it is recorded before it is made, once, and who is cut off is asked what became of it.
-//! Start at [`take_back`].
+//! Start at `take_back`.
 
 use crate::intake::Router;
 use crate::texts;
