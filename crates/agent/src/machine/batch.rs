@@ -71,6 +71,28 @@ pub enum CallFate {
 }
 
 impl OpenCall {
+    /// One that nothing has happened to; of it so much is known.
+    fn queued(call: ToolCall, assessed: Option<Assessment>) -> Self {
+        Self {
+            call,
+            progress: CallProgress::Queued,
+            exit_code: None,
+            fate: CallFate::Open,
+            assessed,
+            added: false,
+            looked: false,
+            approved: None,
+            pictures: Pictures::default(),
+            planned: None,
+            reading: None,
+        }
+    }
+
+    /// One that no model has written.
+    pub(super) fn added(call: ToolCall) -> Self {
+        Self { added: true, ..Self::queued(call, None) }
+    }
+
     /// What it is asked for: by that two calls of a tool are the same.
     #[must_use]
     pub fn wanted(&self) -> Cow<'_, str> {
@@ -130,19 +152,7 @@ impl Batch {
     #[must_use]
     pub fn new(reply: Vec<ReplyPart>, assessed: Vec<Assessment>) -> Self {
         let mut assessed = assessed.into_iter();
-        let open = |call: &ToolCall| OpenCall {
-            call: call.clone(),
-            progress: CallProgress::Queued,
-            exit_code: None,
-            fate: CallFate::Open,
-            assessed: assessed.next(),
-            added: false,
-            looked: false,
-            approved: None,
-            pictures: Pictures::default(),
-            planned: None,
-            reading: None,
-        };
+        let open = |call: &ToolCall| OpenCall::queued(call.clone(), assessed.next());
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
     }

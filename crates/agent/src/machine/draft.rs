@@ -15,7 +15,7 @@
 
 use serde_json::json;
 
-use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
+use crate::machine::batch::{Batch, CallProgress, OpenCall};
 use crate::machine::effect::Effect;
 use crate::machine::event::RunReply;
 use crate::machine::question::CallConcern;
@@ -25,7 +25,7 @@ use hob_core::domain::draft::{DraftUse, WorkspaceDraft};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::tools::{Assessment, DangerGrade, KEEP_CHANGES, Risk};
-use hob_model::message::{Completion, Pictures, ToolCall};
+use hob_model::message::{Completion, ToolCall};
 
 /// For the model: why a call of this was settled without a person's word.
 pub const LATE: &str =
@@ -112,19 +112,7 @@ pub(super) fn bind_keep_calls(run: &mut ActiveState) {
 fn settling_call(run: &ActiveState, index: usize) -> OpenCall {
     let call =
         ToolCall { id: CallId::new(run.cycles, index), name: KEEP_CHANGES.to_owned(), arguments: "{}".to_owned() };
-    OpenCall {
-        call,
-        progress: CallProgress::Queued,
-        exit_code: None,
-        fate: CallFate::Open,
-        assessed: None,
-        added: true,
-        looked: false,
-        approved: None,
-        pictures: Pictures::default(),
-        planned: None,
-        reading: None,
-    }
+    OpenCall::added(call)
 }
 
 fn is_due(run: &ActiveState) -> bool {

@@ -9,14 +9,14 @@
 //! | a person wants it taken back | a run of its own calls the inverse, once, and asks no model |
 //!
 //! Never: a call that was not planned, unasked in a tainted run: an entry that an attacker wanted is there until somebody sees it; a
-//! critical grade lowered. Start at [`counts`] and [`begin`].
+//! critical grade lowered. Start at [`counts`] and `begin`.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::machine::approval::words::quotable;
-use crate::machine::batch::{Batch, CallFate, CallProgress, OpenCall};
+use crate::machine::batch::{Batch, CallProgress, OpenCall};
 use crate::machine::effect::Effect;
 use crate::machine::event::{RunEnd, RunReply, ToolOutcome};
 use crate::machine::run_start::RulesEdition;
@@ -25,7 +25,7 @@ use crate::machine::{plan, tools};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::Assessment;
 use hob_core::domain::undo::UndoOffer;
-use hob_model::message::{Pictures, ToolCall};
+use hob_model::message::ToolCall;
 
 /// For the record of the run that takes something back, whatever its tool said: others may have written that.
 const DONE: &str = "It was taken back.";
@@ -103,19 +103,7 @@ fn named<'a>(tools: impl Iterator<Item = &'a String>) -> String {
 pub(super) fn begin(run: &mut ActiveState) -> Option<Vec<Effect>> {
     let inverse = run.input.undo.as_ref()?.inverse.clone();
     let call = ToolCall { id: CallId::new(1, 0), name: inverse.tool, arguments: inverse.arguments };
-    let open = OpenCall {
-        call,
-        progress: CallProgress::Queued,
-        exit_code: None,
-        fate: CallFate::Open,
-        assessed: None,
-        added: true,
-        looked: false,
-        approved: None,
-        pictures: Pictures::default(),
-        planned: None,
-        reading: None,
-    };
+    let open = OpenCall::added(call);
     run.phase = Phase::Acting(Batch { reply: Vec::new(), calls: vec![open] });
     Some(tools::settle(run))
 }
