@@ -2,7 +2,7 @@
 //!
 //! Never: a rule given to the library that works it out which could keep that busy for long or fill the memory. Whoever invites
 //! somebody writes it.
-//! Start at [`starts`].
+//! Start at `starts`.
 
 use std::collections::BTreeMap;
 

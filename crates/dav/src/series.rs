@@ -1,6 +1,6 @@
 //! The times of an entry: a single one, or a series with its exceptions (RFC 5545, 3.8.5). Pure.
 //!
-//! The [rule](crate::rule) itself is worked out on the wall clock of the series' own zone; what is more or less than the rule
+//! The [rule] itself is worked out on the wall clock of the series' own zone; what is more or less than the rule
 //! (RDATE, EXDATE, RECURRENCE-ID) is put upon it here.
 //! Start at [`occurrences`].
 
