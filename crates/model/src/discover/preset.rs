@@ -3,8 +3,8 @@
 //! Never: logic.
 //! Start at [`PRESETS`].
 
-use hob_config::provider::ProviderKind;
 use crate::openai::quirks::{EffortFormat, OutputLimit, PLAIN, Quirks, ReasoningReplay};
+use hob_config::provider::ProviderKind;
 
 /// The API that a service speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
