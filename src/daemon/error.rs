@@ -43,7 +43,6 @@ pub enum StartError {
     Channel {
         /// Which platform.
         channel: ChannelKind,
-        /// Which of its accounts.
         account: String,
         /// Why.
         source: BuildError,
@@ -51,7 +50,6 @@ pub enum StartError {
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
-        /// Which.
         address: String,
         /// Why.
         source: std::io::Error,

@@ -53,13 +53,11 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFrame {
-    /// It is open.
     Open,
     /// It is still open.
     Alive,
     /// A person said something, in one of the windows.
     Asked {
-        /// In which.
         window: u64,
         /// The words.
         text: String,
@@ -77,14 +75,11 @@ pub enum WindowFrame {
     },
     /// How a run goes on.
     Progress {
-        /// Which.
         run: i64,
-        /// How.
         progress: Progress,
     },
     /// The conversation has come to rest since this was asked.
     Rested {
-        /// By whom.
         asked: u64,
     },
 }
@@ -126,7 +121,6 @@ struct WindowChat {
     waiting: Vec<OutboxId>,
 }
 
-/// The windows.
 pub struct TerminalWindows {
     rest: IdleWatcher,
     clock: Arc<dyn Clock>,

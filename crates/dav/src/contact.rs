@@ -21,7 +21,6 @@ pub struct Contact {
     pub phones: Vec<String>,
     /// Where they live or work.
     pub places: Vec<String>,
-    /// Their birthday.
     pub birthday: Option<Birthday>,
     /// Whether it is a list of others.
     pub group: bool,
@@ -32,9 +31,7 @@ pub struct Contact {
 pub struct Birthday {
     /// The year of birth.
     pub year: Option<i16>,
-    /// The month.
     pub month: i8,
-    /// The day.
     pub day: i8,
 }
 

@@ -26,7 +26,6 @@ pub(crate) struct Element {
 /// What is said of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Where it is.
     pub(crate) href: String,
     /// What it is said to be.
     pub(crate) props: Element,

@@ -59,7 +59,6 @@ pub struct Page {
 /// What was read of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// What it is.
     pub kind: DocumentKind,
     /// How many pages it has.
     pub total: usize,
@@ -92,9 +91,7 @@ pub enum DocumentError {
     NoPage {
         /// What its pages are called.
         unit: &'static str,
-        /// What was asked for.
         asked: String,
-        /// What it has.
         has: String,
     },
 }

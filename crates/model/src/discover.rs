@@ -31,7 +31,6 @@ mod tests;
 /// What the config says about the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfiguredModel {
-    /// The kind.
     pub kind: ProviderKind,
     /// Where its API is, if not where it usually is.
     pub base_url: Option<String>,
@@ -86,11 +85,8 @@ pub enum Backend {
 pub struct ModelServer {
     /// What it speaks.
     pub dialect: Dialect,
-    /// Where.
     pub base_url: String,
-    /// With which key.
     pub api_key: Option<Secret>,
-    /// Which model.
     pub model: String,
     /// How it is to answer.
     pub tuning: Tuning,

@@ -28,7 +28,6 @@ pub struct ToolCall {
 /// What came of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Which call.
     pub call: CallId,
     /// The tool's name.
     pub name: String,
@@ -47,7 +46,6 @@ pub struct Picture {
     pub hash: String,
     /// What it is, by its content.
     pub media_type: MediaType,
-    /// Its name.
     pub name: String,
     /// Its size.
     pub bytes: u64,
@@ -70,7 +68,6 @@ impl Pictures {
         self.0.is_none()
     }
 
-    /// Each of them.
     #[must_use]
     pub fn as_slice(&self) -> &[Picture] {
         self.0.as_ref().map_or(&[], |some| some.pictures.as_slice())
@@ -92,7 +89,6 @@ impl From<Pictures> for Vec<Picture> {
 /// A picture as it is sent: with its bytes. It is made of a [`Picture`] when a request is, and for that one alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// What it is.
     pub media_type: MediaType,
     /// The file.
     pub base64: Base64,
@@ -162,16 +158,12 @@ impl<'de> Deserialize<'de> for Base64 {
 /// The kinds of pictures that every provider takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaType {
-    /// JPEG.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// PNG.
     #[serde(rename = "image/png")]
     Png,
-    /// GIF.
     #[serde(rename = "image/gif")]
     Gif,
-    /// WebP.
     #[serde(rename = "image/webp")]
     WebP,
 }
@@ -312,7 +304,6 @@ impl Message {
         }
     }
 
-    /// The calls in it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = match self {
             Self::Assistant { parts } => parts.as_slice(),

@@ -22,7 +22,6 @@ use hob_telemetry::meters::Meters;
 /// Where calls are counted, and by which prices.
 #[derive(Clone)]
 pub struct Metering {
-    /// Where.
     pub meters: Arc<Meters>,
     /// The prices.
     pub table: Arc<ModelTable>,

@@ -59,9 +59,7 @@ pub enum ToolChoice {
     None,
     /// At least one, whichever.
     Any,
-    /// This one.
     Tool {
-        /// Its name.
         name: String,
     },
 }

@@ -63,7 +63,6 @@ pub struct Router {
     pub redactor: Redactor,
     /// The config in use. Whoever takes something in looks once.
     pub config: ArcSwap<IntakeConfig>,
-    /// The lanes.
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,

@@ -36,9 +36,7 @@ pub(super) struct TakeBackRequest<'a> {
     pub(super) run: Option<RunId>,
     /// Who says so.
     pub(super) by: &'a Principal,
-    /// And where.
     pub(super) place: &'a Conversation,
-    /// When.
     pub(super) now: Timestamp,
 }
 

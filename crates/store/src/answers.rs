@@ -36,9 +36,7 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 /// An answer of Hob's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// The message.
     pub id: MessageId,
-    /// Whose it is.
     pub scope: Scope,
     /// The words.
     pub text: String,
@@ -46,7 +44,6 @@ pub struct StoredAnswer {
     pub asked: Option<String>,
     /// What its run had read by then that nobody vouches for, as stored.
     pub taint: Option<String>,
-    /// When.
     pub at: i64,
 }
 

@@ -10,7 +10,6 @@ use hob_core::domain::memory::Scope;
 pub struct UnextractedEpisode {
     /// Its row.
     pub id: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Facts were drawn from the first so many turns.
     pub extracted: i64,
@@ -20,10 +19,8 @@ pub struct UnextractedEpisode {
     pub tries: i64,
 }
 
-/// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeTurn {
-    /// The memory.
     pub memory: MemoryId,
     /// Its place in the episode.
     pub place: i64,

@@ -50,7 +50,6 @@ pub enum StoreError {
     /// A row holds what no Hob writes.
     #[error("the database is inconsistent: {table} {id}: {what}")]
     Inconsistent {
-        /// Where.
         table: &'static str,
         /// Which row.
         id: String,

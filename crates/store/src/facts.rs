@@ -25,7 +25,6 @@ pub enum Source {
 /// A fact about to be stored.
 #[derive(Debug, Clone)]
 pub struct NewFact<'a> {
-    /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: &'a str,
@@ -39,7 +38,6 @@ pub struct NewFact<'a> {
     pub user: Option<UserId>,
     /// How they are called.
     pub speaker: &'a str,
-    /// Which of their messages.
     pub message: Option<MessageId>,
     /// The run in which it was said.
     pub run: Option<RunId>,
@@ -79,7 +77,6 @@ pub struct FactRow {
 pub struct Fact {
     /// Its row.
     pub id: FactId,
-    /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -93,7 +90,6 @@ pub struct Fact {
     pub user: Option<UserId>,
     /// How they were called.
     pub speaker: String,
-    /// Which of their messages.
     pub message: Option<MessageId>,
     /// How it came to be known.
     pub source: Source,

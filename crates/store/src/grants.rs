@@ -11,9 +11,7 @@ use hob_core::domain::ids::{GrantId, RunId, SessionId, UserId};
 pub struct NewGrant<'a> {
     /// Whose calls need no approval any more.
     pub user: UserId,
-    /// Where.
     pub session: SessionId,
-    /// Of which tool.
     pub tool: &'a str,
     /// In which run it was said.
     pub run: RunId,
@@ -28,9 +26,7 @@ pub struct GrantRow {
     pub id: GrantId,
     /// Whose.
     pub user: UserId,
-    /// Their name.
     pub name: String,
-    /// Of which tool.
     pub tool: String,
     /// Since when.
     pub created_at: i64,

@@ -24,7 +24,6 @@ pub enum LockError {
     Taken {
         /// The other's process id, as it wrote it down.
         pid: String,
-        /// Which directory.
         directory: String,
     },
     /// The lock file cannot be made.

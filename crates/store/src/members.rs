@@ -22,7 +22,6 @@ pub struct Member {
     pub external_id: String,
     /// How they were called there then.
     pub name: String,
-    /// What they may.
     pub role: Role,
 }
 

@@ -13,7 +13,6 @@ pub const TURNS_MAX: i64 = 100;
 /// Something said that is about to be remembered.
 #[derive(Debug, Clone)]
 pub struct NewMemory<'a> {
-    /// Whose it is.
     pub scope: Scope,
     /// The conversation; none: it is brought in from elsewhere.
     pub session: Option<SessionId>,
@@ -55,7 +54,6 @@ pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) ->
     }
 }
 
-/// Begins an episode.
 pub async fn begin_episode(
     tx: &mut Tx,
     scope: Scope,
@@ -197,7 +195,6 @@ pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<()
 pub struct MemoryWithContext {
     /// Its row.
     pub id: MemoryId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it.
     pub speaker: String,

@@ -93,7 +93,6 @@ pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String
     Ok(persona.flatten())
 }
 
-/// An open call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenMemoryCall {
     /// Its row.
@@ -104,7 +103,6 @@ pub struct OpenMemoryCall {
     pub estimate: i64,
 }
 
-/// The calls that are open.
 pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
     let calls = sqlx::query_as!(
         OpenMemoryCall,

@@ -119,7 +119,6 @@ pub struct OriginMessage {
     pub speaker: String,
     /// Its words.
     pub text: String,
-    /// When.
     pub at: i64,
     /// The run that it began.
     pub run: RunId,
@@ -159,15 +158,12 @@ pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<Or
 pub struct AnswerRow {
     /// Its row in the history.
     pub message: MessageId,
-    /// Its run.
     pub run: RunId,
     /// Its words.
     pub text: String,
-    /// When.
     pub at: i64,
     /// The conversation's name.
     pub conversation: String,
-    /// How much was recalled for it.
     pub recalled: i64,
 }
 
@@ -197,7 +193,6 @@ pub struct AnsweredMessage {
     pub conversation: String,
 }
 
-/// What a run answered.
 pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<AnsweredMessage>, StoreError> {
     let row = sqlx::query_as!(
         AnsweredMessage,
@@ -228,7 +223,6 @@ pub struct UserRow {
     pub id: UserId,
     /// How they are called.
     pub name: String,
-    /// What they may.
     pub role: Role,
     /// Since when they are known, in milliseconds.
     pub since: i64,
@@ -259,7 +253,6 @@ pub struct PersonPageRow {
     pub relation: Option<String>,
     /// `YYYY-MM-DD` or `--MM-DD`.
     pub birthday: Option<String>,
-    /// The user who this is.
     pub user: Option<UserId>,
     /// Since when they are known, in milliseconds.
     pub since: i64,
@@ -313,7 +306,6 @@ pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>
 /// In how many runs something was recalled, and in which last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecallUsage {
-    /// How many.
     pub runs: i64,
     /// The last.
     pub last: Option<RunId>,

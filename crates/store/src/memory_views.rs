@@ -13,7 +13,6 @@ pub struct MemoryRow {
     pub id: MemoryId,
     /// The stretch of talk in which it was said.
     pub episode: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it, as they are called.
     pub speaker: String,
@@ -35,7 +34,6 @@ pub struct MemoryRow {
     pub channel: Option<String>,
 }
 
-/// One memory.
 pub async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, StoreError> {
     let memory = sqlx::query_as!(
         MemoryRow,
@@ -104,7 +102,6 @@ pub async fn counts(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, StoreErro
 pub struct FactWithSource {
     /// Its row.
     pub id: FactId,
-    /// Whose it is.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -130,7 +127,6 @@ pub struct FactWithSource {
     pub superseded_at: Option<i64>,
 }
 
-/// One fact.
 pub async fn fact(tx: &mut Tx, id: FactId) -> Result<Option<FactWithSource>, StoreError> {
     let fact = sqlx::query_as!(
         FactWithSource,
@@ -180,7 +176,6 @@ pub async fn resting_on(tx: &mut Tx, message: MessageId) -> Result<Vec<FactId>, 
     Ok(facts)
 }
 
-/// The facts about a person.
 pub async fn about(tx: &mut Tx, person: PersonId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(r#"SELECT id AS "id!: FactId" FROM facts WHERE person_id = $1"#, person)
         .fetch_all(&mut *tx)
@@ -259,11 +254,9 @@ pub async fn scopes_being_forgotten(tx: &mut Tx) -> Result<Vec<Scope>, StoreErro
 /// What of such a scope goes next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetSlice {
-    /// Memories.
     pub memories: Vec<MemoryId>,
     /// Facts, old values too.
     pub facts: Vec<FactId>,
-    /// People.
     pub people: Vec<PersonId>,
 }
 

@@ -8,7 +8,6 @@ use hob_core::domain::memory::Scope;
 /// A message about to be added.
 #[derive(Debug, Clone)]
 pub struct NewMessage<'a> {
-    /// Its session.
     pub session: SessionId,
     /// The run it was said in.
     pub run: RunId,
@@ -28,7 +27,6 @@ pub struct NewMessage<'a> {
     pub own: bool,
     /// Who may find it again, if it is an answer of Hob's.
     pub scope: Option<Scope>,
-    /// When.
     pub at: i64,
 }
 
@@ -70,7 +68,6 @@ pub struct LastMessage {
     pub run: RunId,
     /// What that run had read by then that nobody vouches for, as stored.
     pub taint: Option<String>,
-    /// When.
     pub at: i64,
 }
 

@@ -12,7 +12,6 @@ use hob_core::domain::ids::{GrantId, OutboxId, RunId, ScheduleId, SessionId, Use
 /// A run that is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenRunRow {
-    /// The run.
     pub id: RunId,
     /// Its conversation.
     pub session: SessionId,
@@ -35,7 +34,6 @@ pub struct OpenRunRow {
 pub struct ListCursor {
     /// The conversation.
     pub session: i64,
-    /// The row.
     pub row: i64,
 }
 
@@ -96,7 +94,6 @@ pub struct ChunkRow {
     pub session: SessionId,
     /// The conversation's published name.
     pub key: String,
-    /// Its run, if any.
     pub run: Option<RunId>,
     /// Its beginning.
     pub text: String,
@@ -160,13 +157,11 @@ pub async fn given_up(tx: &mut Tx, moment: i64, row: i64, limit: i64) -> Result<
 pub struct ChunkState {
     /// Its conversation.
     pub session: SessionId,
-    /// Its state.
     pub state: String,
     /// It is a letter that an owner has to decide over, or has.
     pub held: bool,
 }
 
-/// A chunk of the outbox.
 pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<ChunkState>, StoreError> {
     let row = sqlx::query_as!(
         ChunkState,
@@ -212,15 +207,12 @@ pub async fn retry_now(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), 
 pub struct HeldGrant {
     /// Its row.
     pub id: GrantId,
-    /// Where.
     pub session: SessionId,
     /// That conversation's published name.
     pub key: String,
     /// Whose.
     pub user: UserId,
-    /// Their name.
     pub name: String,
-    /// Of which tool.
     pub tool: String,
     /// In which run it was said.
     pub run: RunId,

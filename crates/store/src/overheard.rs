@@ -28,7 +28,6 @@ pub struct NewOverheard<'a> {
     pub external_id: &'a str,
     /// The platform's id of whoever said it.
     pub sender: &'a str,
-    /// What it was.
     pub heard: &'a OverheardMessage,
 }
 

@@ -22,7 +22,6 @@ pub struct PendingPairing {
     pub name: String,
     /// Where they wrote.
     pub chat: String,
-    /// The thread there.
     pub thread: Option<String>,
     /// Until when the code holds, in Unix milliseconds.
     pub expires_at: i64,

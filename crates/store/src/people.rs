@@ -40,7 +40,6 @@ pub struct PersonFields<'a> {
 /// By what else a person is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityRow {
-    /// Who.
     pub person: PersonId,
     /// `name`, `email`, `telegram`, `phone` …
     pub kind: String,

@@ -33,7 +33,6 @@ pub struct OwnersChat {
     pub channel: String,
     /// Hob's account there.
     pub account: String,
-    /// The chat.
     pub chat: String,
     /// The owner's id there.
     pub external_id: String,

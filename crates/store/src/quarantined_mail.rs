@@ -30,7 +30,6 @@ pub struct NewQuarantinedMail<'a> {
 pub struct QuarantinedMail {
     /// Its row in the outbox.
     pub id: OutboxId,
-    /// Its session.
     pub session: SessionId,
     /// The mailbox.
     pub account: String,

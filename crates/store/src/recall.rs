@@ -201,13 +201,10 @@ pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>,
 pub struct MemoryPosition {
     /// The memory.
     pub id: i64,
-    /// Its episode.
     pub episode: i64,
-    /// Its place in it.
     pub place: i64,
     /// How many turns the episode has.
     pub turns: i64,
-    /// When it began.
     pub began_at: i64,
 }
 
@@ -236,7 +233,6 @@ pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(MemoryP
     Ok(list("places", &row.rows)?.into_iter().map(place).collect())
 }
 
-/// The words of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryWords {
     /// The bytes of its stems.
@@ -251,14 +247,11 @@ impl MemoryWords {
     }
 }
 
-/// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeTurnRow {
     /// Its memory.
     pub id: i64,
-    /// Its episode.
     pub episode: i64,
-    /// Its place in it.
     pub place: i64,
     /// Who said it.
     pub speaker: String,
@@ -379,7 +372,6 @@ pub struct RecalledMemory {
     pub before_speaker: Option<String>,
     /// Their role.
     pub before_origin: Option<String>,
-    /// And what.
     pub before: Option<String>,
     /// When it was said.
     pub at: i64,

@@ -28,7 +28,6 @@ pub struct RecordingKey {
 /// What was heard in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingTranscript {
-    /// The words.
     pub words: String,
     /// For how long somebody spoke.
     pub seconds: Option<i64>,
@@ -73,7 +72,6 @@ pub struct NewTranscription<'a> {
     pub reserved: i64,
     /// The tokens that the recording is expected to be.
     pub estimate: i64,
-    /// When.
     pub at: Timestamp,
 }
 

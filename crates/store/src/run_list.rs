@@ -6,10 +6,8 @@ use crate::error::StoreError;
 use crate::{Tx, sessions};
 use hob_core::domain::ids::{RunId, SessionId};
 
-/// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunListEntry {
-    /// It.
     pub id: RunId,
     /// Its session's published name.
     pub session: String,
@@ -17,7 +15,6 @@ pub struct RunListEntry {
     pub channel: String,
     /// Its sender's name.
     pub who: String,
-    /// Its state.
     pub state: String,
     /// When its message came, in Unix milliseconds.
     pub created_at: i64,
@@ -126,7 +123,6 @@ async fn candidates(
     }
 }
 
-/// The newest of all.
 async fn newest(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,

@@ -4,7 +4,6 @@ use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 
-/// A summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The last ordinal that it stands for.
@@ -26,7 +25,6 @@ pub struct SummaryOrigin {
     pub run: RunId,
     /// The first ordinal that the run sees.
     pub history_from: i64,
-    /// When.
     pub at: i64,
 }
 

@@ -12,7 +12,6 @@ pub struct WholeMemory {
     pub id: MemoryId,
     /// Its stretch of talk.
     pub episode: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it, as they are called.
     pub speaker: String,
@@ -56,7 +55,6 @@ pub async fn memories(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Wh
 pub struct WholeFact {
     /// Its row.
     pub id: FactId,
-    /// Whose it is.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -118,11 +116,9 @@ pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFa
 pub struct WholePerson {
     /// Their row.
     pub id: PersonId,
-    /// Whose they are.
     pub scope: Scope,
     /// How they are called.
     pub name: String,
-    /// The user who this is.
     pub user: Option<UserId>,
     /// What they are to whoever told of them.
     pub relation: Option<String>,
@@ -134,7 +130,6 @@ pub struct WholePerson {
     pub updated_at: i64,
 }
 
-/// All people.
 pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
     let people = sqlx::query_as!(
         WholePerson,
@@ -234,7 +229,6 @@ pub async fn set_extracted(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreE
     Ok(())
 }
 
-/// The person of this name.
 pub async fn person_by_name(tx: &mut Tx, scope: Scope, name: &str) -> Result<Option<PersonId>, StoreError> {
     let person = sqlx::query_scalar!(
         r#"SELECT id AS "id!: PersonId" FROM people WHERE scope = $1 AND name = $2 COLLATE NOCASE"#,

@@ -10,9 +10,7 @@ use hob_core::domain::undo::{InverseCall, UndoOffer, UndoOrder};
 pub struct NewUndo<'a> {
     /// The call that had it.
     pub run: RunId,
-    /// It.
     pub call: &'a CallId,
-    /// Its tool.
     pub tool: &'a str,
     /// The conversation that it was had for.
     pub session: SessionId,
@@ -20,7 +18,6 @@ pub struct NewUndo<'a> {
     pub user: UserId,
     /// How it is taken back, and until when.
     pub offer: &'a UndoOffer,
-    /// When.
     pub at: i64,
 }
 

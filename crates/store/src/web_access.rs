@@ -49,7 +49,6 @@ pub async fn login_holds(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<bool
 pub struct NewBrowserSession<'a> {
     /// Of its cookie.
     pub hash: &'a str,
-    /// What it may.
     pub role: &'a str,
     /// What it says it is.
     pub agent: &'a str,
@@ -113,7 +112,6 @@ pub async fn prolong_visit(tx: &mut Tx, id: i64, now: Timestamp, until: Timestam
     Ok(())
 }
 
-/// Ends a visit.
 pub async fn end_visit(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
     Ok(sqlx::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
 }

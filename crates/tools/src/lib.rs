@@ -194,7 +194,6 @@ pub struct Invocation {
     pub principal: Principal,
     /// Who Hob is for them; none: nobody in particular.
     pub persona: Option<String>,
-    /// The session.
     pub session: SessionKey,
     /// What kind of place it is: whose memories may be seen there.
     pub place: SpeakingPlace,
@@ -202,7 +201,6 @@ pub struct Invocation {
     pub destination: Destination,
     /// What the run has read up to now that nobody vouches for.
     pub taint: Taint,
-    /// The run.
     pub run: RunId,
     /// The call within it.
     pub call: CallId,
@@ -212,7 +210,6 @@ pub struct Invocation {
     pub arguments: Value,
     /// Where it works, if it can work in a draft of the workspace.
     pub draft: DraftUse,
-    /// Now.
     pub now: Timestamp,
 }
 
@@ -257,7 +254,6 @@ impl Invocation {
 /// A file that a tool brings along with its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Its name.
     pub name: String,
     /// Its content.
     pub bytes: Vec<u8>,
@@ -272,7 +268,6 @@ pub enum Outcome {
     Exited {
         /// Its output, in words for the model.
         text: String,
-        /// Its code.
         code: i32,
     },
     /// It failed; words for the model (row D5).
@@ -312,10 +307,7 @@ pub enum Request {
         text: String,
     },
     /// A person's answer (row B15).
-    Ask {
-        /// The question.
-        question: String,
-    },
+    Ask { question: String },
     /// Words or a file to be delivered, once.
     Deliver(Box<DeliveryRequest>),
 }

@@ -181,7 +181,6 @@ pub struct Job {
     pub what: String,
 }
 
-/// Reads the books.
 pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
     let age = |at: i64| (millis(now) - at).max(0) / 1_000;
     let states = runs::queries::count_open(tx).await?;
@@ -344,7 +343,6 @@ fn status_of(
     }
 }
 
-/// The route.
 pub fn routes(router: Arc<Router>, places: StatusPaths) -> Routes {
     Routes::new().route("/status", get(status)).with_state((router, Arc::new(places)))
 }

@@ -22,7 +22,6 @@ const FILES_MAX: usize = 4_000;
 /// The program's own skills, which it keeps up to date by itself: `name:hash` a line.
 const BUNDLED: &str = ".bundled_manifest";
 
-/// A text file.
 #[derive(Debug, Clone)]
 pub(super) struct TextFile {
     /// The words.

@@ -17,7 +17,6 @@ const DIRECTIVES: &str = "## Directives";
 /// Longer entries are no notes.
 const ENTRY_CHARS_MAX: usize = 20_000;
 
-/// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NoteEntry {
     /// The words.

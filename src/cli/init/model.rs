@@ -18,7 +18,6 @@ use hob_model::provider::OfferedModel;
 /// So many models are shown at a time.
 const SHOWN_MAX: usize = 12;
 
-/// A key, and where it is from.
 #[derive(Debug, Clone)]
 enum ApiKey {
     /// The environment.

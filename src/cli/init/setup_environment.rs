@@ -25,11 +25,8 @@ pub(super) struct SetupTrouble {
 /// A conversation of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TrialTurn {
-    /// The model.
     pub(super) model: String,
-    /// What was asked.
     pub(super) asked: String,
-    /// What it said.
     pub(super) said: String,
     /// The tools that it called, and got an answer from.
     pub(super) tools: Vec<String>,
@@ -48,10 +45,7 @@ pub(super) enum OwnerOutcome {
         name: String,
     },
     /// They wrote, and the answer could not be sent.
-    Mute {
-        /// Why.
-        why: String,
-    },
+    Mute { why: String },
     /// The person at the terminal waits no longer, or it took too long.
     Nobody,
 }

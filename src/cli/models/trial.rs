@@ -18,7 +18,6 @@ use hob_model::offline;
 use hob_model::price::{Rates, cost};
 use hob_model::provider::{NoSink, Provider, Request, ToolChoice, ToolSchema};
 
-/// The tool.
 const TOOL: &str = "echo_number";
 /// What it is to be called with: no number that a model would come upon by itself.
 const NUMBER: i64 = 7341;

@@ -18,7 +18,6 @@ use hob_tools::messages::send_file::SendFile;
 use hob_tools::messages::send_message::SendMessage;
 use hob_tools::registry::Registry;
 
-/// Adds them.
 pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
     let own = forbidden_paths(dependencies);
     let room = FileAccess::new(dependencies.workspace, own, dependencies.config.workspace.trusted);

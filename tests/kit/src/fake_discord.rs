@@ -92,7 +92,6 @@ impl FakeDiscord {
     pub const TOKEN: &'static str = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GxYzAb.dGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxs";
     /// The bot's user, and its application.
     pub const BOT: u64 = 123_456_789_012_345_678;
-    /// The bot's name.
     pub const BOT_NAME: &'static str = "hob_test";
 
     /// Starts on a free port of the loopback.

@@ -89,13 +89,10 @@ impl PlatformState for World {
 }
 
 impl FakeSlack {
-    /// The bot's token.
     pub const BOT_TOKEN: &'static str = "xoxb-17653672481-19874698323-pdFZKVeTuE8sk7oOcBrzbqgy";
-    /// The app's token.
     pub const APP_TOKEN: &'static str = "xapp-1-A0HOB-1234567890-aBcDeF";
     /// The bot as a person.
     pub const BOT_USER: &'static str = "U0HOB";
-    /// The bot as a bot.
     pub const BOT_ID: &'static str = "B0HOB";
 
     /// Starts on a free port of the loopback.

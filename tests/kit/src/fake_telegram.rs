@@ -102,7 +102,6 @@ impl FakeTelegram {
     pub const TOKEN: &'static str = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
     /// The bot's user id.
     pub const BOT_ID: i64 = 110_201_543;
-    /// The bot's name.
     pub const BOT_NAME: &'static str = "hob_test_bot";
 
     /// Starts on a free port of the loopback.

@@ -18,7 +18,6 @@ use super::process::{Hob, hob, within};
 pub const ADA: i64 = 7;
 /// Who is let in as well.
 pub const BOB: i64 = 8;
-/// The owner.
 pub const OWNER: i64 = 1;
 /// Nobody.
 pub const STRANGER: i64 = 99;
@@ -225,7 +224,6 @@ impl House {
         drafts.map(|entry| entry.path().join("0/upper")).filter(|upper| upper.is_dir()).collect()
     }
 
-    /// Is this in a draft?
     pub fn is_drafted(&self, name: &str) -> bool {
         self.uppers().iter().any(|upper| upper.join(name).exists())
     }

@@ -26,7 +26,6 @@ use crate::stream::Plan;
 pub struct RecordedRequest {
     /// `POST /path?query`.
     pub line: String,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; null if it is not JSON.
     pub body: Value,
@@ -51,24 +50,15 @@ impl RecordedRequest {
     }
 }
 
-/// One answer.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Something that is not a stream.
-    Http {
-        /// The status.
-        status: u16,
-        /// The headers.
-        headers: Vec<(&'static str, String)>,
-        /// The body.
-        body: String,
-    },
+    Http { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// A stream of this type.
     Stream(&'static str, Plan),
 }
 
 impl Answer {
-    /// JSON with this status.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::http(status, "application/json; charset=UTF-8", &body.to_string())
     }
@@ -110,7 +100,6 @@ pub trait Service: Send + Sync + 'static {
     /// What scripts are made of.
     type Reply: Send + 'static;
 
-    /// Judges a request.
     fn judge(&self, asked: &RecordedRequest) -> Verdict;
 
     /// What is kept of a request that was taken.

@@ -148,7 +148,6 @@ async fn n14_in_a_house_that_has_only_letters_owners_are_asked_by_letter() {
     house.stop().await;
 }
 
-/// Which letter this one answers.
 fn answering(letter: &str) -> String {
     let id = letter.lines().find_map(|line| line.strip_prefix("Message-ID: ")).map_or("", str::trim);
     format!("To: hob@home.example\r\nIn-Reply-To: {id}\r\nReferences: {id}")

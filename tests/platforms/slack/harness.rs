@@ -23,7 +23,6 @@ use hob_testkit::intake::Memory;
 /// Ada, and her private chat with the app.
 pub(crate) const ADA: &str = "U0ADA";
 pub(crate) const ADAS: &str = "D0ADA";
-/// Bob.
 pub(crate) const BOB: &str = "U0BOB";
 /// A channel that both and the app are in.
 pub(crate) const HALL: &str = "C0HALL";

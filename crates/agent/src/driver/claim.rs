@@ -25,7 +25,6 @@ use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{Store, Tx, blobs, members, messages, millis, run_context, runs, sessions};
 
-/// A claimed run.
 pub struct ClaimedRun {
     /// Run and session.
     pub key: RunKey,
@@ -82,11 +81,9 @@ pub struct OpenedRun {
     pub key: RunKey,
     /// Its conversation.
     pub session: Session,
-    /// What is stored of it.
     pub with: StoredRunContext,
     /// With which its journal was opened.
     pub accepted: Box<AcceptedInput>,
-    /// When.
     pub at: Timestamp,
     /// It has begun as well.
     pub begun: Option<ImmediateStart>,

@@ -59,7 +59,6 @@ impl AcceptedInput {
     }
 }
 
-/// What a run is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {

@@ -191,7 +191,6 @@ pub enum Termination {
         /// The words.
         text: String,
     },
-    /// A tool's result is so.
     ToolResult {
         /// Of this tool; none: any.
         tool: Option<String>,

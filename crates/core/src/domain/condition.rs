@@ -33,9 +33,7 @@ pub enum SystemPart {
     Embeddings,
     /// Room on the disk.
     Disk,
-    /// The database.
     Database,
-    /// Backups.
     Backup,
 }
 

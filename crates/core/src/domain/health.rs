@@ -20,12 +20,9 @@ pub enum Liveness {
     Deaf,
     /// It does not hear, and tries again.
     Down {
-        /// Why.
         why: String,
     },
-    /// It is over.
     Closed {
-        /// Why.
         why: String,
     },
 }

@@ -12,7 +12,6 @@ pub struct OverheardMessage {
     pub name: String,
     /// The words.
     pub text: String,
-    /// When.
     pub at: Timestamp,
     /// Whether a member of the household said it: a guest is none.
     pub member: bool,

@@ -34,7 +34,6 @@ pub struct Choice {
 pub struct Outgoing {
     /// The row.
     pub id: OutboxId,
-    /// Where to.
     pub destination: Destination,
     /// The run it belongs to, if any.
     pub run: Option<RunId>,
@@ -66,7 +65,6 @@ pub struct MessageReplacement {
 /// A message that still grows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftMessage {
-    /// Where.
     pub destination: Destination,
     /// The platform's id of it, once it is posted.
     pub external_id: Option<String>,
@@ -81,7 +79,6 @@ pub struct DraftMessage {
 pub struct OutgoingFile {
     /// Its record.
     pub id: FileId,
-    /// Its name.
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
@@ -103,7 +100,6 @@ pub struct DeliveryRequest {
     pub name: String,
     /// The words; with a file, those under it.
     pub text: String,
-    /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
 }

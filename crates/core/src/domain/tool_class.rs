@@ -66,9 +66,7 @@ impl ToolClass {
 /// The tools of a server that nobody has classed, and how the server itself would have them classed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerClassification {
-    /// The server.
     pub server: String,
-    /// The tools.
     pub tools: Vec<UnclassifiedTool>,
 }
 

@@ -15,7 +15,6 @@ pub struct PersonaAssignments {
     pub by_server: BTreeMap<(ChannelKind, String, String), String>,
     /// By platform and Hob's account there.
     pub by_account: BTreeMap<(ChannelKind, String), String>,
-    /// By platform.
     pub by_platform: BTreeMap<ChannelKind, String>,
     /// Everywhere else.
     pub everywhere: Option<String>,
@@ -39,7 +38,6 @@ pub enum PersonaOrigin {
 }
 
 impl PersonaOrigin {
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

@@ -30,7 +30,6 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// A call that is about to be made: for facts of the turns of an episode after a place.
 #[derive(Clone)]
 pub struct BeginCall {
-    /// The episode.
     pub episode: EpisodeId,
     /// The place.
     pub from: i64,
@@ -44,7 +43,6 @@ pub struct BeginCall {
     pub reserve: Money,
     /// The household's caps.
     pub budget_guard: Arc<BudgetGuard>,
-    /// When.
     pub at: Timestamp,
 }
 

@@ -30,11 +30,9 @@ pub struct BackupRequest {
     pub to: PathBuf,
     /// To whom it is encrypted; to nobody: it is not.
     pub recipients: Recipients,
-    /// When.
     pub now: Timestamp,
     /// Random hexadecimal digits, for the id of a Hob that has none yet.
     pub random: String,
-    /// How much of it is packed.
     pub packed: Arc<ByteCount>,
 }
 
@@ -45,7 +43,6 @@ pub struct CreatedBackup {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// How many files are in it.
     pub files: usize,
     /// How many contents were forgotten while it was made.
     pub gone: usize,

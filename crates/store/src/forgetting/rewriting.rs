@@ -14,7 +14,6 @@ pub struct RewritableMessage {
     pub body: String,
 }
 
-/// One message.
 pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<RewritableMessage>, StoreError> {
     let message =
         sqlx::query_as!(RewritableMessage, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)

@@ -24,7 +24,6 @@ pub(super) enum FileEffect {
 /// Reads a call's arguments; an error is what the model is told.
 type OperationOf = fn(&ToolSpec, Value) -> Result<FileOperation, Outcome>;
 
-/// The tool.
 pub struct FileTool {
     pub(super) spec: ToolSpec,
     pub(super) room: Arc<FileAccess>,

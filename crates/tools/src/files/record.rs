@@ -23,14 +23,11 @@ const NAME_CHARS_MAX: usize = 120;
 pub struct FileRecords {
     /// The database.
     pub store: Store,
-    /// The contents.
     pub contents: Contents,
 }
 
-/// A file as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedFile {
-    /// Its id.
     pub id: FileId,
     /// The SHA-256 of its content.
     pub hash: String,
@@ -74,9 +71,6 @@ impl FileRecords {
     }
 
     /// Keeps bytes as they are now, to be sent by this call.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     pub async fn snapshot(
         &self,
         invocation: &Invocation,
@@ -88,9 +82,6 @@ impl FileRecords {
     }
 
     /// Keeps a file that this call has brought along, the `at`th.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn record_brought_file(
         &self,
         invocation: &Invocation,

@@ -15,7 +15,6 @@ use super::shapes;
 use super::world::{Session, World};
 use super::{FakeDiscord, Kick, Shared};
 
-/// All intents that there are.
 const INTENTS: u64 = (1 << 26) - 1;
 /// The one that the portal has to allow.
 const MESSAGE_CONTENT: u64 = 1 << 15;
@@ -41,7 +40,6 @@ pub(super) async fn open(
     })
 }
 
-/// One connection.
 struct GatewayConnection {
     socket: WebSocket,
     zlib: Option<ZlibEncoder<Vec<u8>>>,

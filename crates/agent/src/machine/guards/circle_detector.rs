@@ -74,7 +74,6 @@ struct CircleWarning {
 /// A call that is done.
 #[derive(Debug, Clone, Copy)]
 pub struct FinishedCall<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// The arguments, as the model wrote them.
     pub arguments: &'a str,
@@ -89,7 +88,6 @@ pub struct FinishedCall<'a> {
 /// A circle that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DetectedCircle {
-    /// Which.
     pub circle: LoopKind,
     /// The tool that goes in it, if one does.
     pub tool: Option<String>,

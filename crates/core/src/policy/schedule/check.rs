@@ -38,7 +38,6 @@ impl fmt::Display for LookTarget {
     }
 }
 
-/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckEnd {
     /// With this code; none: a signal ended it.
