@@ -1,8 +1,5 @@
 //! Several people in one chat: each speaks for themselves, and what is found for one is not shown to another.
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -41,10 +38,8 @@ async fn a_damaged_record_costs_one_message_and_not_the_channel() {
     house.told(ADA, 1).await;
     house.recorded(1).await;
     house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
-    sqlx::query(damage).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(damage).await;
     house.start().await;
     house.model.reply(Reply::text("Good day."));
     house.say(ADA, "blue");

@@ -80,12 +80,12 @@ async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
     house.asked(1).await;
     house.hob.take().unwrap().kill().await;
     // The start does not see it: its process dies only afterwards.
-    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
+    house.execute("UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
     house.start().await;
     house.hob().until_logged("agent_run.reconcile", 2).await;
     assert_eq!(house.model.requests().len(), 1, "nobody has taken it up");
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1";
-    change(&house, dead).await;
+    house.execute(dead).await;
     assert_eq!(house.told(ADA, 1).await, ["At last."]);
     let log = house.hob().log();
     let counts = "due=1 woken=1 at_work=0 unserved=0";
@@ -102,22 +102,16 @@ async fn b13_a_lane_that_cannot_go_on_is_logged_by_its_published_name_and_goes_o
     house.say(ADA, "Go");
     house.asked(1).await;
     house.hob.take().unwrap().kill().await;
-    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
+    house.execute("UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
     house.start().await;
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1;
                 CREATE TRIGGER stuck BEFORE UPDATE OF lease_owner ON runs BEGIN SELECT RAISE(ABORT, 'stuck'); END";
-    change(&house, dead).await;
+    house.execute(dead).await;
     house.hob().until_log("agent_run.dispatch_next_failed").await;
     assert_eq!(house.model.requests().len(), 1, "nobody could take it up");
-    change(&house, "DROP TRIGGER stuck").await;
+    house.execute("DROP TRIGGER stuck").await;
     assert_eq!(house.told(ADA, 1).await, ["At last."]);
     house.nothing_refused();
-}
-
-/// Changes the database as if another process had.
-async fn change(house: &House, sql: &'static str) {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
 }
 
 #[tokio::test]
@@ -260,10 +254,8 @@ async fn what_a_damaged_run_had_set_aside_is_free_again() {
     house.say(ADA, "Go");
     house.asked(1).await;
     house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let damage = "UPDATE run_events SET version = 999 WHERE kind = 'model.asked'";
-    sqlx::query(damage).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(damage).await;
     house.start().await;
     let told = house.told(ADA, 1).await;
     assert!(told[0].contains("put it aside"), "{told:?}");
@@ -282,10 +274,8 @@ enum Foreign {
 impl Foreign {
     /// Writes it into the record of Ada's run, and gives what stood there.
     async fn write(self, house: &House) -> (i64, String) {
-        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
         let begun = "SELECT version, body FROM run_events WHERE run_id = 1 AND kind = 'run.begun'";
-        let (version, body): (i64, String) = sqlx::query_as(begun).fetch_one(&mut database).await.unwrap();
-        database.close().await.unwrap();
+        let (version, body): (i64, String) = house.row(begun).await;
         let mut foreign: Value = serde_json::from_str(&body).unwrap();
         foreign["body"]["billing"]["context_tokens"] = u64::MAX.into();
         match self {

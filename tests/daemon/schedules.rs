@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use hob_store::Store;
 use reqwest::StatusCode;
 use sha2::Sha256;
-use sqlx::Connection;
 
 use hob_testkit::crowd::stays_seated;
 use hob_testkit::fake_model::{Gate, Reply, Script};
@@ -17,9 +15,7 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 
 /// What the database answers to this.
 async fn ask(house: &House, sql: &str) -> Vec<String> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    let rows = house.values(sqlx::AssertSqlSafe(sql.to_owned())).await;
     rows
 }
 

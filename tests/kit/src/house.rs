@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use hob_store::Store;
 use rustix::process::Signal;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection as _, FromRow, SqlSafeStr};
 use tempfile::TempDir;
 use tokio::process::Command;
 use toml::{Table, Value};
@@ -226,6 +229,48 @@ impl House {
 
     pub fn is_drafted(&self, name: &str) -> bool {
         self.uppers().iter().any(|upper| upper.join(name).exists())
+    }
+
+    /// What a query finds in its database.
+    pub async fn rows<T>(&self, query: impl SqlSafeStr) -> Vec<T>
+    where
+        T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
+        let rows = sqlx::query_as(query).fetch_all(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        rows
+    }
+
+    /// The first row.
+    pub async fn row<T>(&self, query: impl SqlSafeStr) -> T
+    where
+        T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.rows(query).await.remove(0)
+    }
+
+    /// The only column.
+    pub async fn values<T>(&self, query: impl SqlSafeStr) -> Vec<T>
+    where
+        (T,): for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.rows::<(T,)>(query).await.into_iter().map(|(value,)| value).collect()
+    }
+
+    /// The only value.
+    pub async fn value<T>(&self, query: impl SqlSafeStr) -> T
+    where
+        (T,): for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.values(query).await.remove(0)
+    }
+
+    /// Changes its database, as another process could.
+    pub async fn execute(&self, sql: impl SqlSafeStr) {
+        let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
+        sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
     }
 
     /// Waits until it holds.
