@@ -1,7 +1,8 @@
 //! The context is kept within the model's window, and the run goes on with its task.
 
-use sqlx::AssertSqlSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sqlx::AssertSqlSafe;
 
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
