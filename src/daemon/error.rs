@@ -41,7 +41,6 @@ pub enum StartError {
     /// A platform's client cannot be built.
     #[error("[{channel}] ({account}): {source}")]
     Channel {
-        /// Which platform.
         channel: ChannelKind,
         account: String,
         /// Why.

@@ -59,14 +59,12 @@ pub enum WindowFrame {
     /// A person said something, in one of the windows.
     Asked {
         window: u64,
-        /// The words.
         text: String,
     },
     /// Something was said.
     Said {
         /// Whose answer it is.
         run: Option<i64>,
-        /// The words.
         text: String,
         /// The words as Markdown, if they are.
         markup: Option<String>,
@@ -91,7 +89,6 @@ pub struct WindowMessage {
     pub id: String,
     /// The window that it was typed in.
     pub window: u64,
-    /// The words.
     pub text: String,
     /// How the person is called.
     pub name: String,

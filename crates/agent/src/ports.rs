@@ -66,7 +66,6 @@ pub struct RunLimits {
 
 /// Everything a driver needs.
 pub struct Ports {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,

@@ -127,7 +127,6 @@ pub enum ProjectionRow {
         history_from: i64,
         /// The last ordinal that it stands for.
         through: i64,
-        /// The words.
         text: String,
         /// What nobody vouches for in what it stands for.
         taint: Taint,
@@ -148,7 +147,6 @@ pub enum ProjectionRow {
     Say {
         /// The event's number.
         seq: i64,
-        /// The words.
         text: String,
         /// What the words are written in.
         form: TextFormat,
@@ -178,7 +176,6 @@ pub enum ProjectionRow {
         seq: i64,
         /// Who asked for it.
         who: String,
-        /// The words.
         text: String,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,

@@ -14,10 +14,7 @@ use hob_core::domain::ids::UserId;
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum Signal {
     /// It must end.
-    Cancel {
-        /// Why.
-        reason: CancelReason,
-    },
+    Cancel { reason: CancelReason },
     /// Somebody wants the older part of its context summed up.
     Compact { by: UserId },
     /// A person answers its question.

@@ -39,7 +39,6 @@ const ENTRIES_MAX: usize = 20_000;
 /// An account, as its section has it.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What it is called.
     pub name: String,
     pub url: Url,
     pub user: String,

@@ -11,7 +11,6 @@ const VALUES_MAX: usize = 20;
 /// Somebody, as a card has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contact {
-    /// How they are called.
     pub name: String,
     /// Where they work.
     pub organization: Option<String>,

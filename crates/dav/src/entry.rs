@@ -33,7 +33,6 @@ const NOTES_CHARS_MAX: usize = 4_000;
 pub struct Participant {
     /// Their address, in lower case.
     pub address: String,
-    /// How they are called.
     pub name: Option<String>,
     /// What they have answered.
     pub answer: &'static str,

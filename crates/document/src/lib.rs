@@ -52,7 +52,6 @@ pub struct Page {
     pub number: usize,
     /// What it is called, where it has a name.
     pub title: String,
-    /// What it says.
     pub text: String,
 }
 

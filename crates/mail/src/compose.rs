@@ -25,7 +25,6 @@ pub struct Draft {
     pub cc: Vec<String>,
     /// What it is about.
     pub subject: String,
-    /// What it says.
     pub text: String,
 }
 

@@ -24,7 +24,6 @@ pub struct Place {
 /// Somebody's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What it is called here.
     pub name: String,
     pub people: People,
     /// Its address, in lower case.

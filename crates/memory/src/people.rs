@@ -34,7 +34,6 @@ const FACTS_MAX: i64 = 50;
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Their row.
     pub id: PersonId,
     /// Who knows of them.
     pub scope: Scope,

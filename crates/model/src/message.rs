@@ -47,7 +47,6 @@ pub struct Picture {
     /// What it is, by its content.
     pub media_type: MediaType,
     pub name: String,
-    /// Its size.
     pub bytes: u64,
 }
 
@@ -200,10 +199,7 @@ pub struct Sealed {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum UserPart {
     /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
+    Text { text: String },
     /// A picture, with its bytes.
     Image(Image),
     /// A picture, by reference.
@@ -215,10 +211,7 @@ pub enum UserPart {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ReplyPart {
     /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
+    Text { text: String },
     /// A wish to call a tool.
     Call(ToolCall),
     /// What only its maker understands.

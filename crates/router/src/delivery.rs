@@ -60,7 +60,6 @@ const STORE_RETRY: Duration = Duration::from_secs(1);
 
 /// What delivery works with, whatever the config says.
 pub struct DeliveryPorts {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,

@@ -55,7 +55,6 @@ pub struct IntakeLimits {
 
 /// Takes in what the channels receive.
 pub struct Router {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,

@@ -36,7 +36,6 @@ const OF_SKILLS: [&str; 2] = ["manage_skills", "use_skill"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcedureStep {
     pub tool: String,
-    /// What it was given.
     pub arguments: Map<String, Value>,
 }
 

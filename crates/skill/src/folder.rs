@@ -74,11 +74,7 @@ pub enum FolderError {
     Name,
     /// It cannot be read.
     #[error("{path} cannot be read: {why}")]
-    Unreadable {
-        /// Which file.
-        path: String,
-        why: String,
-    },
+    Unreadable { path: String, why: String },
 }
 
 fn unreadable(path: &str) -> impl FnOnce(io::Error) -> FolderError {

@@ -38,7 +38,6 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 pub struct StoredAnswer {
     pub id: MessageId,
     pub scope: Scope,
-    /// The words.
     pub text: String,
     /// What it answers, as far as that is remembered.
     pub asked: Option<String>,

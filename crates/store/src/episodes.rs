@@ -8,7 +8,6 @@ use hob_core::domain::memory::Scope;
 /// An episode with turns that nobody has gone through for facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnextractedEpisode {
-    /// Its row.
     pub id: EpisodeId,
     pub scope: Scope,
     /// Facts were drawn from the first so many turns.
@@ -30,7 +29,6 @@ pub struct EpisodeTurn {
     pub user: Option<UserId>,
     /// The message of the history.
     pub message: Option<MessageId>,
-    /// The words.
     pub text: String,
     /// Hob's question that they answer.
     pub asked: Option<String>,

@@ -51,7 +51,6 @@ pub enum StoreError {
     #[error("the database is inconsistent: {table} {id}: {what}")]
     Inconsistent {
         table: &'static str,
-        /// Which row.
         id: String,
         /// What is wrong with it.
         what: String,

@@ -60,7 +60,6 @@ pub struct NewFact<'a> {
 /// A current fact, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactRow {
-    /// Its row.
     pub id: FactId,
     /// What it is about, broadly.
     pub category: String,
@@ -75,7 +74,6 @@ pub struct FactRow {
 /// A fact with all that is known of it. Times are in Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// Its row.
     pub id: FactId,
     pub scope: Scope,
     /// What it is about, broadly.

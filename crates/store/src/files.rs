@@ -24,7 +24,6 @@ pub struct NewFile<'a> {
     pub name: &'a str,
     /// What it is, by its content.
     pub mime: &'a str,
-    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content.
     pub hash: &'a str,
@@ -40,7 +39,6 @@ pub struct FileRecord {
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
     /// The SHA-256 of its content.
     pub hash: String,

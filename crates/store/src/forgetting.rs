@@ -27,7 +27,6 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLocation {
     pub message: MessageId,
-    /// The conversation.
     pub session: SessionId,
     /// Its place there.
     pub ordinal: i64,

@@ -22,7 +22,6 @@ pub struct NewGrant<'a> {
 /// A grant that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantRow {
-    /// Its row.
     pub id: GrantId,
     /// Whose.
     pub user: UserId,

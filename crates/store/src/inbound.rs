@@ -17,7 +17,6 @@ pub struct NewInbound<'a> {
     pub conversation: &'a Conversation,
     /// The platform's id of it.
     pub external_id: &'a str,
-    /// The words.
     pub text: &'a str,
     /// Row A1: 0 to 1.
     pub importance: f64,

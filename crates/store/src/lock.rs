@@ -29,7 +29,6 @@ pub enum LockError {
     /// The lock file cannot be made.
     #[error("{path} cannot be written: {source}; check the owner and the permissions of the data directory")]
     Io {
-        /// Which file.
         path: String,
         /// Why.
         source: std::io::Error,

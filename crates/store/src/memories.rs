@@ -22,7 +22,6 @@ pub struct NewMemory<'a> {
     pub user: Option<UserId>,
     /// The message of the history.
     pub message: Option<MessageId>,
-    /// The words.
     pub text: &'a str,
     /// Hob's question that it answers.
     pub asked: Option<&'a str>,
@@ -193,14 +192,12 @@ pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<()
 /// A memory, and what stands before it in its episode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryWithContext {
-    /// Its row.
     pub id: MemoryId,
     pub scope: Scope,
     /// Who said it.
     pub speaker: String,
     /// Which person that is, if it is known.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,

@@ -15,7 +15,6 @@ pub struct NewMemoryCall<'a> {
     pub persona: Option<&'a str>,
     /// `extraction` or `embedding`.
     pub purpose: &'static str,
-    /// Whom it asks.
     pub model: &'a str,
     /// The tokens it will read, as counted here.
     pub estimate: i64,
@@ -95,9 +94,7 @@ pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenMemoryCall {
-    /// Its row.
     pub id: i64,
-    /// Who was asked.
     pub model: String,
     /// The tokens it was expected to read.
     pub estimate: i64,

@@ -11,7 +11,6 @@ use hob_core::domain::principal::Role;
 pub struct PageCursor {
     /// In milliseconds.
     pub at: i64,
-    /// The row.
     pub id: i64,
 }
 
@@ -23,7 +22,6 @@ impl PageCursor {
 /// The name of something in a list, and what it is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageKey<Id> {
-    /// Its row.
     pub id: Id,
     /// When it was said, or since when it is known.
     pub at: i64,
@@ -117,7 +115,6 @@ pub struct OriginMessage {
     pub memory: Option<MemoryId>,
     /// Who said it, as they are called.
     pub speaker: String,
-    /// Its words.
     pub text: String,
     pub at: i64,
     /// The run that it began.
@@ -159,7 +156,6 @@ pub struct AnswerRow {
     /// Its row in the history.
     pub message: MessageId,
     pub run: RunId,
-    /// Its words.
     pub text: String,
     pub at: i64,
     /// The conversation's name.
@@ -219,9 +215,7 @@ pub async fn replied(tx: &mut Tx, run: RunId, limit: i64) -> Result<Vec<String>,
 /// Somebody who talks with Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRow {
-    /// Their row.
     pub id: UserId,
-    /// How they are called.
     pub name: String,
     pub role: Role,
     /// Since when they are known, in milliseconds.
@@ -243,11 +237,9 @@ pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<UserRow>, 
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonPageRow {
-    /// Their row.
     pub id: PersonId,
     /// Who knows of them.
     pub scope: Scope,
-    /// How they are called.
     pub name: String,
     /// Who they are to those.
     pub relation: Option<String>,

@@ -9,7 +9,6 @@ use hob_core::domain::memory::Scope;
 /// A memory with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryRow {
-    /// Its row.
     pub id: MemoryId,
     /// The stretch of talk in which it was said.
     pub episode: EpisodeId,
@@ -18,7 +17,6 @@ pub struct MemoryRow {
     pub speaker: String,
     /// Who said it, where Hob knows them.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// The speaker's role, or `import`.
     pub origin: String,
@@ -30,7 +28,6 @@ pub struct MemoryRow {
     pub at: i64,
     /// The conversation in which.
     pub session: Option<SessionId>,
-    /// On which platform.
     pub channel: Option<String>,
 }
 
@@ -100,7 +97,6 @@ pub async fn counts(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, StoreErro
 /// A fact with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactWithSource {
-    /// Its row.
     pub id: FactId,
     pub scope: Scope,
     /// What it is about, broadly.

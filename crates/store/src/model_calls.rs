@@ -14,7 +14,6 @@ pub struct NewModelCall<'a> {
     pub asked_seq: i64,
     /// Whom.
     pub model: &'a str,
-    /// In which conversation.
     pub session: SessionId,
     /// For whom.
     pub user: UserId,
@@ -175,7 +174,6 @@ pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<T
 /// How often a provider's cache could not go on, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixBreak {
-    /// Why.
     pub reason: String,
     /// How often.
     pub count: i64,

@@ -20,7 +20,6 @@ const TOLD_CHARS_MAX: usize = 12_000;
 /// Something that was said.
 #[derive(Debug, Clone)]
 pub struct NewOverheard<'a> {
-    /// The conversation's session.
     pub session: SessionId,
     /// Where it was said.
     pub conversation: &'a Conversation,

@@ -50,7 +50,6 @@ pub struct RecallCandidates {
 /// A stretch of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrdinalRange {
-    /// The conversation.
     pub session: SessionId,
     /// Its first ordinal.
     pub from: i64,
@@ -72,7 +71,6 @@ pub struct SalientMemory {
 /// Somebody's turn in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpeakerTurn {
-    /// The conversation.
     pub session: SessionId,
     /// Whose turn it is.
     pub speaker: UserId,
@@ -356,13 +354,11 @@ pub async fn said_between(tx: &mut Tx, scope: &str, from: i64, until: i64, limit
 /// A memory as it is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledMemory {
-    /// Its row.
     pub id: MemoryId,
     /// Who said it.
     pub speaker: String,
     /// Their role.
     pub origin: String,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,

@@ -66,7 +66,6 @@ pub struct NewTranscription<'a> {
     pub user: UserId,
     /// To which persona; none: to nobody in particular.
     pub persona: Option<&'a str>,
-    /// Who is asked.
     pub model: &'a str,
     /// What is set aside, in nano-dollars.
     pub reserved: i64,

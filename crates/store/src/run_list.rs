@@ -11,7 +11,6 @@ pub struct RunListEntry {
     pub id: RunId,
     /// Its session's published name.
     pub session: String,
-    /// The platform.
     pub channel: String,
     /// Its sender's name.
     pub who: String,
@@ -43,7 +42,6 @@ const STEPS_MAX: u32 = 10;
 pub struct RunFilter {
     /// Of the conversation with this published name.
     pub session: Option<String>,
-    /// Of this platform.
     pub channel: Option<String>,
     /// In one of these states.
     pub states: Option<Vec<String>>,

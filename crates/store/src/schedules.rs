@@ -46,14 +46,12 @@ pub struct Timing {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleRow {
-    /// Its row.
     pub id: ScheduleId,
     /// Its name in the config; none: it was made in a chat.
     pub name: Option<String>,
     /// In whose name.
     pub user: UserId,
     pub user_name: String,
-    /// The platform.
     pub channel: String,
     /// Which of Hob's accounts there.
     pub account: String,

@@ -14,7 +14,6 @@ pub struct Session {
     pub id: SessionId,
     /// Its published name.
     pub key: String,
-    /// The platform.
     pub channel: String,
     /// What happens to messages during a run; none: as configured.
     pub queue_mode: Option<String>,

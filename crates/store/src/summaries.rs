@@ -8,7 +8,6 @@ use hob_core::domain::ids::{RunId, SessionId, UserId};
 pub struct Summary {
     /// The last ordinal that it stands for.
     pub through: i64,
-    /// The words.
     pub text: String,
     /// What nobody vouches for in what it stands for, as stored.
     pub taint: Option<String>,
@@ -17,7 +16,6 @@ pub struct Summary {
 /// Where a summary comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummaryOrigin {
-    /// The conversation.
     pub session: SessionId,
     /// Who may see it.
     pub user: UserId,

@@ -11,7 +11,6 @@ pub struct NewToolCall<'a> {
     pub call: &'a CallId,
     /// The tool.
     pub name: &'a str,
-    /// What it was given.
     pub arguments: &'a str,
     /// 1 for the first time.
     pub attempt: u32,

@@ -8,7 +8,6 @@ use hob_core::domain::memory::Scope;
 /// A memory with all that matters of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeMemory {
-    /// Its row.
     pub id: MemoryId,
     /// Its stretch of talk.
     pub episode: EpisodeId,
@@ -17,7 +16,6 @@ pub struct WholeMemory {
     pub speaker: String,
     /// Who said it.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,
@@ -53,7 +51,6 @@ pub async fn memories(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Wh
 /// A fact with all that matters of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeFact {
-    /// Its row.
     pub id: FactId,
     pub scope: Scope,
     /// What it is about, broadly.
@@ -114,10 +111,8 @@ pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFa
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholePerson {
-    /// Their row.
     pub id: PersonId,
     pub scope: Scope,
-    /// How they are called.
     pub name: String,
     pub user: Option<UserId>,
     /// What they are to whoever told of them.
@@ -192,7 +187,6 @@ pub struct SaidThen {
     pub episode: EpisodeId,
     /// Who said it, as they are called.
     pub speaker: String,
-    /// The words.
     pub text: String,
 }
 
@@ -289,7 +283,6 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
 /// A current fact, as far as another one may take its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentFact {
-    /// Its row.
     pub id: FactId,
     /// What is known.
     pub value: String,

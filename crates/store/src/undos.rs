@@ -47,7 +47,6 @@ pub async fn add(tx: &mut Tx, new: &NewUndo<'_>) -> Result<(), StoreError> {
 /// An effect that nobody has taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenUndo {
-    /// Its row.
     pub id: i64,
     /// Whose run it was.
     pub user: UserId,

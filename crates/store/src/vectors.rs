@@ -10,7 +10,6 @@ use hob_core::domain::memory::Scope;
 /// A model that makes vectors, or made them once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
-    /// Its row.
     pub id: i64,
     /// What people call it.
     pub name: String,

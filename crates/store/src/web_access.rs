@@ -8,7 +8,6 @@ use crate::{Tx, millis};
 /// A key that holds, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidKey {
-    /// Its row.
     pub id: i64,
     /// What it opens: `viewer` or `owner`.
     pub role: String,
@@ -126,9 +125,7 @@ pub async fn owner_entered(tx: &mut Tx) -> Result<bool, StoreError> {
 /// A program's key, without the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiToken {
-    /// Its row.
     pub id: i64,
-    /// What it is called.
     pub name: String,
     /// What it opens.
     pub role: String,

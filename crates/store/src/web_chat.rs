@@ -139,7 +139,6 @@ pub struct IdRange {
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserMessageRow {
-    /// Its row.
     pub id: InboundId,
     /// What the page called it.
     pub external_id: String,
@@ -180,7 +179,6 @@ pub struct AttachmentRow {
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
 }
 
@@ -205,7 +203,6 @@ pub struct SentFileRow {
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
     /// The SHA-256 of its content.
     pub hash: String,
@@ -226,7 +223,6 @@ pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<SentFileRow>, StoreErro
 /// What Hob said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyRow {
-    /// Its row.
     pub id: OutboxId,
     /// What, without markup.
     pub text: String,

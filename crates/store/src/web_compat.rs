@@ -49,7 +49,6 @@ pub async fn newest(tx: &mut Tx, session: SessionId) -> Result<Option<(String, i
 /// A message that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiInboundRow {
-    /// Its row.
     pub id: InboundId,
     pub session: SessionId,
     /// What became of it: `run`, `command`, `answer` or `refused`.
@@ -101,7 +100,6 @@ pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreEr
 /// Something that was said for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiReplyRow {
-    /// Its row.
     pub id: OutboxId,
     /// What it is the delivery of.
     pub key: String,

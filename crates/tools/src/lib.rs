@@ -255,7 +255,6 @@ impl Invocation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
     pub name: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -293,17 +292,13 @@ pub enum Request {
     /// That what the call names is planned (row N16).
     Plan,
     /// A larger budget of iterations (row A6).
-    MoreIterations {
-        /// Why.
-        reason: String,
-    },
+    MoreIterations { reason: String },
     /// An agent that works on a task by itself.
     Spawn(Mission),
     /// That an agent at work hears something, and its report.
     Tell {
         /// The agent's number.
         agent: u32,
-        /// The words.
         text: String,
     },
     /// A person's answer (row B15).

@@ -67,7 +67,6 @@ pub struct SearchService {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     pub title: String,
-    /// Its address.
     pub url: String,
     /// Some words of it.
     pub snippet: String,

@@ -39,7 +39,6 @@ const TASK_CHARS: usize = 60;
 /// Where things are that only the daemon's config tells.
 #[derive(Debug, Clone)]
 pub struct StatusPaths {
-    /// The data directory.
     pub data_dir: PathBuf,
     /// The folder of backups.
     pub backups: PathBuf,

@@ -19,7 +19,6 @@ pub(super) struct Cases {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Case {
-    /// What it is called.
     pub(super) name: String,
     /// What is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +49,6 @@ pub(super) struct Case {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedReply {
-    /// Its words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -24,7 +24,6 @@ const BUNDLED: &str = ".bundled_manifest";
 
 #[derive(Debug, Clone)]
 pub(super) struct TextFile {
-    /// The words.
     pub(super) text: String,
     /// When it was changed last.
     pub(super) changed: Timestamp,

@@ -43,7 +43,6 @@ pub(super) struct Persona {
 /// Something that was remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ImportedMemory {
-    /// The words.
     pub(super) text: String,
     /// When it was written down: as the entry says, else when its file was changed last.
     pub(super) at: Timestamp,

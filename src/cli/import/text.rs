@@ -19,7 +19,6 @@ const ENTRY_CHARS_MAX: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NoteEntry {
-    /// The words.
     pub(super) text: String,
     /// When it was written down, where that is said.
     pub(super) day: Option<Date>,

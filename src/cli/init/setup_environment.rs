@@ -40,10 +40,7 @@ pub(super) struct TrialTurn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnerOutcome {
     /// They wrote, and Hob's answer has reached them.
-    Owner {
-        /// How they are called there.
-        name: String,
-    },
+    Owner { name: String },
     /// They wrote, and the answer could not be sent.
     Mute { why: String },
     /// The person at the terminal waits no longer, or it took too long.

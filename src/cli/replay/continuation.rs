@@ -83,7 +83,6 @@ pub(super) enum ContinuationStep {
     Answered {
         /// Which.
         model: String,
-        /// Its words.
         text: String,
         /// What it took.
         usage: Usage,

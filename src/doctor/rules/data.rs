@@ -120,7 +120,6 @@ pub fn daemon(daemon: &DaemonState) -> Vec<Finding> {
 /// A schedule, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleState {
-    /// Its number.
     pub id: i64,
     /// `active`, `paused` or `done`.
     pub state: String,

@@ -118,10 +118,7 @@ pub enum EmbeddingState {
         objection: Option<String>,
     },
     /// It loads, or its server answers.
-    Ready {
-        /// What it is called.
-        name: String,
-    },
+    Ready { name: String },
     /// It does not.
     Broken { why: String },
 }

@@ -30,7 +30,6 @@ pub struct ClaimedRun {
     pub key: RunKey,
     /// Its journal.
     pub folded: FoldedRun,
-    /// Its conversation.
     pub session: Session,
     /// What it begins with; none: it has begun before.
     pub begins: Option<RunBeginning>,
@@ -79,7 +78,6 @@ pub enum ClaimOutcome {
 pub struct OpenedRun {
     /// Run and session.
     pub key: RunKey,
-    /// Its conversation.
     pub session: Session,
     pub with: StoredRunContext,
     /// With which its journal was opened.

@@ -20,7 +20,6 @@ pub struct AcceptedInput {
     pub principal: Principal,
     /// Where the answer goes.
     pub destination: Destination,
-    /// The words.
     pub text: String,
     /// What is wanted.
     #[serde(default, skip_serializing_if = "RunKind::is_answer")]
@@ -91,7 +90,6 @@ pub struct SteeringMessage {
     pub run: RunId,
     /// Who said it.
     pub principal: Principal,
-    /// The words.
     pub text: String,
     /// What nobody vouches for in it (row N6).
     #[serde(default, skip_serializing_if = "Taint::is_clean")]

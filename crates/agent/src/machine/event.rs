@@ -97,7 +97,6 @@ pub enum Event {
     #[serde(rename = "tool.finished")]
     ToolFinished {
         call: CallId,
-        /// What came of it.
         outcome: ToolOutcome,
         /// Where its words come from, if nobody vouches for them (row N6).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -309,14 +308,12 @@ impl Event {
 pub enum ToolOutcome {
     /// Words for the model.
     Text {
-        /// The words.
         text: String,
         /// Whether it failed (row D5).
         is_error: bool,
     },
     /// Words for the model, and pictures that it is shown (row C6).
     Seen {
-        /// The words.
         text: String,
         /// Whether it failed.
         is_error: bool,
@@ -329,10 +326,7 @@ pub enum ToolOutcome {
         code: i32,
     },
     /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
-    Transient {
-        /// The words.
-        text: String,
-    },
+    Transient { text: String },
     /// It was not let through (rows D6, E7, E15).
     Denied {
         /// Why, in words for the model.
@@ -343,10 +337,7 @@ pub enum ToolOutcome {
     /// It plans what the call names (row N16).
     Plan,
     /// It asks for a larger budget (row A6).
-    MoreIterations {
-        /// Why.
-        reason: String,
-    },
+    MoreIterations { reason: String },
     /// It asks a person (row B15).
     Ask { question: String },
     /// It wants something delivered: that is queued with this very record, once.
@@ -363,7 +354,6 @@ pub enum ToolOutcome {
     Tell {
         /// The agent's number.
         agent: u32,
-        /// The words.
         text: String,
     },
     /// It was stopped before its end; it may have had a part of its effect.
@@ -387,15 +377,9 @@ pub struct JournalMismatch {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum RunReply {
     /// The model's answer.
-    Answer {
-        /// The words.
-        text: String,
-    },
+    Answer { text: String },
     /// Hob's own words about what went wrong.
-    Notice {
-        /// The words.
-        text: String,
-    },
+    Notice { text: String },
     /// The model chose to say nothing (row E13).
     Silence,
 }

@@ -187,10 +187,7 @@ pub struct DeclaredLoop {
 #[serde(tag = "when", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Termination {
     /// The model's words hold these.
-    TextIncludes {
-        /// The words.
-        text: String,
-    },
+    TextIncludes { text: String },
     ToolResult {
         /// Of this tool; none: any.
         tool: Option<String>,

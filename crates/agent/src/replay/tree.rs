@@ -16,7 +16,6 @@ use hob_model::message::Usage;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunTree {
-    /// Its number.
     pub run: RunId,
     /// Its session's published name.
     pub session: String,
@@ -105,7 +104,6 @@ pub struct ModelRequest {
     pub estimate: u64,
     /// Until when it took, in milliseconds.
     pub took_ms: Option<i64>,
-    /// What came of it.
     pub outcome: ModelRequestOutcome,
 }
 
@@ -156,7 +154,6 @@ pub struct RecordedCall {
 /// What the model was told of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallResult {
-    /// The words.
     pub text: String,
     /// Whether it failed (row D5).
     pub is_error: bool,

@@ -75,7 +75,6 @@ impl FromStr for ChannelKind {
 /// A place on a platform where people talk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The platform.
     pub channel: ChannelKind,
     /// Which of Hob's accounts there; `default` where there is one.
     pub account: String,

@@ -14,7 +14,6 @@ pub const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may ha
 /// Exactly where a message goes; stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
-    /// The place.
     pub conversation: Conversation,
     /// The platform's id of the message that is answered, where the platform can show that.
     pub reply_to: Option<String>,
@@ -32,7 +31,6 @@ pub struct Choice {
 /// One chunk to deliver: already within its platform's limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The row.
     pub id: OutboxId,
     pub destination: Destination,
     /// The run it belongs to, if any.
@@ -82,7 +80,6 @@ pub struct OutgoingFile {
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content, by which it is kept.
     pub hash: String,

@@ -73,7 +73,6 @@ pub struct ServerClassification {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnclassifiedTool {
-    /// What it is called here.
     pub name: String,
     /// What its server calls it.
     pub own: String,

@@ -9,7 +9,6 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 pub struct PersonaAssignments {
     /// The personas that there are.
     pub known: BTreeSet<String>,
-    /// By platform and chat.
     pub by_chat: BTreeMap<(ChannelKind, String), String>,
     /// By platform, Hob's account there, and the server (Discord's) or workspace (Slack's).
     pub by_server: BTreeMap<(ChannelKind, String, String), String>,

@@ -42,7 +42,6 @@ const DATE_CHARS_MAX: usize = 35;
 #[derive(Debug, Clone)]
 pub struct SourcedText {
     pub whence: ValueSource,
-    /// The words.
     pub text: String,
 }
 

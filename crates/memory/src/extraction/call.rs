@@ -35,7 +35,6 @@ pub struct BeginCall {
     pub from: i64,
     /// Whose words it reads.
     pub user: UserId,
-    /// Whom it asks.
     pub model: String,
     /// The tokens it will read.
     pub estimate: u64,
@@ -51,7 +50,6 @@ pub struct BeginCall {
 pub enum BeginOutcome {
     /// Yes: it is on record.
     Call {
-        /// Its row.
         id: i64,
         /// Which try it is, from 1.
         tries: i64,

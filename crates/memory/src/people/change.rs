@@ -282,7 +282,6 @@ pub struct TellOutcome {
     pub person: Option<Person>,
     /// They were not known before, but these have names like theirs.
     pub added: Option<Vec<String>>,
-    /// What came of the fact.
     pub fact: RememberOutcome,
 }
 

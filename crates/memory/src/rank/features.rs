@@ -18,7 +18,6 @@ pub const NEIGHBOURS: usize = 2;
 /// A question to memory.
 #[derive(Debug, Clone, Default)]
 pub struct RankQuestion {
-    /// Its words.
     pub text: String,
     /// What the words of it are worth that are looked for.
     pub terms: Vec<Term>,

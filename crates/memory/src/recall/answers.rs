@@ -44,7 +44,6 @@ const SHARE_MIN: f64 = 0.5;
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastAnswer {
     pub message: MessageId,
-    /// The words.
     pub text: String,
     /// What it answers.
     pub asked: Option<String>,

@@ -107,7 +107,6 @@ pub struct RecallQuestion {
 /// Messages that go along with a request, by their ordinals in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextWindow {
-    /// The conversation.
     pub session: SessionId,
     /// The first.
     pub from: i64,

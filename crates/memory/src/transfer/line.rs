@@ -54,7 +54,6 @@ pub struct MemoryLine {
     /// Who said it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_by: Option<UserRef>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +133,6 @@ pub struct FactLine {
 #[serde(deny_unknown_fields)]
 pub struct PersonLine {
     pub scope: ScopeRef,
-    /// How they are called.
     pub name: String,
     /// Who this is, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]

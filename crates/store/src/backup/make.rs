@@ -22,7 +22,6 @@ use crate::snapshot::{self, SnapshotCheck};
 /// What a backup is made of.
 #[derive(Debug, Clone)]
 pub struct BackupRequest {
-    /// The data directory.
     pub data_dir: PathBuf,
     /// The config's text, without secrets; none: there is none, or it cannot be cleaned of them.
     pub config: Option<String>,
@@ -41,7 +40,6 @@ pub struct BackupRequest {
 pub struct CreatedBackup {
     /// The archive.
     pub path: PathBuf,
-    /// Its size.
     pub bytes: u64,
     pub files: usize,
     /// How many contents were forgotten while it was made.

@@ -22,7 +22,6 @@ pub async fn add(tx: &mut Tx, run: RunId, part: Part, message: Option<MessageId>
 /// What is to go from a run's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeferredForget {
-    /// Its row.
     pub id: i64,
     pub run: RunId,
     pub part: Part,

@@ -8,7 +8,6 @@ use hob_core::domain::ids::{MessageId, RunId};
 /// A message of a run that is to be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewritableMessage {
-    /// Its row.
     pub id: MessageId,
     /// The message, encoded.
     pub body: String,

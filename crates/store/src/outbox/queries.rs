@@ -55,7 +55,6 @@ pub struct QuestionChunk {
     pub session: SessionId,
     /// Where it was sent.
     pub destination: Destination,
-    /// Its words.
     pub text: String,
     /// The buttons under it.
     pub choices: Vec<Choice>,

@@ -10,7 +10,6 @@ use hob_core::domain::ids::{RunId, SessionId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueLane {
     pub session: SessionId,
-    /// Its platform.
     pub channel: String,
 }
 

@@ -97,7 +97,6 @@ pub(super) struct FileAccessSpec {
 
 /// A place in one of the folders.
 pub struct ResolvedPath {
-    /// The folder.
     pub dir: Dir,
     /// The way from there.
     pub relative: PathBuf,

@@ -21,7 +21,6 @@ const NAME_CHARS_MAX: usize = 120;
 /// The records, and where their contents are.
 #[derive(Clone)]
 pub struct FileRecords {
-    /// The database.
     pub store: Store,
     pub contents: Contents,
 }
@@ -31,7 +30,6 @@ pub struct RecordedFile {
     pub id: FileId,
     /// The SHA-256 of its content.
     pub hash: String,
-    /// Its size.
     pub bytes: u64,
     /// What it is, by its content.
     pub mime: &'static str,

@@ -135,14 +135,12 @@ pub struct Sent {
     pub name: String,
     /// Its content type.
     pub kind: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
 /// A file that Telegram keeps.
 #[derive(Debug, Clone)]
 pub struct StoredFile {
-    /// Its content.
     pub bytes: Vec<u8>,
     /// Where it can be fetched.
     pub path: String,

@@ -79,7 +79,6 @@ pub struct FinishedCall<'a> {
     pub arguments: &'a str,
     /// What came of it.
     pub result: &'a str,
-    /// It failed.
     pub is_error: bool,
     /// Its tool changes something outside.
     pub changes: bool,
