@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorClass;
-    use crate::provider::{NoSink, ToolChoice};
+    use crate::provider::NoSink;
     use hob_telemetry::metrics::{Counter, Family};
 
     struct FakeProvider(Option<Result<Completion, ErrorClass>>);
@@ -197,15 +197,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn n11_each_call_is_counted_by_what_came_of_it() {
         let metering = Metering { meters: Arc::default(), table: Arc::new(ModelTable::new(&BTreeMap::new()).unwrap()) };
-        let request = Request {
-            system: String::new(),
-            messages: Vec::new(),
-            stable: 0,
-            tools: Vec::new().into(),
-            tool_choice: ToolChoice::Auto,
-            max_output_tokens: None,
-            session: None,
-        };
+        let request = Request::default();
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000, cached_tokens: 10, ..Usage::default() };
         let said = Completion { usage, ..Completion::from_text_and_calls("yes", Vec::new()) };
         for answer in [Some(Ok(said)), Some(Err(ErrorClass::Overloaded)), None] {

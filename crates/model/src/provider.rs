@@ -22,7 +22,7 @@ pub struct ToolSchema {
 }
 
 /// Everything one call sends.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// The system prompt's stable core.
     pub system: String,

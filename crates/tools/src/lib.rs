@@ -63,7 +63,8 @@ use crate::results::ResultStore;
 use crate::workspace::Workspace;
 use hob_core::domain::agents::Mission;
 use hob_core::domain::draft::DraftUse;
-use hob_core::domain::ids::{CallId, RunId, SessionKey};
+use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
+use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::notebook::NotebookChange;
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::{DeliveryRequest, Destination};
@@ -224,14 +225,11 @@ impl Invocation {
     pub fn is_tainted(&self) -> bool {
         !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
     }
-}
 
-#[cfg(test)]
-impl Invocation {
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
-    pub(crate) fn for_trial(arguments: Value) -> Self {
-        use hob_core::domain::ids::{SessionId, UserId};
-        use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_trial(arguments: Value) -> Self {
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         Self {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hob_core::domain::ids::CallId;
 use hob_model::error::ModelError;
 use hob_model::message::{Completion, Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
-use hob_model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
 use hob_model::settings::{Deadlines, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::json;
@@ -65,11 +65,8 @@ pub fn asking(messages: Vec<Message>) -> Request {
     Request {
         system: "Be brief.".to_owned(),
         messages,
-        stable: 0,
         tools: vec![tool("current_time"), tool("look")].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
+        ..Request::default()
     }
 }
 

@@ -11,15 +11,7 @@ fn request(messages: Vec<Message>) -> Request {
         description: String::new(),
         parameters: json!({"type": "object"}),
     });
-    Request {
-        system: String::new(),
-        messages,
-        stable: 0,
-        tools: tools.to_vec().into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
+    Request { messages, tools: tools.to_vec().into(), ..Request::default() }
 }
 
 fn user(text: &str) -> Message {
