@@ -29,22 +29,3 @@ async fn others_are_named_and_what_was_recalled_for_them_stays_theirs() {
     house.nothing_refused();
 }
 
-#[tokio::test]
-async fn a_damaged_record_costs_one_message_and_not_the_channel() {
-    let mut house = House::new().await;
-    house.start().await;
-    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
-    house.say(ADA, "Paint it");
-    house.told(ADA, 1).await;
-    house.recorded(1).await;
-    house.crash().await;
-    let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
-    house.execute(damage).await;
-    house.start().await;
-    house.model.reply(Reply::text("Good day."));
-    house.say(ADA, "blue");
-    let told = house.told(ADA, 3).await;
-    assert!(told[1].contains("put it aside"), "{told:?}");
-    assert_eq!(told[2], "Good day.");
-    assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.");
-}
