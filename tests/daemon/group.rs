@@ -28,4 +28,3 @@ async fn others_are_named_and_what_was_recalled_for_them_stays_theirs() {
     assert!(!seen.contains("Weber"), "what was recalled for one went to another: {seen}");
     house.nothing_refused();
 }
-

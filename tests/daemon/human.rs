@@ -2,15 +2,7 @@
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, House};
-
-/// A tool with an effect that then waits for a word; it is not safe to run twice.
-const EFFECT: &str = r#"[tools.effect]
-sandbox = false
-trusted_output = true
-description = "Has an effect."
-command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
-"#;
+use hob_testkit::house::{ADA, BOB, EFFECT, House};
 
 async fn asking() -> House {
     let mut house = House::new().await;

@@ -7,15 +7,7 @@ use sqlx::Connection;
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::Fault;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, House};
-
-/// A tool with an effect; the first time it then waits for a word.
-const EFFECT: &str = r#"[tools.effect]
-sandbox = false
-trusted_output = true
-description = "Has an effect."
-command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
-"#;
+use hob_testkit::house::{ADA, BOB, EFFECT, House, command};
 
 fn gated(gate: &Gate, text: &str) -> Reply {
     Script::default().gate(gate).text(text).finish("stop").into()
@@ -116,14 +108,8 @@ async fn b13_a_lane_that_cannot_go_on_is_logged_by_its_published_name_and_goes_o
 
 #[tokio::test]
 async fn what_a_command_started_is_gone_before_it_is_asked_about() {
-    let mut house = House::with(
-        r#"[tools.hang]
-        sandbox = false
-        trusted_output = true
-        description = "Hangs."
-        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait"]"#,
-    )
-    .await;
+    let mut house =
+        House::with(&command("hang", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait", &[])).await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
     house.model.reply(Reply::call("hang", "{}"));

@@ -328,7 +328,11 @@ async fn c10_what_is_broken_inside_is_told_and_logged() {
     let told = house.told(ADA, 3).await;
     assert!(told[1].contains("put it aside"), "{told:?}");
     assert_eq!(told[2], "Good day.");
-    assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.", "it costs one message, not the channel");
+    assert_eq!(
+        house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await,
+        "Hello Bob.",
+        "it costs one message, not the channel"
+    );
     house.hob().until_logged("run_events", 1).await;
     house.hob().until_logged("agent_run.parked", 1).await;
 }

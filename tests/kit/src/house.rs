@@ -27,6 +27,24 @@ pub const STRANGER: i64 = 99;
 /// A group.
 pub const HALL: i64 = -100_123;
 
+/// A command that asks before it pays somebody.
+pub const PAYS: &str = r#"
+[tools.pay]
+sandbox = false
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+/// A command that has an effect, says that it is up, and waits for a word; it is not safe to run twice.
+pub const EFFECT: &str = r#"[tools.effect]
+sandbox = false
+trusted_output = true
+description = "Has an effect."
+command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
+"#;
+
 /// The household. Everything ends when it is dropped.
 pub struct House {
     pub hob: Option<Hob>,
@@ -39,6 +57,19 @@ pub struct House {
 pub struct Buttons {
     pub message: i64,
     pub all: Vec<(String, String)>,
+}
+
+/// A tool that is a line of shell, outside of the sandbox, and is trusted; it takes these parameters, as `$1` and so on. Further
+/// keys of it may follow.
+pub fn command(name: &str, line: &str, parameters: &[&str]) -> String {
+    let vector = ["/bin/sh", "-c", line, "sh"].map(str::to_owned).into_iter();
+    let vector: Vec<_> = vector.chain(parameters.iter().map(|parameter| format!("{{{parameter}}}"))).collect();
+    let described: Vec<_> = parameters.iter().map(|parameter| format!("{parameter} = 'It.'")).collect();
+    let parameters = described.join(", ");
+    format!(
+        "[tools.{name}]\nsandbox = false\ntrusted_output = true\ndescription = 'It.'\ncommand = {vector:?}\n\
+         parameters = {{ {parameters} }}\n"
+    )
 }
 
 impl House {
