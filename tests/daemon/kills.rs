@@ -62,8 +62,8 @@ async fn b13_what_cannot_be_resumed_safely_has_its_published_name() {
     assert!(line.contains("run=1") && line.contains("unsafe_call"), "{line}");
 }
 
-#[tokio::test]
-async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
+/// Hob died over Ada's run, and the next one does not see it at its start: as if that process died only afterwards.
+async fn killed_unseen() -> House {
     let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
     house.start().await;
     house.model.reply(gated(&Gate::default(), "Never."));
@@ -71,9 +71,14 @@ async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
     house.say(ADA, "Go");
     house.asked(1).await;
     house.hob.take().unwrap().kill().await;
-    // The start does not see it: its process dies only afterwards.
     house.execute("UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
     house.start().await;
+    house
+}
+
+#[tokio::test]
+async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
+    let mut house = killed_unseen().await;
     house.hob().until_logged("agent_run.reconcile", 2).await;
     assert_eq!(house.model.requests().len(), 1, "nobody has taken it up");
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1";
@@ -87,15 +92,7 @@ async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
 
 #[tokio::test]
 async fn b13_a_lane_that_cannot_go_on_is_logged_by_its_published_name_and_goes_on_later() {
-    let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
-    house.start().await;
-    house.model.reply(gated(&Gate::default(), "Never."));
-    house.model.reply(Reply::text("At last."));
-    house.say(ADA, "Go");
-    house.asked(1).await;
-    house.hob.take().unwrap().kill().await;
-    house.execute("UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
-    house.start().await;
+    let mut house = killed_unseen().await;
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1;
                 CREATE TRIGGER stuck BEFORE UPDATE OF lease_owner ON runs BEGIN SELECT RAISE(ABORT, 'stuck'); END";
     house.execute(dead).await;

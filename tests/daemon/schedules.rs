@@ -94,8 +94,8 @@ async fn n13_what_was_due_while_nobody_was_there() {
     house.nothing_refused();
 }
 
-#[tokio::test]
-async fn n13_a_person_goes_before_what_is_only_due() {
+/// A schedule that is due while somebody is being answered, up to the gate.
+async fn due_behind_somebody() -> (House, Gate) {
     let mut house = scheduled().await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
@@ -104,6 +104,12 @@ async fn n13_a_person_goes_before_what_is_only_due() {
     house.say(ADA, "/schedules run 1");
     house.told(ADA, 2).await;
     house.hob().until_logged("schedule.begun", 1).await;
+    (house, gate)
+}
+
+#[tokio::test]
+async fn n13_a_person_goes_before_what_is_only_due() {
+    let (house, gate) = due_behind_somebody().await;
     house.say(ADA, "And this?");
     house.told(ADA, 3).await;
     house.model.reply(Reply::text("Before it."));
@@ -114,14 +120,7 @@ async fn n13_a_person_goes_before_what_is_only_due() {
 
 #[tokio::test]
 async fn n13_what_waits_is_not_done_once_its_schedule_is_deleted() {
-    let mut house = scheduled().await;
-    let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
-    house.say(ADA, "Go");
-    house.asked(3).await;
-    house.say(ADA, "/schedules run 1");
-    house.told(ADA, 2).await;
-    house.hob().until_logged("schedule.begun", 1).await;
+    let (mut house, gate) = due_behind_somebody().await;
     house.say(ADA, "/schedules delete 1");
     house.told(ADA, 3).await;
     gate.open();

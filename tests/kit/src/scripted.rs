@@ -50,6 +50,41 @@ impl RecordedRequest {
     }
 }
 
+/// One answer of a service that streams.
+#[derive(Debug, Clone)]
+pub enum Reply<S> {
+    /// Something that is not a stream.
+    Whole(Answer),
+    /// A stream of events.
+    Stream(S),
+}
+
+impl<S> Reply<S> {
+    /// A web page with status 200, as captive portals send.
+    pub fn html() -> Self {
+        Self::Whole(Answer::html())
+    }
+
+    /// Any answer that is not a stream.
+    pub fn http(status: u16, content_type: &str, body: &str) -> Self {
+        Self::Whole(Answer::http(status, content_type, body))
+    }
+
+    /// Adds a header, `retry-after` for one, to an answer that is not a stream.
+    pub fn header(self, name: &'static str, value: &str) -> Self {
+        match self {
+            Self::Whole(answer) => Self::Whole(answer.header(name, value)),
+            Self::Stream(_) => panic!("headers are for answers that are no stream"),
+        }
+    }
+}
+
+impl<S> From<S> for Reply<S> {
+    fn from(script: S) -> Self {
+        Self::Stream(script)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Something that is not a stream.
