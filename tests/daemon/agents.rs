@@ -108,7 +108,7 @@ async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
     for run in ["1", "2", "3", "4"] {
         shown(&house, &["replay", run, "--verify"]).await;
     }
-    let said = house.values("SELECT text FROM memories").await;
+    let said = house.values::<String>("SELECT text FROM memories").await;
     assert_eq!(said, ["hand wait | wait | It is dry."], "only what a person said is remembered");
     assert_eq!(
         house
@@ -138,7 +138,7 @@ async fn a12_sessions_of_agents_have_published_names_and_are_three_deep() {
     assert!(deepest.is_some_and(is_agent));
     house.nothing_refused();
     house.stop().await;
-    let keys = house.values("SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
+    let keys = house.values::<String>("SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
     for (key, depth) in keys.iter().zip(1..) {
         let id = key.strip_prefix(&format!("sub-{depth}-")).unwrap();
         assert!(id.len() == 36 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{key}");
@@ -197,7 +197,7 @@ async fn b7_a_stop_stops_the_whole_tree() {
     assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
     house.nothing_refused();
     house.stop().await;
-    let states = house.values("SELECT state FROM runs ORDER BY id").await;
+    let states = house.values::<String>("SELECT state FROM runs ORDER BY id").await;
     assert_eq!(states, ["cancelled", "cancelled", "cancelled", "cancelled", "completed"]);
 }
 
@@ -264,7 +264,7 @@ async fn n6_what_is_not_vouched_for_taints_both_ways() {
     assert_eq!(house.told(OWNER, 2).await[1], "The reports are in.");
     house.nothing_refused();
     house.stop().await;
-    let bodies = house.values("SELECT body FROM run_events WHERE kind = 'child.ended'").await;
+    let bodies = house.values::<String>("SELECT body FROM run_events WHERE kind = 'child.ended'").await;
     let end: Value = serde_json::from_str(&bodies[0]).unwrap();
     assert_eq!(end["body"]["taint"], json!([{ "o": "tool", "w": "fake" }]), "{end}");
 }

@@ -296,8 +296,7 @@ async fn n8_viewers_of_memory_change_nothing_and_strangers_see_nothing() {
 async fn vectors_of_the_page(house: &House) -> i64 {
     let calls = "SELECT coalesce(sum(calls), 0) FROM spend WHERE model = 'embedding/m'
                  AND user_id IN (SELECT user_id FROM identities WHERE channel = 'web')";
-    let calls = house.value(calls).await;
-    calls
+    house.value(calls).await
 }
 
 #[tokio::test]
