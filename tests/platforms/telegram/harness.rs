@@ -15,7 +15,6 @@ use hob_telegram::settings::{Settings, Timing};
 
 use crate::adapter;
 use hob_testkit::fake_telegram::FakeTelegram;
-use hob_testkit::intake::Memory;
 use hob_testkit::outgoing::plain;
 
 /// Fast enough for a test, slow enough for two busy cores.

@@ -40,7 +40,7 @@ impl Served {
         let url = format!("http://{}/telegram/work", listener.local_addr().unwrap());
         let webhook = Some(Webhook { url: url.parse().unwrap(), secret: Secret::new(SECRET.to_owned()) });
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
-        let hob = RunningAdapter::of(built(settings));
+        let hob = RunningAdapter::of(built(settings), Arc::default());
         let sinks = hob_web::telegram::by_name(Arc::clone(&hob.adapter).sink());
         let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)), Arc::new(SystemClock));
         let stop = CancellationToken::new();
