@@ -112,7 +112,9 @@ async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
     assert_eq!(said, ["hand wait | wait | It is dry."], "only what a person said is remembered");
     assert_eq!(
         house
-            .values("SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL")
+            .values::<String>(
+                "SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL"
+            )
             .await,
         ["7"]
     );

@@ -15,8 +15,7 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 
 /// What the database answers to this.
 async fn ask(house: &House, sql: &str) -> Vec<String> {
-    let rows = house.values(sqlx::AssertSqlSafe(sql.to_owned())).await;
-    rows
+    house.values(sqlx::AssertSqlSafe(sql.to_owned())).await
 }
 
 /// Ada has a schedule, far ahead.

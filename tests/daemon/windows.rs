@@ -68,8 +68,7 @@ fn summaries(house: &House) -> usize {
 async fn means(house: &House) -> Vec<String> {
     let query =
         "SELECT body ->> '$.body.means' FROM run_events WHERE kind = 'agent.compaction.run' ORDER BY run_id, seq";
-    let means = house.values(query).await;
-    means
+    house.values(query).await
 }
 
 #[tokio::test]

@@ -28,8 +28,7 @@ pub(crate) struct HouseSnapshot {
 
 pub(crate) async fn one(house: &House, query: &str) -> i64 {
     let query = sqlx::AssertSqlSafe(query.to_owned());
-    let count = house.value(query).await;
-    count
+    house.value(query).await
 }
 
 impl HouseSnapshot {

@@ -1,5 +1,5 @@
 //! An adapter that runs against a fake, and an intake that remembers.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
+#![expect(clippy::unwrap_used, reason = "a test's own machinery fails loudly")]
 
 use std::sync::Arc;
 use std::time::Duration;

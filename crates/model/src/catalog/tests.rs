@@ -66,7 +66,7 @@ fn scripted(label: &str, script: impl IntoIterator<Item = Option<ErrorClass>>) -
 }
 
 fn request() -> Request {
-    Request {}..Request::default()
+    Request::default()
 }
 
 /// The class of the failure, or none for an answer.

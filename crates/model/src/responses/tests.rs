@@ -21,7 +21,7 @@ fn request() -> Request {
     let data = r#"{"id":"rs_1","summary":[],"encrypted_content":"AA=="}"#.to_owned();
     let sealed = Sealed { model: LABEL.to_owned(), kind: REASONING.to_owned(), data };
     let said = Message::Assistant { parts: vec![ReplyPart::Sealed(sealed), ReplyPart::text("b")] };
-    Request { messages: vec![Message::user("a"), said, Message::user("c")] }..Request::default()
+    Request { messages: vec![Message::user("a"), said, Message::user("c")], ..Request::default() }
 }
 
 fn answer(status: &str, kind: &str, body: &str) -> String {

@@ -81,7 +81,8 @@ fn request(tool_choice: ToolChoice, system: &str) -> Request {
         messages: vec![Message::user("a")],
         tools: vec![tool("look"), tool("tell")].into(),
         tool_choice,
-    }..Request::default()
+        ..Request::default()
+    }
 }
 
 #[test]
