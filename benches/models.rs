@@ -21,7 +21,7 @@ use hob_model::legal::{self, HistoryTarget, legalize};
 use hob_model::message::{Message, ToolCall, ToolResult};
 use hob_model::ollama::Ollama;
 use hob_model::openai::{OpenAi, quirks};
-use hob_model::provider::{Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{Provider, Request, Sink, ToolSchema};
 use hob_model::refused_parameters::NoParameterStore;
 use hob_model::settings::{Deadlines, Settings, Tuning};
 use hob_model::tokens;
@@ -229,15 +229,8 @@ async fn stream(dialect: &Dialect, how: &str, pieces: Vec<String>) {
     let base = serve(dialect.kind, pieces);
     let model = dialect.model(&base);
     let client = hob_http::direct_client(Duration::from_secs(10)).unwrap();
-    let request = Request {
-        system: BASE.to_owned(),
-        messages: vec![Message::user("How is the garden?")],
-        stable: 0,
-        tools: Vec::new().into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    };
+    let request =
+        Request { system: BASE.to_owned(), messages: vec![Message::user("How is the garden?")], ..Request::default() };
     let body = model.body(&request).await;
     let (mut raw, mut read) = (Vec::new(), Vec::new());
     let said: usize = WORDS.iter().cycle().take(REPLY_TOKENS).map(|word| word.len()).sum();

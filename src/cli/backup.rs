@@ -62,9 +62,6 @@ fn config(loaded: &LoadedConfig) -> anyhow::Result<Option<String>> {
 }
 
 /// Makes a backup.
-///
-/// # Errors
-/// When something cannot be read or written.
 pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let loaded = load_running_config(named, &environment)?;

@@ -18,7 +18,6 @@ use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::SystemRng;
 
-/// The names of the checks.
 const NAMES: [&str; Check::ALL.len()] = {
     let mut names = [""; Check::ALL.len()];
     let mut at = 0;

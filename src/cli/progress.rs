@@ -11,9 +11,7 @@ const WORTH_A_LINE_BYTES: u64 = 32 << 20;
 const MEGABYTE: u64 = 1 << 20;
 /// How often the bar shows that it is alive.
 const TICK: Duration = Duration::from_millis(100);
-/// Bytes, as a bar.
 const OF_BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
-/// Steps, as a bar.
 const OF_STEPS: &str = "{msg} {wide_bar} {pos} of {len}";
 /// What has no end that is known.
 const OPEN: &str = "{spinner} {msg}";

@@ -17,7 +17,6 @@ use hob_config::load::load;
 
 /// The unit for the machine.
 const SYSTEM_UNIT: &str = include_str!("../../systemd/hob.service");
-/// The unit for one user.
 const USER_UNIT: &str = include_str!("../../systemd/hob-user.service");
 /// What both start, as they stand.
 const START: &str = "ExecStart=/usr/bin/hob run --config /etc/hob/config.toml";

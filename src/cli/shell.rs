@@ -17,9 +17,6 @@ pub struct CompletionsArguments {
 }
 
 /// Prints what a shell completes.
-///
-/// # Errors
-/// When it cannot be written.
 pub(super) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "hob", &mut script);
@@ -27,9 +24,6 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> anyhow::Result<()
 }
 
 /// Prints the man page, its commands among that.
-///
-/// # Errors
-/// When it cannot be written.
 pub(super) fn man() -> anyhow::Result<()> {
     Ok(show(&page()?)?)
 }

@@ -33,9 +33,6 @@ pub struct StatusArguments {
 }
 
 /// Asks the running Hob, else its database.
-///
-/// # Errors
-/// When neither can be read.
 pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let data_dir = data_dir_if_known(named, &environment)?;

@@ -91,9 +91,6 @@ pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Resu
 }
 
 /// A new link to the page.
-///
-/// # Errors
-/// When the database cannot be written.
 pub(super) async fn invite(
     beside: &mut BystanderWriter,
     page: &str,

@@ -14,7 +14,6 @@ use hob_tools::audience::People;
 
 /// What the section of an account says of people.
 pub(super) struct AccountSection<'a> {
-    /// The platform.
     pub(super) channel: ChannelKind,
     /// The account's name.
     pub(super) account: &'a str,

@@ -85,9 +85,7 @@ pub(super) struct ProcessServices {
     /// Rung when a schedule has changed.
     pub(super) alarm: Arc<Notify>,
     pub(super) delivery: Delivery,
-    /// Its own channels.
     pub(super) own: OwnChannels,
-    /// How it stands with the config.
     pub(super) standing: ConfigStatusHandle,
     /// What the last round of upkeep did.
     pub(super) upkeep: LastUpkeepRound,

@@ -29,7 +29,6 @@ const FORMER_MAX: Duration = Duration::from_secs(15);
 
 /// How an account is reached. What else its section says, people and personas, is not part of it.
 pub(super) trait AccountConnector: Any + Send + Sync {
-    /// Which account it is.
     fn address(&self) -> AccountAddress;
 
     /// Is it reached in the same way?
@@ -42,7 +41,6 @@ pub(super) trait AccountConnector: Any + Send + Sync {
 /// Why an adapter cannot be built.
 pub(super) type BuildError = Box<dyn std::error::Error + Send + Sync>;
 
-/// One of an account.
 pub(super) type SharedConnector = Arc<dyn AccountConnector>;
 
 /// How every account is reached; `is_served`: Hob listens for calls.

@@ -41,9 +41,7 @@ pub enum StartError {
     /// A platform's client cannot be built.
     #[error("[{channel}] ({account}): {source}")]
     Channel {
-        /// Which platform.
         channel: ChannelKind,
-        /// Which of its accounts.
         account: String,
         /// Why.
         source: BuildError,
@@ -51,7 +49,6 @@ pub enum StartError {
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
-        /// Which.
         address: String,
         /// Why.
         source: std::io::Error,

@@ -15,7 +15,6 @@ use hob_model::refused_parameters::{RefusedParameterStore, RefusedParameters};
 /// The file's name in the data directory.
 const NAME: &str = "learned.json";
 
-/// The file, and what is in it.
 pub(super) struct LearnedFile {
     path: PathBuf,
     known: Mutex<BTreeMap<String, RefusedParameters>>,

@@ -61,7 +61,6 @@ pub(super) fn keep_up(
     });
 }
 
-/// How much is recalled.
 fn limits(config: &MemoryConfig) -> RecallLimits {
     RecallLimits { fragments: config.fragments_max, tokens: config.tokens_max, facts: config.max_facts }
 }

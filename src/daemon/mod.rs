@@ -319,9 +319,6 @@ async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, St
 }
 
 /// Every account's adapter, as a start builds it; nothing is sent.
-///
-/// # Errors
-/// When one cannot be built.
 pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
     let is_served = blueprint.config.server.listens(&blueprint.environment).is_some();
     Ok(connect_accounts(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())

@@ -7,13 +7,13 @@ use crate::daemon::config_mapping;
 use crate::daemon::error::StartError;
 use hob_config::Config;
 use hob_config::environment::Environment;
-use hob_config::provider::{ApiConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use hob_config::provider::{FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use hob_config::switched_off::SectionOff;
 use hob_core::domain::choices::Effort;
 use hob_core::domain::secret::Secret;
 use hob_model::catalog::{Catalog, ModelEntry};
 use hob_model::discover::ollama::OllamaAddress;
-use hob_model::discover::{self, Api, ConfiguredModel, DiscoverError, EnvironmentLookup, ModelDiscovery, discover};
+use hob_model::discover::{self, ConfiguredModel, DiscoverError, EnvironmentLookup, ModelDiscovery, discover};
 use hob_model::guarded_provider::BreakerMonitor;
 use hob_model::model_table::ModelTable;
 use hob_model::provider::OfferedModel;
@@ -137,7 +137,7 @@ pub fn addresses(config: &Config) -> Vec<String> {
     let fallbacks = config.provider.iter().flat_map(|provider| &provider.fallbacks);
     let fallbacks = fallbacks.map(|fallback| (fallback.kind, fallback.base_url.clone()));
     let address = |(of, own): (ProviderKind, Option<String>)| {
-        let preset = discover::preset::PRESETS.iter().find(|preset| preset.kind == kind(of));
+        let preset = discover::preset::Preset::of(of);
         own.or_else(|| preset?.base_url.map(str::to_owned))
     };
     provider.chain(fallbacks).filter_map(address).collect()
@@ -246,58 +246,29 @@ fn deadlines(provider: &ProviderConfig) -> Deadlines {
 fn wanted(fallback: &FallbackConfig) -> ConfiguredModel {
     ConfiguredModel {
         base_url: fallback.base_url.clone(),
-        api: fallback.api.map(api),
+        api: fallback.api,
         api_key: fallback.api_key.clone(),
         model: Some(fallback.model.clone()),
         tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
         context_tokens: fallback.context_tokens,
-        ..ConfiguredModel::with_defaults(kind(fallback.kind))
+        ..ConfiguredModel::with_defaults(fallback.kind)
     }
 }
 
 fn configured(provider: &ProviderConfig, model: Option<String>) -> ConfiguredModel {
     ConfiguredModel {
         base_url: provider.base_url.clone(),
-        api: provider.api.map(api),
+        api: provider.api,
         api_key: provider.api_key.clone(),
         model,
         tuning: tuning(provider.temperature, provider.max_output_tokens, provider.effort),
         context_tokens: provider.context_tokens,
-        ..ConfiguredModel::with_defaults(kind(provider.kind))
-    }
-}
-
-fn api(api: ApiConfig) -> Api {
-    match api {
-        ApiConfig::Responses => Api::Responses,
-        ApiConfig::Chat => Api::Chat,
+        ..ConfiguredModel::with_defaults(provider.kind)
     }
 }
 
 fn tuning(temperature: Option<f64>, max_output_tokens: Option<u64>, effort: Option<Effort>) -> Tuning {
     Tuning { temperature, max_output_tokens, effort }
-}
-
-/// The config's name for a kind of provider, as the models' room has it.
-#[must_use]
-pub fn kind(kind: ProviderKind) -> discover::ProviderKind {
-    match kind {
-        ProviderKind::Openai => discover::ProviderKind::OpenAi,
-        ProviderKind::Anthropic => discover::ProviderKind::Anthropic,
-        ProviderKind::Gemini => discover::ProviderKind::Gemini,
-        ProviderKind::Openrouter => discover::ProviderKind::OpenRouter,
-        ProviderKind::Deepseek => discover::ProviderKind::DeepSeek,
-        ProviderKind::Groq => discover::ProviderKind::Groq,
-        ProviderKind::Xai => discover::ProviderKind::Xai,
-        ProviderKind::Moonshot => discover::ProviderKind::Moonshot,
-        ProviderKind::Mistral => discover::ProviderKind::Mistral,
-        ProviderKind::Ollama => discover::ProviderKind::Ollama,
-        ProviderKind::Vllm => discover::ProviderKind::Vllm,
-        ProviderKind::LlamaCpp => discover::ProviderKind::LlamaCpp,
-        ProviderKind::LmStudio => discover::ProviderKind::LmStudio,
-        ProviderKind::OpenaiCompatible => discover::ProviderKind::OpenAiCompatible,
-        ProviderKind::Offline => discover::ProviderKind::Offline,
-    }
 }
 
 #[cfg(test)]

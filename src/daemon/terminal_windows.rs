@@ -53,22 +53,18 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFrame {
-    /// It is open.
     Open,
     /// It is still open.
     Alive,
     /// A person said something, in one of the windows.
     Asked {
-        /// In which.
         window: u64,
-        /// The words.
         text: String,
     },
     /// Something was said.
     Said {
         /// Whose answer it is.
         run: Option<i64>,
-        /// The words.
         text: String,
         /// The words as Markdown, if they are.
         markup: Option<String>,
@@ -77,14 +73,11 @@ pub enum WindowFrame {
     },
     /// How a run goes on.
     Progress {
-        /// Which.
         run: i64,
-        /// How.
         progress: Progress,
     },
     /// The conversation has come to rest since this was asked.
     Rested {
-        /// By whom.
         asked: u64,
     },
 }
@@ -96,7 +89,6 @@ pub struct WindowMessage {
     pub id: String,
     /// The window that it was typed in.
     pub window: u64,
-    /// The words.
     pub text: String,
     /// How the person is called.
     pub name: String,
@@ -126,7 +118,6 @@ struct WindowChat {
     waiting: Vec<OutboxId>,
 }
 
-/// The windows.
 pub struct TerminalWindows {
     rest: IdleWatcher,
     clock: Arc<dyn Clock>,

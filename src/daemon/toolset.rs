@@ -75,9 +75,7 @@ pub(super) struct ToolDependencies<'a> {
     pub(super) workspace: &'a Workspace,
     /// The file that the config was loaded from.
     pub(super) config_file: Option<&'a Path>,
-    /// The models.
     pub(super) models: &'a Catalog,
-    /// The skills.
     pub(super) skills: &'a Arc<Library>,
     /// When this process started.
     pub(super) started: Timestamp,
@@ -97,7 +95,6 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
     Workspace { root: of.dir.clone().unwrap_or(usual.root), read: of.read_dirs.clone(), write: of.write_dirs.clone() }
 }
 
-/// All of them.
 pub(super) fn tools(dependencies: &ToolDependencies<'_>) -> Registry {
     let (config, data_dir) = (dependencies.config, dependencies.data_dir);
     let (leftovers, walls) =

@@ -11,7 +11,6 @@ use hob_core::domain::principal::Role;
 pub(super) struct TriggerTarget<'a> {
     /// A destination's name.
     to: Option<&'a str>,
-    /// A chat on Telegram.
     telegram_chat: Option<i64>,
 }
 

@@ -37,7 +37,6 @@ pub struct DoctorInputs {
     pub data_dir: Result<PathBuf, String>,
     /// The process's environment.
     pub environment: Environment,
-    /// The units that are installed.
     pub units: Vec<InstalledUnit>,
     /// What must not be seen.
     pub redactor: Redactor,

@@ -12,11 +12,12 @@ use hob_console::screen::Console;
 use hob_console::{Ports, SessionIdle, local};
 use hob_core::domain::channel::{Channel, Intake, IntakeError, UpdateOutcome};
 use hob_core::domain::clock::Clock;
-use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Cursor};
 use hob_core::domain::inbound::{Inbound, InboundEvent};
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing};
 use hob_core::domain::rng::Rng;
+use hob_testkit::outgoing::plain;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -66,18 +67,7 @@ fn destination() -> Destination {
 }
 
 fn reply(run: Option<RunId>, text: &str) -> Outgoing {
-    Outgoing {
-        id: OutboxId(1),
-        destination: destination(),
-        run,
-        text: text.to_owned(),
-        markup: None,
-        replaces: None,
-        envelope: None,
-        choices: Vec::new(),
-        file: None,
-        may_repeat: false,
-    }
+    plain(destination(), run, text)
 }
 
 /// A household that echoes: it takes messages, and answers them when it is asked to be quiet.

@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hob_model::tokens;
-use hob_store::Store;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::world::Post;
@@ -206,7 +204,6 @@ async fn n17_the_same_with_eighty_facts() {
 async fn n17_the_same_after_ten_thousand_messages() {
     let mut house = house().await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let much = r#"
         UPDATE sessions SET last_ordinal = last_ordinal + 10000 WHERE id = 1;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -219,8 +216,7 @@ async fn n17_the_same_after_ten_thousand_messages() {
         INSERT INTO memories (episode_id, place, scope, speaker, user_id, text, origin, importance, at)
         SELECT (SELECT max(id) FROM episodes), i, (SELECT scope FROM episodes LIMIT 1), 'Owner', 1, 'shelf ' || i, 'owner', 0.3, i
         FROM n"#;
-    sqlx::raw_sql(much).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(much).await;
     house.start().await;
     // Four more than a question after little: common words are counted first, and recall looks at what stands around what it found.
     for (words, statements) in [("hi", 28), (QUESTION, 34)] {

@@ -1,8 +1,6 @@
 //! Agents: runs that work for runs, through crashes, stops and questions (rows A12, B8, N6, N10).
 
-use hob_store::Store;
 use serde_json::{Value, json};
-use sqlx::Connection;
 
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fifo::Fifo;
@@ -74,14 +72,6 @@ fn reports(house: &House) -> Vec<String> {
     results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What the database says, when Hob is not there.
-async fn rows(house: &House, query: &'static str) -> Vec<String> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let rows = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    rows
-}
-
 async fn shown(house: &House, arguments: &[&str]) -> String {
     let output = within("end of the command", hob(house.home.path(), arguments).output()).await.unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -118,10 +108,13 @@ async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
     for run in ["1", "2", "3", "4"] {
         shown(&house, &["replay", run, "--verify"]).await;
     }
-    let said = rows(&house, "SELECT text FROM memories").await;
+    let said = house.values::<String>("SELECT text FROM memories").await;
     assert_eq!(said, ["hand wait | wait | It is dry."], "only what a person said is remembered");
     assert_eq!(
-        rows(&house, "SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL")
+        house
+            .values::<String>(
+                "SELECT s.key FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.user_id IS NOT NULL"
+            )
             .await,
         ["7"]
     );
@@ -147,7 +140,7 @@ async fn a12_sessions_of_agents_have_published_names_and_are_three_deep() {
     assert!(deepest.is_some_and(is_agent));
     house.nothing_refused();
     house.stop().await;
-    let keys = rows(&house, "SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
+    let keys = house.values::<String>("SELECT key FROM sessions WHERE key <> '7' ORDER BY id").await;
     for (key, depth) in keys.iter().zip(1..) {
         let id = key.strip_prefix(&format!("sub-{depth}-")).unwrap();
         assert!(id.len() == 36 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{key}");
@@ -206,7 +199,7 @@ async fn b7_a_stop_stops_the_whole_tree() {
     assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
     house.nothing_refused();
     house.stop().await;
-    let states = rows(&house, "SELECT state FROM runs ORDER BY id").await;
+    let states = house.values::<String>("SELECT state FROM runs ORDER BY id").await;
     assert_eq!(states, ["cancelled", "cancelled", "cancelled", "cancelled", "completed"]);
 }
 
@@ -273,7 +266,7 @@ async fn n6_what_is_not_vouched_for_taints_both_ways() {
     assert_eq!(house.told(OWNER, 2).await[1], "The reports are in.");
     house.nothing_refused();
     house.stop().await;
-    let bodies = rows(&house, "SELECT body FROM run_events WHERE kind = 'child.ended'").await;
+    let bodies = house.values::<String>("SELECT body FROM run_events WHERE kind = 'child.ended'").await;
     let end: Value = serde_json::from_str(&bodies[0]).unwrap();
     assert_eq!(end["body"]["taint"], json!([{ "o": "tool", "w": "fake" }]), "{end}");
 }

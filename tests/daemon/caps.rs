@@ -2,16 +2,15 @@
 
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_model::tokens;
-use hob_store::Store;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::json;
-use sqlx::{Connection as _, SqliteConnection};
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fake_transcription::FakeTranscription;
 use hob_testkit::house::{ADA, BOB, House, OWNER};
+use sqlx::AssertSqlSafe;
 
 /// A token that is written costs a cent; a reply is seven.
 const PRICED: &str =
@@ -25,16 +24,12 @@ fn read(tokens: u64) -> Reply {
     Script::default().text("Yes.").reads(tokens).finish("stop").into()
 }
 
-async fn database(house: &House) -> SqliteConnection {
-    Store::raw(&house.path("data/hob.db")).await.unwrap()
-}
-
 /// What the sums say: of whom, as which persona, how many tokens.
 async fn sums(house: &House) -> Vec<(String, String, i64)> {
     let sums =
         "SELECT u.name, s.persona, sum(s.input_tokens + s.output_tokens) FROM spend s JOIN users u ON u.id = s.user_id
                 GROUP BY 1, 2 ORDER BY 1, 2";
-    sqlx::query_as(sums).fetch_all(&mut database(house).await).await.unwrap()
+    house.rows(sums).await
 }
 
 #[tokio::test]
@@ -50,10 +45,12 @@ async fn c2_a_persons_month_of_money_is_the_calendars_in_the_houses_zone() {
     house.recorded(1).await;
     let begun = SystemClock.now().to_zoned(zone).first_of_month().unwrap().start_of_day().unwrap();
     let spend = async |house: &House, at: Timestamp| {
-        let row = "INSERT INTO spend SELECT $1, user_id, 'else', '', 1, 0, 5, 5, 0, 0, 0, 950000000, 0 FROM identities
-                   WHERE external_id = '7'";
         let quarter = at.as_millisecond().div_euclid(900_000);
-        sqlx::query(row).bind(quarter).execute(&mut database(house).await).await.unwrap();
+        let row = format!(
+            "INSERT INTO spend SELECT {quarter}, user_id, 'else', '', 1, 0, 5, 5, 0, 0, 0, 950000000, 0 FROM identities
+             WHERE external_id = '7'"
+        );
+        house.execute(AssertSqlSafe(row)).await;
     };
     // The last quarter of an hour of the month before is none of this month's.
     spend(&house, (&begun - 1.minute()).timestamp()).await;
@@ -197,12 +194,10 @@ async fn c2_what_memory_reads_counts_in_the_same_sums() {
     house.ask(ADA, "My sister Berta works at the library in Graz", read(1_000)).await;
     house.recorded(1).await;
     house.stop().await;
-    let mut database = database(&house).await;
     let a_day = "UPDATE memories SET at = at - 86400000;
                  UPDATE episodes SET began_at = began_at - 86400000, ended_at = ended_at - 86400000;
                  UPDATE messages SET at = at - 86400000;";
-    sqlx::raw_sql(a_day).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(a_day).await;
     let script = Script::default().fragment(0, Some("c"), Some("record_facts"), r#"{"facts": []}"#);
     house.model.reply(script.reads(18_980).finish("tool_calls").into());
     house.start().await;

@@ -2,7 +2,7 @@
 
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, House};
+use hob_testkit::house::{ADA, BOB, House, command};
 use hob_testkit::process::within;
 
 /// Hob, while it waits for the model's answer to Ada; the gate lets "Late." through.
@@ -108,14 +108,7 @@ async fn b7_stop_now_cuts_off_an_effect_and_says_so() {
 
 #[tokio::test]
 async fn b7_stop_kills_the_command_with_all_it_started() {
-    let mut house = House::with(
-        r#"[tools.hang]
-        sandbox = false
-        trusted_output = true
-        description = "Hangs."
-        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]"#,
-    )
-    .await;
+    let mut house = House::with(&command("hang", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait", &[])).await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
     house.model.reply(Reply::call("hang", "{}"));

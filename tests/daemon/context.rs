@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hob_store::Store;
-use sqlx::Connection;
+use sqlx::AssertSqlSafe;
 
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -75,11 +74,7 @@ fn seen(asked: &Asked) -> String {
 }
 
 async fn events(house: &House, kind: &str) -> i64 {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let count = sqlx::query_scalar("SELECT count(*) FROM run_events WHERE kind = ?").bind(kind);
-    let count = count.fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    count
+    house.value(AssertSqlSafe(format!("SELECT count(*) FROM run_events WHERE kind = '{kind}'"))).await
 }
 
 const TASK: &str = "Which colour do the files name, and what is the code?";
@@ -106,18 +101,9 @@ async fn b4_after_a_compaction_the_run_goes_on_with_its_task() {
     house.recorded(1).await;
     assert_eq!(events(&house, "agent.compaction.run").await, 1);
     assert_eq!(events(&house, "agent.recovery.fired").await, 1);
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let stored: (String, i64) =
-        sqlx::query_as("SELECT text, through FROM summaries").fetch_one(&mut database).await.unwrap();
-    let journalled: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'summary.made'")
-        .fetch_one(&mut database)
-        .await
-        .unwrap();
-    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM model_calls WHERE state = 'answered'")
-        .fetch_one(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    let stored: (String, i64) = house.row("SELECT text, through FROM summaries").await;
+    let journalled: String = house.value("SELECT body FROM run_events WHERE kind = 'summary.made'").await;
+    let calls: i64 = house.value("SELECT count(*) FROM model_calls WHERE state = 'answered'").await;
     assert_eq!(calls, i64::try_from(requests.len()).unwrap(), "the summary is on the bill");
     for text in [&stored.0, &journalled] {
         assert!(text.contains("the colour blue") && !text.contains("hunter2") && !text.contains("sk-abcdef"), "{text}");

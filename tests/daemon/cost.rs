@@ -1,7 +1,5 @@
 //! What calls cost is known, and a budget holds, also for runs at once (rows C8, N10).
 
-use hob_store::Store;
-
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::house::{ADA, BOB, House, OWNER};
 
@@ -107,12 +105,8 @@ async fn n10_a_crash_gives_nothing_back_that_may_be_spent() {
     house.restart().await;
     assert_eq!(house.told(ADA, 1).await, ["Hi, Ada."], "its own reserve does not stand in its way");
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let calls: Vec<(String, bool, bool)> =
-        sqlx::query_as("SELECT state, cost > 0, user_id IS NOT NULL FROM model_calls ORDER BY asked_seq")
-            .fetch_all(&mut database)
-            .await
-            .unwrap();
+        house.rows("SELECT state, cost > 0, user_id IS NOT NULL FROM model_calls ORDER BY asked_seq").await;
     let billed = |state: &str| (state.to_owned(), true, true);
     assert_eq!(calls, [billed("lost"), billed("answered")]);
 }

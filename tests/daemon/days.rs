@@ -1,8 +1,5 @@
 //! From one day to the next: told, drawn from what was said, known, explained, forgotten (rows A4, A5, N6, N8).
 
-use hob_store::Store;
-use sqlx::Connection as _;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, House};
 
@@ -34,9 +31,7 @@ async fn a5_what_was_told_on_one_day_is_known_explained_and_forgotten_on_the_nex
     house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
     house.recorded(2).await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::raw_sql(A_DAY).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(A_DAY).await;
 
     let drawn = r#"{"facts": [{"turn": 1, "category": "family", "key": "sister's work", "value": "the library in Graz",
         "confidence": 0.9, "changed": false}]}"#;

@@ -3,18 +3,7 @@
 use hob_testkit::fake_discord::FakeDiscord;
 use hob_testkit::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
 use hob_testkit::fake_model::Reply;
-use hob_testkit::house::House;
-
-/// A tool that is asked about.
-const PAYS: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
+use hob_testkit::house::{House, PAYS};
 
 /// A house that is on Discord as well.
 async fn on(fake: &FakeDiscord, more: &str) -> House {

@@ -146,11 +146,10 @@ async fn c2_vectors_from_a_server_are_on_the_bill_of_who_asks_or_whose_words_the
     house.ask(ADA, "My sister comes on Friday", Reply::text("Good.")).await;
     until_embedded(&house, 2).await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let bills =
         "SELECT coalesce(s.persona, ''), s.model, s.calls, s.input_tokens FROM spend s JOIN users u ON u.id = s.user_id
                  WHERE u.name = 'Person 7' AND s.model = 'embedding/m' ORDER BY 1";
-    let bills: Vec<(String, String, i64, i64)> = sqlx::query_as(bills).fetch_all(&mut database).await.unwrap();
+    let bills: Vec<(String, String, i64, i64)> = house.rows(bills).await;
     // Her message's own vector once it is remembered; and those of her message and of what was looked up for her, as the cook.
     let expected = [("", 1, 4), ("cook", 2, 8)];
     assert_eq!(bills, expected.map(|(persona, calls, tokens)| (persona.into(), "embedding/m".into(), calls, tokens)));

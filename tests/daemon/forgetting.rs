@@ -1,8 +1,5 @@
 //! What is remembered is seen, explained and forgotten by its people, and by nobody else (row N8).
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -11,15 +8,13 @@ use hob_testkit::house::{ADA, BOB, HALL, House};
 /// What people said is remembered; stops Hob, and starts it again.
 async fn remember(house: &mut House, more: &str) {
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let said = "INSERT OR IGNORE INTO episodes (id, scope, session_id, began_at, ended_at, turns)
            SELECT 1000 + s.id, CASE WHEN s.key LIKE '-%' THEN 'c' || s.id ELSE 'p' || m.user_id END, s.id, m.at, m.at, 99
            FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.role = 'user';
          INSERT OR IGNORE INTO memories (episode_id, place, scope, speaker, user_id, message_id, text, origin, importance, at)
            SELECT e.id, m.id, e.scope, 'Somebody', m.user_id, m.id, m.text, 'user', 0.3, m.at
            FROM messages m JOIN episodes e ON e.id = 1000 + m.session_id WHERE m.role = 'user';";
-    sqlx::raw_sql(sqlx::AssertSqlSafe(format!("{said}{more}"))).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(sqlx::AssertSqlSafe(format!("{said}{more}"))).await;
     house.start().await;
 }
 

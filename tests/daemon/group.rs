@@ -1,8 +1,5 @@
 //! Several people in one chat: each speaks for themselves, and what is found for one is not shown to another.
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -30,26 +27,4 @@ async fn others_are_named_and_what_was_recalled_for_them_stays_theirs() {
     assert!(seen.contains("[Person"), "the other's words carry a name: {seen}");
     assert!(!seen.contains("Weber"), "what was recalled for one went to another: {seen}");
     house.nothing_refused();
-}
-
-#[tokio::test]
-async fn a_damaged_record_costs_one_message_and_not_the_channel() {
-    let mut house = House::new().await;
-    house.start().await;
-    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
-    house.say(ADA, "Paint it");
-    house.told(ADA, 1).await;
-    house.recorded(1).await;
-    house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
-    sqlx::query(damage).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    house.start().await;
-    house.model.reply(Reply::text("Good day."));
-    house.say(ADA, "blue");
-    let told = house.told(ADA, 3).await;
-    assert!(told[1].contains("put it aside"), "{told:?}");
-    assert_eq!(told[2], "Good day.");
-    assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.");
 }

@@ -1,8 +1,6 @@
 //! Where several people talk: who is answered, and what is known of what others said (rows C1, C4, N6).
 
-use hob_store::Store;
 use serde_json::json;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::{Asked, Reply};
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -50,13 +48,6 @@ fn words(asked: &Asked) -> &str {
     asked.last_user().split_once("</context>\n\n").map_or_else(|| asked.last_user(), |(_, words)| words)
 }
 
-async fn count(house: &House, query: &'static str) -> i64 {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let count = sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    count
-}
-
 #[tokio::test]
 async fn what_others_say_between_mentions_is_context_with_their_names() {
     let mut house = house("").await;
@@ -82,7 +73,7 @@ async fn what_others_say_between_mentions_is_context_with_their_names() {
     assert!(last.body["messages"].to_string().contains("Dinner at seven"), "it stays in the history");
     assert!(!words(&last).contains("Dinner at seven"), "and is told once");
     assert_eq!(house.lines("paid"), ["paid"]);
-    assert_eq!(count(&house, "SELECT count(*) FROM memories WHERE text LIKE '%Dinner%'").await, 0);
+    assert_eq!(house.value::<i64>("SELECT count(*) FROM memories WHERE text LIKE '%Dinner%'").await, 0);
     house.nothing_refused();
 }
 
@@ -227,8 +218,8 @@ async fn n6_what_is_forwarded_is_nobodys_word() {
     forward("approve");
     house.told(ADA, 4).await;
     assert_eq!(house.lines("paid"), Vec::<String>::new());
-    assert_eq!(count(&house, "SELECT count(*) FROM memories WHERE text LIKE '%4711%'").await, 1);
-    assert_eq!(count(&house, "SELECT count(*) FROM memories WHERE text LIKE '%zebra%'").await, 0);
+    assert_eq!(house.value::<i64>("SELECT count(*) FROM memories WHERE text LIKE '%4711%'").await, 1);
+    assert_eq!(house.value::<i64>("SELECT count(*) FROM memories WHERE text LIKE '%zebra%'").await, 0);
     house.stop().await;
 }
 
@@ -266,7 +257,7 @@ async fn what_was_overheard_can_be_forgotten_edited_and_taken_back() {
     house.acknowledged().await;
     in_hall(&house, OWNER, "/forget everything yes");
     house.told(HALL, 1).await;
-    assert_eq!(count(&house, "SELECT count(*) FROM overheard WHERE text <> ''").await, 0);
+    assert_eq!(house.value::<i64>("SELECT count(*) FROM overheard WHERE text <> ''").await, 0);
     let edited = in_hall(&house, BOB, "at seven");
     in_hall(&house, ADA, "at home");
     house.telegram.edit(HALL, edited, "at eight");

@@ -1,19 +1,8 @@
 //! A run waits for a person, who answers by words or by a button, at once or after a restart.
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, House};
-
-/// A tool with an effect that then waits for a word; it is not safe to run twice.
-const EFFECT: &str = r#"[tools.effect]
-sandbox = false
-trusted_output = true
-description = "Has an effect."
-command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
-"#;
+use hob_testkit::house::{ADA, BOB, EFFECT, House};
 
 async fn asking() -> House {
     let mut house = House::new().await;
@@ -44,14 +33,9 @@ async fn a1_what_somebody_answers_is_remembered_with_what_was_asked_and_forgotte
     assert!(shown.contains("“blue like the old gate” – you"), "{shown}");
     let name = shown.lines().find_map(|line| line.split_once(" “blue like")).unwrap().0.rsplit(' ').next().unwrap();
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let row: (String, String, i64) =
-        sqlx::query_as("SELECT speaker, asked, user_id FROM memories WHERE text LIKE 'blue%'")
-            .fetch_one(&mut database)
-            .await
-            .unwrap();
+        house.row("SELECT speaker, asked, user_id FROM memories WHERE text LIKE 'blue%'").await;
     assert_eq!((row.0.as_str(), row.1.as_str()), ("Person 7", "Red or blue?"));
-    database.close().await.unwrap();
     house.start().await;
     house.say(ADA, &format!("/forget {name}"));
     house.told(ADA, heard + 2).await;

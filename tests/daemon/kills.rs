@@ -7,15 +7,7 @@ use sqlx::Connection;
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::Fault;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, House};
-
-/// A tool with an effect; the first time it then waits for a word.
-const EFFECT: &str = r#"[tools.effect]
-sandbox = false
-trusted_output = true
-description = "Has an effect."
-command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
-"#;
+use hob_testkit::house::{ADA, BOB, EFFECT, House, command};
 
 fn gated(gate: &Gate, text: &str) -> Reply {
     Script::default().gate(gate).text(text).finish("stop").into()
@@ -70,8 +62,8 @@ async fn b13_what_cannot_be_resumed_safely_has_its_published_name() {
     assert!(line.contains("run=1") && line.contains("unsafe_call"), "{line}");
 }
 
-#[tokio::test]
-async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
+/// Hob died over Ada's run, and the next one does not see it at its start: as if that process died only afterwards.
+async fn killed_unseen() -> House {
     let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
     house.start().await;
     house.model.reply(gated(&Gate::default(), "Never."));
@@ -79,13 +71,18 @@ async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
     house.say(ADA, "Go");
     house.asked(1).await;
     house.hob.take().unwrap().kill().await;
-    // The start does not see it: its process dies only afterwards.
-    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
+    house.execute("UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
     house.start().await;
+    house
+}
+
+#[tokio::test]
+async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
+    let mut house = killed_unseen().await;
     house.hob().until_logged("agent_run.reconcile", 2).await;
     assert_eq!(house.model.requests().len(), 1, "nobody has taken it up");
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1";
-    change(&house, dead).await;
+    house.execute(dead).await;
     assert_eq!(house.told(ADA, 1).await, ["At last."]);
     let log = house.hob().log();
     let counts = "due=1 woken=1 at_work=0 unserved=0";
@@ -95,41 +92,21 @@ async fn b9_b13_a_dead_run_is_found_while_hob_runs() {
 
 #[tokio::test]
 async fn b13_a_lane_that_cannot_go_on_is_logged_by_its_published_name_and_goes_on_later() {
-    let mut house = House::with("[daemon]\nreconcile_secs = 1").await;
-    house.start().await;
-    house.model.reply(gated(&Gate::default(), "Never."));
-    house.model.reply(Reply::text("At last."));
-    house.say(ADA, "Go");
-    house.asked(1).await;
-    house.hob.take().unwrap().kill().await;
-    change(&house, "UPDATE runs SET state = 'cancelled', ended_at = 1, lease_owner = NULL, lease_until = NULL").await;
-    house.start().await;
+    let mut house = killed_unseen().await;
     let dead = "UPDATE runs SET state = 'running', ended_at = NULL, lease_owner = 'somebody', lease_until = 1;
                 CREATE TRIGGER stuck BEFORE UPDATE OF lease_owner ON runs BEGIN SELECT RAISE(ABORT, 'stuck'); END";
-    change(&house, dead).await;
+    house.execute(dead).await;
     house.hob().until_log("agent_run.dispatch_next_failed").await;
     assert_eq!(house.model.requests().len(), 1, "nobody could take it up");
-    change(&house, "DROP TRIGGER stuck").await;
+    house.execute("DROP TRIGGER stuck").await;
     assert_eq!(house.told(ADA, 1).await, ["At last."]);
     house.nothing_refused();
 }
 
-/// Changes the database as if another process had.
-async fn change(house: &House, sql: &'static str) {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
-}
-
 #[tokio::test]
 async fn what_a_command_started_is_gone_before_it_is_asked_about() {
-    let mut house = House::with(
-        r#"[tools.hang]
-        sandbox = false
-        trusted_output = true
-        description = "Hangs."
-        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait"]"#,
-    )
-    .await;
+    let mut house =
+        House::with(&command("hang", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait", &[])).await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
     house.model.reply(Reply::call("hang", "{}"));
@@ -260,10 +237,8 @@ async fn what_a_damaged_run_had_set_aside_is_free_again() {
     house.say(ADA, "Go");
     house.asked(1).await;
     house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let damage = "UPDATE run_events SET version = 999 WHERE kind = 'model.asked'";
-    sqlx::query(damage).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(damage).await;
     house.start().await;
     let told = house.told(ADA, 1).await;
     assert!(told[0].contains("put it aside"), "{told:?}");
@@ -282,10 +257,8 @@ enum Foreign {
 impl Foreign {
     /// Writes it into the record of Ada's run, and gives what stood there.
     async fn write(self, house: &House) -> (i64, String) {
-        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
         let begun = "SELECT version, body FROM run_events WHERE run_id = 1 AND kind = 'run.begun'";
-        let (version, body): (i64, String) = sqlx::query_as(begun).fetch_one(&mut database).await.unwrap();
-        database.close().await.unwrap();
+        let (version, body): (i64, String) = house.row(begun).await;
         let mut foreign: Value = serde_json::from_str(&body).unwrap();
         foreign["body"]["billing"]["context_tokens"] = u64::MAX.into();
         match self {

@@ -1,8 +1,6 @@
 //! What people said is remembered, and recalled where it bears on a message: for those alone who may see it.
 
-use hob_store::Store;
 use serde_json::Value;
-use sqlx::{Connection, SqliteConnection};
 
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -24,10 +22,6 @@ fn context(asked: &Asked) -> String {
 /// The context of the latest request.
 fn shown(house: &House) -> String {
     context(house.model.requests().last().unwrap())
-}
-
-async fn database(house: &House) -> SqliteConnection {
-    Store::raw(&house.path("data/hob.db")).await.unwrap()
 }
 
 /// Tells something, and begins a new conversation.
@@ -59,12 +53,8 @@ async fn a1_a4_what_was_said_in_one_conversation_is_recalled_in_the_next() {
     house.nothing_refused();
     house.recorded(4).await;
 
-    let mut database = database(&house).await;
     let memories: Vec<(String, String, Option<String>, String, f64)> =
-        sqlx::query_as("SELECT scope, text, asked, origin, importance FROM memories ORDER BY id LIMIT 2")
-            .fetch_all(&mut database)
-            .await
-            .unwrap();
+        house.rows("SELECT scope, text, asked, origin, importance FROM memories ORDER BY id LIMIT 2").await;
     let of = |text: &str, asked: Option<&str>, importance: f64| {
         ("p1".to_owned(), text.to_owned(), asked.map(str::to_owned), "user".to_owned(), importance)
     };
@@ -77,22 +67,18 @@ async fn a1_a4_what_was_said_in_one_conversation_is_recalled_in_the_next() {
     );
 
     // What is on record is what the request showed.
-    let rows: Vec<(i64, String, i64, String)> = sqlx::query_as(
-        "SELECT r.place, r.leg, r.score, m.text FROM recalled r JOIN memories m ON m.id = r.memory_id
+    let rows: Vec<(i64, String, i64, String)> = house
+        .rows(
+            "SELECT r.place, r.leg, r.score, m.text FROM recalled r JOIN memories m ON m.id = r.memory_id
          WHERE r.run_id = (SELECT max(run_id) FROM recalled) ORDER BY r.place",
-    )
-    .fetch_all(&mut database)
-    .await
-    .unwrap();
+        )
+        .await;
     assert_eq!(rows.len(), lines.iter().filter(|line| line.starts_with("- ")).count());
     for ((place, leg, _, text), line) in rows.iter().zip(&lines[1..]) {
         assert!(line.contains(text), "{place} {leg} {text}: {line}");
     }
     let begun: String =
-        sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id DESC LIMIT 1")
-            .fetch_one(&mut database)
-            .await
-            .unwrap();
+        house.value("SELECT body FROM run_events WHERE kind = 'run.begun' ORDER BY run_id DESC LIMIT 1").await;
     let begun: Value = serde_json::from_str(&begun).unwrap();
     let journalled: Vec<(i64, i64)> = begun["body"]["recalled"]
         .as_array()
@@ -102,12 +88,8 @@ async fn a1_a4_what_was_said_in_one_conversation_is_recalled_in_the_next() {
         .map(|(item, place)| (place, item["s"].as_i64().unwrap()))
         .collect();
     assert_eq!(journalled, rows.iter().map(|(place, _, score, _)| (*place, *score)).collect::<Vec<_>>());
-    let uses: i64 = sqlx::query_scalar("SELECT uses FROM memories WHERE text LIKE '%code 4711'")
-        .fetch_one(&mut database)
-        .await
-        .unwrap();
+    let uses: i64 = house.value("SELECT uses FROM memories WHERE text LIKE '%code 4711'").await;
     assert_eq!(uses, 1, "it was of use once");
-    database.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -143,9 +125,7 @@ async fn a4_where_nothing_fits_nothing_is_remembered() {
     house.ask(ADA, "Translate horse", Reply::text("Pferd.")).await;
     assert!(!shown(&house).contains(REMEMBERED), "{}", shown(&house));
     house.recorded(3).await;
-    let mut database = database(&house).await;
-    let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM recalled").fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    let rows: i64 = house.value("SELECT count(*) FROM recalled").await;
     assert_eq!(rows, 0);
 }
 
@@ -176,11 +156,8 @@ async fn a4_nobodys_words_recall_nothing_and_are_not_remembered() {
     house.asked(2).await;
     assert!(!shown(&house).contains(REMEMBERED), "{}", shown(&house));
     house.crash().await;
-    let mut database = database(&house).await;
-    let texts: Vec<String> =
-        sqlx::query_scalar("SELECT text FROM memories ORDER BY id").fetch_all(&mut database).await.unwrap();
-    let recalled: i64 = sqlx::query_scalar("SELECT count(*) FROM recalled").fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    let texts: Vec<String> = house.values("SELECT text FROM memories ORDER BY id").await;
+    let recalled: i64 = house.value("SELECT count(*) FROM recalled").await;
     assert_eq!((texts, recalled), (vec!["The greenhouse needs water on Fridays".to_owned()], 0));
 }
 
@@ -193,18 +170,13 @@ async fn c7_a_compaction_by_hand_recalls_nothing() {
         let long = "A fine colour, and quite the one that I would have chosen for it as well.";
         house.ask(ADA, text, Reply::text(long)).await;
     }
-    let mut before = database(&house).await;
-    let recalled: i64 = sqlx::query_scalar("SELECT count(*) FROM recalled").fetch_one(&mut before).await.unwrap();
-    before.close().await.unwrap();
+    let recalled: i64 = house.value("SELECT count(*) FROM recalled").await;
     house.model.reply(Reply::text("Bin: green."));
     house.say(ADA, "/compact");
     assert!(house.told(ADA, 6).await[5].starts_with("Compacted: "));
     house.recorded(6).await;
-    let mut database = database(&house).await;
-    let after: i64 = sqlx::query_scalar("SELECT count(*) FROM recalled").fetch_one(&mut database).await.unwrap();
-    let texts: Vec<String> =
-        sqlx::query_scalar("SELECT text FROM memories ORDER BY id").fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    let after: i64 = house.value("SELECT count(*) FROM recalled").await;
+    let texts: Vec<String> = house.values("SELECT text FROM memories ORDER BY id").await;
     assert_eq!(after, recalled);
     let said = ["To compact the compost takes two hours", "My bin is green", "My door is red", "My roof is blue"];
     assert_eq!(texts, said, "a command is not a memory");
@@ -216,9 +188,7 @@ async fn a4_what_cannot_be_recalled_costs_itself_and_not_the_run() {
     house.start().await;
     told_before(&house, ADA, "The plumber comes at noon").await;
     house.recorded(2).await;
-    let mut damaged = database(&house).await;
-    sqlx::query("DROP TABLE facts_fts").execute(&mut damaged).await.unwrap();
-    damaged.close().await.unwrap();
+    house.execute("DROP TABLE facts_fts").await;
     assert_eq!(house.ask(ADA, "When does the plumber come?", Reply::text("I forgot.")).await, "I forgot.");
     assert!(!shown(&house).contains(REMEMBERED), "{}", shown(&house));
     house.hob().until_logged("nothing could be recalled", 1).await;
@@ -234,12 +204,7 @@ async fn a4_a_run_that_crashed_goes_on_with_what_it_had_recalled() {
     house.say(ADA, "When does the plumber come?");
     house.asked(2).await;
     house.crash().await;
-    let mut database = database(&house).await;
-    sqlx::query("UPDATE memories SET text = 'The plumber comes at midnight' WHERE text LIKE '%noon'")
-        .execute(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    house.execute("UPDATE memories SET text = 'The plumber comes at midnight' WHERE text LIKE '%noon'").await;
     house.model.reply(Reply::text("At noon."));
     house.start().await;
     assert_eq!(house.told(ADA, 3).await[2], "At noon.");

@@ -1,6 +1,5 @@
 //! Which model answers: tiers, choices, stand-ins; what it is sent and how that is measured (rows A2, A7, B14, E2, E4).
 
-use hob_store::Store;
 use serde_json::Value;
 
 use hob_testkit::fake_model::{Asked, Reply, Script};
@@ -140,12 +139,8 @@ async fn b14_after_ten_turns_the_estimate_is_what_the_provider_counts() {
         house.told(ADA, turn + 1).await;
     }
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let bodies: Vec<String> =
-        sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'model.asked' ORDER BY run_id")
-            .fetch_all(&mut database)
-            .await
-            .unwrap();
+        house.values("SELECT body FROM run_events WHERE kind = 'model.asked' ORDER BY run_id").await;
     let estimates: Vec<u64> = bodies
         .iter()
         .map(|body| serde_json::from_str::<Value>(body).unwrap()["body"]["input_estimate"].as_u64().unwrap())

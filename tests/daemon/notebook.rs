@@ -1,8 +1,5 @@
 //! Notes that outlive a run, limits, silence and heartbeats.
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -310,13 +307,8 @@ async fn e14_a_heartbeat_that_finds_nothing_leaves_no_trace_and_one_that_speaks_
     assert!(seen(3).contains("The door is open."), "{}", seen(3));
     house.nothing_refused();
     house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let pruned: Vec<(String,)> = sqlx::query_as("SELECT text FROM messages WHERE pruned = 1 ORDER BY id")
-        .fetch_all(&mut database)
-        .await
-        .unwrap();
+    let pruned: Vec<(String,)> = house.rows("SELECT text FROM messages WHERE pruned = 1 ORDER BY id").await;
     assert_eq!(pruned, [("Look.".to_owned(),), ("[no reply needed]".to_owned(),)]);
-    database.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -328,15 +320,19 @@ async fn c10_what_is_broken_inside_is_told_and_logged() {
     house.told(ADA, 1).await;
     house.recorded(1).await;
     house.crash().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
-    sqlx::query(damage).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(damage).await;
     house.start().await;
     house.model.reply(Reply::text("Good day."));
     house.say(ADA, "blue");
     let told = house.told(ADA, 3).await;
     assert!(told[1].contains("put it aside"), "{told:?}");
+    assert_eq!(told[2], "Good day.");
+    assert_eq!(
+        house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await,
+        "Hello Bob.",
+        "it costs one message, not the channel"
+    );
     house.hob().until_logged("run_events", 1).await;
     house.hob().until_logged("agent_run.parked", 1).await;
 }

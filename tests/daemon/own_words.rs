@@ -1,8 +1,5 @@
 //! What Hob answered is found again, by who asks for it and may see it, and as Hob's words alone (row E5).
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -50,13 +47,6 @@ async fn in_the_hall(house: &House, person: i64, text: &str, answer: &str) -> Ve
     answered(house)
 }
 
-async fn count(house: &House, query: &'static str) -> i64 {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let count = sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    count
-}
-
 #[tokio::test]
 async fn e5_what_hob_recommended_is_found_from_another_conversation_as_its_own_words() {
     let mut house = House::new().await;
@@ -74,8 +64,8 @@ async fn e5_what_hob_recommended_is_found_from_another_conversation_as_its_own_w
     assert!(ask(&house, ADA, "What did you say about the boiler?").await.is_empty(), "nothing fits");
     house.nothing_refused();
     house.recorded(8).await;
-    let facts = count(&house, "SELECT count(*) FROM facts").await;
-    let of_hob = count(&house, "SELECT count(*) FROM memories WHERE text LIKE '%Hidcote%'").await;
+    let facts = house.value::<i64>("SELECT count(*) FROM facts").await;
+    let of_hob = house.value::<i64>("SELECT count(*) FROM memories WHERE text LIKE '%Hidcote%'").await;
     assert_eq!((facts, of_hob), (0, 0), "it is not a memory, and no fact rests on it");
 }
 
@@ -111,7 +101,7 @@ async fn e5_a_forgotten_answer_is_gone_from_wherever_it_was_told() {
     let kept = "SELECT (SELECT count(*) FROM answers_fts WHERE answers_fts MATCH 'zanzibar')
         + (SELECT count(*) FROM messages WHERE text LIKE '%zanzibar%') + (SELECT count(*) FROM blobs WHERE text LIKE '%zanzibar%')
         + (SELECT count(*) FROM recalled WHERE message_id IS NOT NULL)";
-    assert_eq!(count(&house, kept).await, 0, "neither the words nor what had told them");
+    assert_eq!(house.value::<i64>(kept).await, 0, "neither the words nor what had told them");
     house.nothing_refused();
     command(&house, ADA, "/new").await;
     answer(&house, ADA, "What shall I plant in the garden?", "I'd take pembroke roses.").await;
@@ -125,9 +115,7 @@ async fn e5_what_is_let_go_with_time_takes_its_answer_along() {
     house.start().await;
     answer(&house, ADA, "What shall I plant in the garden?", "Plant lavender.").await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query("DELETE FROM memories").execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute("DELETE FROM memories").await;
     house.start().await;
     assert!(ask(&house, ADA, ASKED).await.is_empty());
     house.nothing_refused();
@@ -156,19 +144,14 @@ async fn e5_a_tainted_answer_taints_who_recalls_it() {
     house.start().await;
     answer(&house, ADA, "What does the page say about the garden?", "It says: plant lavender.").await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query(r#"UPDATE messages SET taint = '[{"o":"guest","w":"Mallory"}]' WHERE role = 'assistant'"#)
-        .execute(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    house.execute(r#"UPDATE messages SET taint = '[{"o":"guest","w":"Mallory"}]' WHERE role = 'assistant'"#).await;
     house.start().await;
     ask(&house, ADA, "What do you think of the garden?").await;
     assert_eq!(ask(&house, ADA, ASKED).await.len(), 1);
     house.recorded(2).await;
     let tainted =
         "SELECT count(*) FROM run_events WHERE kind = 'run.begun' AND body ->> '$.body.taint' LIKE '%Mallory%'";
-    assert_eq!(count(&house, tainted).await, 1, "the run that recalled it, and no other");
+    assert_eq!(house.value::<i64>(tainted).await, 1, "the run that recalled it, and no other");
 }
 
 #[tokio::test]
@@ -178,17 +161,12 @@ async fn e5_recall_finds_what_hob_answered_last_week_from_another_account_of_the
     answer(&house, ADA, "Which plants are good for a dry garden?", "I'd take \"Hidcote\" lavender.").await;
     answer(&house, BOB, "Which soil do they need?", "Sandy soil.").await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     // A week passes; then Bob's account turns out to be another one of Ada's.
-    sqlx::raw_sql(
+    house.execute(
         r#"UPDATE memories SET at = at - 604800000; UPDATE messages SET at = at - 604800000;
         UPDATE messages SET taint = '[{"o":"guest","w":"Mallory"}]' WHERE text LIKE '%Hidcote%';
         UPDATE identities SET user_id = (SELECT user_id FROM identities WHERE external_id = '7') WHERE external_id = '8'"#,
-    )
-    .execute(&mut database)
-    .await
-    .unwrap();
-    database.close().await.unwrap();
+    ).await;
     house.start().await;
     let mut found = Vec::new();
     for arguments in [
@@ -210,5 +188,5 @@ async fn e5_recall_finds_what_hob_answered_last_week_from_another_account_of_the
     house.nothing_refused();
     house.stop().await;
     let tainted = "SELECT count(*) FROM run_events WHERE kind = 'tool.finished' AND body LIKE '%Mallory%'";
-    assert_eq!(count(&house, tainted).await, 2, "of whom each of the two knows it");
+    assert_eq!(house.value::<i64>(tainted).await, 2, "of whom each of the two knows it");
 }

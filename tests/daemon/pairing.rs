@@ -1,9 +1,7 @@
 //! Letting people in: codes for strangers, the first owner, and how Hob tells that it hears (rows C1, N11).
 
 use hob_core::policy::pairing::Code;
-use hob_store::Store;
 use serde_json::Value;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -35,9 +33,7 @@ async fn say(house: &House, person: i64, text: &str) -> String {
 }
 
 async fn write(house: &House, sql: &'static str) {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query(sql).execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute(sql).await;
 }
 
 /// What `hob pair` says, and whether it worked.
@@ -84,9 +80,7 @@ async fn c1_codes_are_guessed_in_vain_and_expire() {
     write(&house, "UPDATE pairings SET expires_at = 1").await;
     assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Nobody has that code."), "it is too old");
     let code = code_in(&say(&house, STRANGER, "Hello").await);
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let kept: Vec<String> = sqlx::query_scalar("SELECT code FROM pairings").fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    let kept: Vec<String> = house.values("SELECT code FROM pairings").await;
     assert_eq!(kept, [Code::parse(&code).unwrap().hash()], "a code is kept as its hash");
     for guess in ["22222222", "ABCD-EFGH", "no-code", "33333333"] {
         assert!(say(&house, OWNER, &format!("/pair {guess}")).await.starts_with("Nobody has that code."));

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -80,11 +77,7 @@ async fn c1_one_person_under_two_names_is_one_person() {
     let knows = |index: usize| requests[index].body["messages"].to_string().contains("They go out on Tuesday");
     assert!(knows(2) && !knows(3), "{requests:#?}");
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let people: Vec<(i64, i64)> = sqlx::query_as("SELECT count(*), count(DISTINCT user_id) FROM identities")
-        .fetch_all(&mut database)
-        .await
-        .unwrap();
+    let people: Vec<(i64, i64)> = house.rows("SELECT count(*), count(DISTINCT user_id) FROM identities").await;
     assert_eq!(people, [(3, 2)]);
 }
 
@@ -147,12 +140,10 @@ async fn n4_what_waits_behind_the_owner_runs_as_its_own_sender() {
 
 /// Waits until a run is withdrawn: it is logged just before.
 async fn withdrawn(house: &House) {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let runs = "SELECT count(*) FROM runs WHERE state = 'withdrawn'";
-    while sqlx::query_scalar::<_, i64>(runs).fetch_one(&mut database).await.unwrap() == 0 {
+    while house.value::<i64>(runs).await == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    database.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -178,9 +169,7 @@ async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
     let told = house.told(HALL, 3).await;
     assert_eq!(told[1..], ["Here I am.", "Still here."]);
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let states: Vec<(String,)> =
-        sqlx::query_as("SELECT state FROM runs ORDER BY id").fetch_all(&mut database).await.unwrap();
+    let states: Vec<(String,)> = house.rows("SELECT state FROM runs ORDER BY id").await;
     assert_eq!(
         states.iter().map(|state| state.0.as_str()).collect::<Vec<_>>(),
         ["completed", "withdrawn", "completed"]
@@ -302,9 +291,7 @@ async fn e15_more_tool_calls_than_a_minute_has_are_refused() {
     let last = house.model.requests().pop().unwrap();
     assert!(!last.last_text().starts_with(refused), "{}", last.last_text());
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let counted: Vec<(i64, i64)> =
-        sqlx::query_as("SELECT count(*), count(user_id) FROM tool_calls").fetch_all(&mut database).await.unwrap();
+    let counted: Vec<(i64, i64)> = house.rows("SELECT count(*), count(user_id) FROM tool_calls").await;
     assert_eq!(counted, [(5, 3)]);
 }
 

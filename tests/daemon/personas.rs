@@ -1,7 +1,5 @@
 //! Who Hob is where (rows A3, C3), and that a run stays who it was.
 
-use hob_store::Store;
-
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
@@ -103,11 +101,7 @@ async fn e3_the_window_of_a_hosted_model_that_nobody_knows_is_taken_for_a_larger
         house.start().await;
         house.ask(ADA, "Hello", Reply::text("Hello.")).await;
         house.stop().await;
-        let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-        let begun: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'run.begun'")
-            .fetch_one(&mut database)
-            .await
-            .unwrap();
+        let begun: String = house.value("SELECT body FROM run_events WHERE kind = 'run.begun'").await;
         let begun: serde_json::Value = serde_json::from_str(&begun).unwrap();
         assert_eq!(begun["body"]["billing"]["models"][0]["assumed"].as_u64(), expected, "{kind}: {begun}");
     }

@@ -2,9 +2,7 @@
 
 use std::process::Output;
 
-use hob_store::Store;
 use serde_json::Value;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fifo::Fifo;
@@ -109,14 +107,12 @@ async fn n2_what_was_tampered_with_is_told() {
     house.stop().await;
     let verdict = stdout(&house, &["replay", "1", "--verify"]).await;
     assert!(verdict.contains("The journal replays to the same effects."), "{verdict}");
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let tampered = "UPDATE run_events SET body = replace(body, 'met Bea', 'met nobody') WHERE kind = 'tool.finished'";
-    sqlx::query(tampered).execute(&mut database).await.unwrap();
+    house.execute(tampered).await;
     let (verdict, words) = fails(&house, &["replay", "1", "--verify"]).await;
     assert!(verdict.contains("NOT THE SAME EFFECTS: event ") && verdict.contains("NOT THE SAME STATE:"), "{verdict}");
     assert_eq!(words, "hob: run 1 is not what was recorded\n");
-    sqlx::query("UPDATE run_events SET body = '{}' WHERE seq = 6").execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute("UPDATE run_events SET body = '{}' WHERE seq = 6").await;
     let (tree, words) = fails(&house, &["replay", "1"]).await;
     assert!(tree.contains("> Meet Bea, please\n") && tree.contains("Event 6 cannot be read"), "{tree}");
     assert!(words.starts_with("hob: the journal of run 1 cannot be read from event 6 on: tool.started of"), "{words}");

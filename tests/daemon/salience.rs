@@ -1,8 +1,6 @@
 //! What is pinned, and what the speaker said that matters much, is before the model whatever the message is (row A4).
 
 use hob_model::tokens;
-use hob_store::Store;
-use sqlx::Connection;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -66,14 +64,9 @@ async fn a4_a_pinned_memory_is_in_mind_for_words_that_have_nothing_to_do_with_it
     assert!(why.contains("the blue jar") && why.contains("because it is pinned"), "{why}");
     house.nothing_refused();
     house.recorded(7).await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let recorded: Vec<(i64, String, String, i64)> = sqlx::query_as(
-        "SELECT r.memory_id, r.leg, r.parts, m.uses FROM recalled r JOIN memories m ON m.id = r.memory_id",
-    )
-    .fetch_all(&mut database)
-    .await
-    .unwrap();
-    database.close().await.unwrap();
+    let recorded: Vec<(i64, String, String, i64)> = house
+        .rows("SELECT r.memory_id, r.leg, r.parts, m.uses FROM recalled r JOIN memories m ON m.id = r.memory_id")
+        .await;
     let pinned = (1, "salience".to_owned(), r#"{"pinned":1000}"#.to_owned(), 0);
     assert_eq!(recorded, [pinned], "it was shown, and that is no use of it");
 }
@@ -157,12 +150,7 @@ async fn a4_what_a_guest_said_is_in_nobody_elses_mind() {
     house.telegram.post(Post::new(HALL, BOB, &format!("/new@{}", FakeTelegram::BOT_NAME)));
     house.told(HALL, heard + 1).await;
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query("UPDATE memories SET pinned = 1, origin = 'guest' WHERE text LIKE '%4711%'")
-        .execute(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    house.execute("UPDATE memories SET pinned = 1, origin = 'guest' WHERE text LIKE '%4711%'").await;
     house.start().await;
     assert!(in_the_hall(&house, ADA, "translate horse").await.is_empty(), "it would taint the run unasked");
     assert_eq!(in_the_hall(&house, BOB, "translate cow").await.len(), 1, "their own");

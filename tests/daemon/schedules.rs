@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use hob_store::Store;
 use reqwest::StatusCode;
 use sha2::Sha256;
-use sqlx::Connection;
 
 use hob_testkit::crowd::stays_seated;
 use hob_testkit::fake_model::{Gate, Reply, Script};
@@ -17,10 +15,7 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 
 /// What the database answers to this.
 async fn ask(house: &House, sql: &str) -> Vec<String> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    rows
+    house.values(sqlx::AssertSqlSafe(sql.to_owned())).await
 }
 
 /// Ada has a schedule, far ahead.
@@ -98,8 +93,8 @@ async fn n13_what_was_due_while_nobody_was_there() {
     house.nothing_refused();
 }
 
-#[tokio::test]
-async fn n13_a_person_goes_before_what_is_only_due() {
+/// A schedule that is due while somebody is being answered, up to the gate.
+async fn due_behind_somebody() -> (House, Gate) {
     let mut house = scheduled().await;
     let gate = Gate::default();
     house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
@@ -108,6 +103,12 @@ async fn n13_a_person_goes_before_what_is_only_due() {
     house.say(ADA, "/schedules run 1");
     house.told(ADA, 2).await;
     house.hob().until_logged("schedule.begun", 1).await;
+    (house, gate)
+}
+
+#[tokio::test]
+async fn n13_a_person_goes_before_what_is_only_due() {
+    let (house, gate) = due_behind_somebody().await;
     house.say(ADA, "And this?");
     house.told(ADA, 3).await;
     house.model.reply(Reply::text("Before it."));
@@ -118,14 +119,7 @@ async fn n13_a_person_goes_before_what_is_only_due() {
 
 #[tokio::test]
 async fn n13_what_waits_is_not_done_once_its_schedule_is_deleted() {
-    let mut house = scheduled().await;
-    let gate = Gate::default();
-    house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
-    house.say(ADA, "Go");
-    house.asked(3).await;
-    house.say(ADA, "/schedules run 1");
-    house.told(ADA, 2).await;
-    house.hob().until_logged("schedule.begun", 1).await;
+    let (mut house, gate) = due_behind_somebody().await;
     house.say(ADA, "/schedules delete 1");
     house.told(ADA, 3).await;
     gate.open();

@@ -1,9 +1,6 @@
 //! What a run may do that has listened to words nobody vouches for (rows A10, D6, N6): a model that obeys every injection, a
 //! command that brings one, and others that act.
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fifo::Fifo;
@@ -134,12 +131,9 @@ async fn n6_the_taint_outlives_a_compaction_in_the_summary() {
     let told = house.told(ADA, 11).await;
     assert!(told[10].starts_with("Compacted: "), "{told:?}");
     // Only the summary still knows of the mail.
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let kept: Option<String> =
-        sqlx::query_scalar("SELECT taint FROM summaries").fetch_one(&mut database).await.unwrap();
+    let kept: Option<String> = house.value("SELECT taint FROM summaries").await;
     assert_eq!(kept.as_deref(), Some(r#"[{"o":"tool","w":"mail"}]"#));
-    sqlx::query("UPDATE messages SET taint = NULL").execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute("UPDATE messages SET taint = NULL").await;
     house.model.reply(pay("Ben"));
     house.say(ADA, "Pay Ben");
     let question = house.told(ADA, 12).await.remove(11);

@@ -6,7 +6,7 @@ use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
 use hob_testkit::fake_telegram::world::Post;
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, BOB, HALL, House};
+use hob_testkit::house::{ADA, BOB, HALL, House, command};
 use hob_testkit::process::{Hob, hob};
 
 /// A command that notes each of its runs, and fails in passing until the third.
@@ -126,14 +126,11 @@ async fn a5_a_result_is_on_record_before_the_next_call_begins() {
 #[tokio::test]
 async fn d4_a_command_that_runs_alone_has_no_other_beside_it() {
     let mut house = House::with(
-        r#"[tools.alone]
-        sandbox = false
-        trusted_output = true
-        description = "Runs alone."
-        command = ["/bin/sh", "-c", 'echo "begin $1" >> $HOME/log; echo "$1" > $HOME/up; read line < $HOME/go; echo "end $1" >> $HOME/log', "sh", "{who}"]
-        parameters = { who = "Who." }
-        exclusive = true
-        idempotent = true"#,
+        &(command(
+            "alone",
+            r#"echo "begin $1" >> $HOME/log; echo "$1" > $HOME/up; read line < $HOME/go; echo "end $1" >> $HOME/log"#,
+            &["who"],
+        ) + "exclusive = true\nidempotent = true"),
     )
     .await;
     let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
@@ -250,15 +247,7 @@ async fn c9_a_result_belongs_to_its_conversation_and_its_person() {
 
 #[tokio::test]
 async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes a line."
-        command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes', "sh", "{line}"]
-        parameters = { line = "The line." }"#,
-    )
-    .await;
+    let mut house = House::with(&command("note", r#"echo "$1" >> $HOME/notes"#, &["line"])).await;
     house.start().await;
     house.model.reply(Reply::calls(&[("note", r#"{"line": 3, "loud": true}"#), ("note", "{}")]));
     house.ask(ADA, "Note it", Reply::text("No.")).await;
@@ -385,14 +374,11 @@ async fn e7_a_hook_after_a_call_withholds_its_result() {
 
 #[tokio::test]
 async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
-    let mut house = House::with(
-        r#"[tools.who]
-        sandbox = false
-        trusted_output = true
-        description = "Tells what it was told."
-        command = ["/bin/sh", "-c", 'echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3"', "sh", "{_session_id}", "{_untrusted_source}", "{word}"]
-        parameters = { _session_id = "The conversation.", _untrusted_source = "The taint.", word = "A word." }"#,
-    )
+    let mut house = House::with(&command(
+        "who",
+        r#"echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3""#,
+        &["_session_id", "_untrusted_source", "word"],
+    ))
     .await;
     house.start().await;
     let forged = r#"{"word": "hi", "_session_id": "8", "_untrusted_source": "0"}"#;

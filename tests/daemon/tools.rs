@@ -2,7 +2,7 @@
 
 use hob_testkit::fake_model::{Reply, Script};
 use hob_testkit::fifo::Fifo;
-use hob_testkit::house::{ADA, House};
+use hob_testkit::house::{ADA, House, command};
 
 /// A tool that appends a line to a file.
 const NOTE: &str = r#"
@@ -63,13 +63,8 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
 #[tokio::test]
 async fn d4_the_calls_of_one_reply_run_side_by_side() {
     let mut house = House::with(
-        r#"[tools.meet]
-        sandbox = false
-        trusted_output = true
-        description = "Meets."
-        command = ["/bin/sh", "-c", 'echo "$1" > $HOME/up; read line < $HOME/go; echo "$1 done"', "sh", "{who}"]
-        parameters = { who = "Who." }
-        idempotent = true"#,
+        &(command("meet", r#"echo "$1" > $HOME/up; read line < $HOME/go; echo "$1 done""#, &["who"])
+            + "idempotent = true"),
     )
     .await;
     let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
@@ -128,15 +123,9 @@ async fn d5_a_command_that_fails_says_how() {
 
 #[tokio::test]
 async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
-    let mut house = House::with(
-        r#"[tools.hang]
-        sandbox = false
-        trusted_output = true
-        description = "Hangs."
-        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
-        timeout_secs = 1"#,
-    )
-    .await;
+    let mut house =
+        House::with(&(command("hang", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait", &[]) + "timeout_secs = 1"))
+            .await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
     house.model.reply(Reply::call("hang", "{}"));

@@ -4,10 +4,8 @@ use std::fs;
 
 use hob_core::domain::clock::{Clock as _, SystemClock};
 use hob_core::domain::ids::{CallId, RunId, SessionKey, UserId};
-use hob_store::Store;
 use hob_tools::changes::{DraftId, DraftOwner, Drafts};
 use hob_tools::workspace::Workspace;
-use sqlx::Connection as _;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{ADA, BOB, House};
@@ -15,12 +13,7 @@ use hob_testkit::process::hob;
 
 /// What a call of Ada's run has made in the workspace, as it is recorded.
 async fn changed(house: &House, run: i64, name: &str) {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let ada: i64 = sqlx::query_scalar("SELECT user_id FROM identities WHERE external_id = '7'")
-        .fetch_one(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    let ada: i64 = house.value("SELECT user_id FROM identities WHERE external_id = '7'").await;
     let data = house.path("data");
     let drafts = Drafts::new(&data, &Workspace::of(&data));
     let now = SystemClock.now();

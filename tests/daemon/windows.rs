@@ -2,9 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use hob_testkit::fake_model::{Asked, Gate, Reply, Script};
 use hob_testkit::house::{ADA, House};
 
@@ -69,12 +66,9 @@ fn summaries(house: &House) -> usize {
 
 /// The means of each compaction, in order.
 async fn means(house: &House) -> Vec<String> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let query =
         "SELECT body ->> '$.body.means' FROM run_events WHERE kind = 'agent.compaction.run' ORDER BY run_id, seq";
-    let means = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    means
+    house.values(query).await
 }
 
 #[tokio::test]
@@ -209,12 +203,7 @@ async fn who_sums_up(fake: &str, cheap: &str) -> String {
     assert!(asked.iter().all(|model| *model == who), "{asked:?}");
     house.nothing_refused();
     house.recorded(2).await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let body: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'agent.compaction.run' LIMIT 1")
-        .fetch_one(&mut database)
-        .await
-        .unwrap();
-    database.close().await.unwrap();
+    let body: String = house.value("SELECT body FROM run_events WHERE kind = 'agent.compaction.run' LIMIT 1").await;
     assert!(body.contains(&format!("openai-compatible/{who}")), "{body}");
     who
 }

@@ -20,7 +20,6 @@ use hob_testkit::fake_telegram::{FakeTelegram, Fault};
 use hob_testkit::process::{Hob, hob};
 use hob_config::environment::Environment;
 
-/// How many people there are.
 const PEOPLE: i64 = 20;
 /// Somebody who hears nothing for so long is not answered.
 const SILENCE_MAX: Duration = Duration::from_secs(120);

@@ -58,7 +58,6 @@ impl Payload {
         self.seen.clone().unwrap_or_else(|| format!("INJ-{}", self.id))
     }
 
-    /// Its words.
     pub(crate) fn words(&self, fill: &Placeholders) -> String {
         fill.fill(&self.says, self)
     }
@@ -83,7 +82,6 @@ impl Placeholders {
     }
 }
 
-/// All of it.
 pub(crate) fn read() -> (Vec<Payload>, BTreeMap<String, PayloadAction>) {
     let file: File = toml::from_str(include_str!("payloads.toml")).unwrap();
     (file.payload, file.deeds)

@@ -27,7 +27,6 @@ struct World {
 /// The server; it ends when dropped.
 pub(crate) struct HostileServer {
     world: Arc<Mutex<World>>,
-    /// Where it is.
     pub(crate) url: String,
     server: JoinHandle<()>,
 }
@@ -48,7 +47,6 @@ impl HostileServer {
         Self { world, url, server }
     }
 
-    /// Has a page.
     pub(crate) fn page(&self, path: &str, kind: &'static str, body: &str) {
         self.world.lock().unwrap().pages.insert(path.to_owned(), (StatusCode::OK, kind, body.to_owned()));
     }

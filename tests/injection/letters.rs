@@ -112,7 +112,6 @@ impl Way {
     }
 }
 
-/// One letter.
 struct Letter {
     way: Way,
     payload: Payload,

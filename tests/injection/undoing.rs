@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use hob_store::Store;
 use serde_json::json;
-use sqlx::Connection as _;
 
 use hob_testkit::fake_model::Reply;
 use hob_testkit::fake_telegram::FakeTelegram;
@@ -127,9 +125,7 @@ async fn n16_an_attacker_gains_nothing_by_what_can_be_taken_back() {
     assert!(house.told(ADA, 8).await[7].contains("/undo"));
     assert_eq!(done(&house), ["add_entry home", "move_event 5 eve@evil.example", "add_entry home"]);
     // The hour is over, whatever the button says.
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    sqlx::query("UPDATE undos SET until = made_at").execute(&mut database).await.unwrap();
-    database.close().await.unwrap();
+    house.execute("UPDATE undos SET until = made_at").await;
     house.press(ADA, "Undo");
     assert_eq!(house.told(ADA, 9).await[8], NOTHING);
     assert_eq!(done(&house).len(), 3);

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hob_store::Store;
-use sqlx::Connection;
-
 use crate::corpus::Placeholders;
 use crate::evil::HostileServer;
 use hob_testkit::house::{BOB, House};
@@ -30,11 +27,8 @@ pub(crate) struct HouseSnapshot {
 }
 
 pub(crate) async fn one(house: &House, query: &str) -> i64 {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let query = sqlx::AssertSqlSafe(query.to_owned());
-    let count = sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    count
+    house.value(query).await
 }
 
 impl HouseSnapshot {

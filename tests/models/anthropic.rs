@@ -3,8 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod broken;
 
-use std::sync::Arc;
-
 use hob_core::domain::choices::Effort;
 use hob_core::domain::ids::CallId;
 use hob_core::domain::secret::Secret;
@@ -13,9 +11,9 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{
     Completion, Image, MediaType, Message, ReplyPart, Sealed, StopReason, ToolCall, ToolResult, Usage, UserPart,
 };
-use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice, ToolSchema};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Settings, Tuning};
-use hob_testkit::dialect::{self, Shown};
+use hob_testkit::dialect::{self, Shown, asking_plainly as asking, through};
 use hob_testkit::fake_anthropic::params::breakpoints;
 use hob_testkit::fake_anthropic::{Asked, FakeAnthropic, Reply, Script};
 use hob_testkit::histories::{histories, switched, trimmed};
@@ -42,23 +40,6 @@ fn thinker_at(base_url: &str, model: &str) -> Anthropic {
     Anthropic::new(Settings { model: model.to_owned(), tuning, ..settings(base_url) }).unwrap()
 }
 
-fn asking(text: &str) -> Request {
-    let tool = |name: &str| ToolSchema {
-        name: name.to_owned(),
-        description: "Looks.".to_owned(),
-        parameters: json!({"type": "object", "properties": {}}),
-    };
-    Request {
-        system: "Be brief.".to_owned(),
-        messages: vec![Message::user(text)],
-        stable: 0,
-        tools: vec![tool("current_time"), tool("recall")].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
-}
-
 fn result(call: &ToolCall, text: &str) -> Message {
     let (call, name) = (call.id.clone(), call.name.clone());
     Message::Tool(ToolResult { call, name, text: text.to_owned(), is_error: false })
@@ -68,11 +49,10 @@ fn result(call: &ToolCall, text: &str) -> Message {
 async fn heard(reply: impl Into<Reply>) -> (Result<Completion, ModelError>, String) {
     let fake = FakeAnthropic::start().await;
     fake.reply(reply);
-    let shown = Shown::default();
-    let outcome = provider_at(&fake.base_url()).complete(&asking("Hi"), &shown).await;
+    let outcome = dialect::heard(&provider_at(&fake.base_url()), &asking("Hi")).await;
     assert_eq!(fake.refused(), Vec::<String>::new());
     assert_eq!(fake.requests().len(), 1, "no retries");
-    (outcome, shown.text())
+    outcome
 }
 
 #[tokio::test]
@@ -96,15 +76,8 @@ async fn text_comes_while_it_is_written() {
     let fake = FakeAnthropic::start().await;
     let gate = Gate::default();
     fake.reply(Script::begin().words("Hello").gate(&gate).words(" there").finish("max_tokens"));
-    let shown = Arc::new(Shown::default());
-    let task = tokio::spawn({
-        let (provider, shown) = (provider_at(&fake.base_url()), Arc::clone(&shown));
-        async move { provider.complete(&asking("Hi"), shown.as_ref()).await }
-    });
-    shown.more.notified().await;
-    assert_eq!(shown.text(), "Hello");
-    gate.open();
-    let completion = task.await.unwrap().unwrap();
+    let (before, completion) = through(provider_at(&fake.base_url()), &gate).await;
+    assert_eq!(before, "Hello");
     assert_eq!((&*completion.text(), completion.stop), ("Hello there", StopReason::MaxTokens));
 }
 

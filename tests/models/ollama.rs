@@ -1,7 +1,5 @@
 //! Ollama's own API against a strict fake.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-use std::sync::Arc;
 use std::time::Duration;
 
 use hob_core::domain::choices::Effort;
@@ -11,7 +9,7 @@ use hob_model::message::{Completion, Image, MediaType, Message, StopReason, Usag
 use hob_model::ollama::Ollama;
 use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice};
 use hob_model::settings::{Deadlines, Settings, Tuning};
-use hob_testkit::dialect::{self, Shown, answered, any_message, asking, heard, stalled};
+use hob_testkit::dialect::{self, answered, any_message, asking, heard, let_go, stalled, through};
 use hob_testkit::fake_ollama::{self, FakeOllama, Model, Script};
 use hob_testkit::histories;
 use hob_testkit::scripted::Answer;
@@ -73,15 +71,8 @@ async fn text_comes_while_it_is_written() {
     let fake = FakeOllama::start(Model::default()).await;
     let gate = Gate::default();
     fake.says(Script::default().words("Hello").gate(&gate).words(" there").finish("length"));
-    let shown = Arc::new(Shown::default());
-    let task = tokio::spawn({
-        let (provider, shown) = (provider(&fake), Arc::clone(&shown));
-        async move { provider.complete(&hi(), shown.as_ref()).await }
-    });
-    shown.more.notified().await;
-    assert_eq!(shown.text(), "Hello");
-    gate.open();
-    let completion = task.await.unwrap().unwrap();
+    let (before, completion) = through(provider(&fake), &gate).await;
+    assert_eq!(before, "Hello");
     assert_eq!((&*completion.text(), completion.stop), ("Hello there", StopReason::MaxTokens));
 }
 
@@ -273,7 +264,8 @@ async fn a_silent_server_is_given_up() {
         let gate = Gate::default();
         fake.says(script.gate(&gate));
         let provider = Ollama::new(Settings { deadlines, ..settings(&fake) }).unwrap();
-        let (error, waited) = stalled(provider, &gate).await;
+        let (outcome, waited) = stalled(provider, &gate).await;
+        let error = outcome.unwrap_err();
         assert_eq!((error.class, error.message.as_str()), (ErrorClass::Timeout, message));
         assert!(waited.as_secs().abs_diff(seconds) < 60, "{waited:?}");
     }
@@ -283,11 +275,7 @@ async fn a_silent_server_is_given_up() {
 async fn dropping_the_call_drops_the_stream() {
     let fake = FakeOllama::start(Model::default()).await;
     fake.says(Script::default().words("Hello").planned(|plan| plan.stall()));
-    let (shown, provider, request) = (Shown::default(), provider(&fake), hi());
-    tokio::select! {
-        outcome = provider.complete(&request, &shown) => panic!("{outcome:?}"),
-        () = shown.more.notified() => {}
-    }
+    let_go(&provider(&fake)).await;
     fake.dropped(1).await;
 }
 

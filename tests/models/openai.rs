@@ -1,6 +1,5 @@
 //! The OpenAI-compatible provider against a strict fake.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod responses;
 
 use std::collections::BTreeMap;
@@ -17,10 +16,10 @@ use hob_model::message::{Completion, Message, StopReason, ToolCall, ToolResult, 
 use hob_model::model_table::ModelTable;
 use hob_model::openai::OpenAi;
 use hob_model::openai::quirks::PLAIN;
-use hob_model::provider::{ModelCheck, NoSink, Provider, Request, ToolChoice, ToolSchema};
+use hob_model::provider::{ModelCheck, NoSink, Provider, Request};
 use hob_model::refused_parameters::{NoParameterStore, RefusedParameterStore, RefusedParameters};
 use hob_model::settings::{Deadlines, Settings, Tuning};
-use hob_testkit::dialect::{self, Shown};
+use hob_testkit::dialect::{self, Shown, asking_plainly as asking, let_go, stalled, through};
 use hob_testkit::fake_model::{FakeModel, Gate, Reply, Script};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -38,32 +37,14 @@ fn provider_at(base_url: &str) -> OpenAi {
     OpenAi::new(settings(base_url), &PLAIN, Arc::new(NoParameterStore)).unwrap()
 }
 
-fn asking(text: &str) -> Request {
-    let tool = |name: &str| ToolSchema {
-        name: name.to_owned(),
-        description: "Looks.".to_owned(),
-        parameters: json!({"type": "object", "properties": {}}),
-    };
-    Request {
-        system: "Be brief.".to_owned(),
-        messages: vec![Message::user(text)],
-        stable: 0,
-        tools: vec![tool("current_time"), tool("recall")].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
-}
-
 /// One reply of the fake, as the provider understands it, and what was streamed.
 async fn heard(reply: impl Into<Reply>) -> (Result<Completion, ModelError>, String) {
     let fake = FakeModel::start().await;
     fake.reply(reply.into());
-    let shown = Shown::default();
-    let outcome = provider_at(&fake.base_url()).complete(&asking("Hi"), &shown).await;
+    let outcome = dialect::heard(&provider_at(&fake.base_url()), &asking("Hi")).await;
     assert_eq!(fake.refused(), Vec::<String>::new());
     assert_eq!(fake.requests().len(), 1, "no retries");
-    (outcome, shown.text())
+    outcome
 }
 
 #[tokio::test]
@@ -86,15 +67,8 @@ async fn text_comes_while_it_is_written() {
     let fake = FakeModel::start().await;
     let gate = Gate::default();
     fake.reply(Script::default().text("Hello").gate(&gate).text(" there").finish("length").into());
-    let shown = Arc::new(Shown::default());
-    let task = tokio::spawn({
-        let (provider, shown) = (provider_at(&fake.base_url()), Arc::clone(&shown));
-        async move { provider.complete(&asking("Hi"), shown.as_ref()).await }
-    });
-    shown.more.notified().await;
-    assert_eq!(shown.text(), "Hello");
-    gate.open();
-    let completion = task.await.unwrap().unwrap();
+    let (before, completion) = through(provider_at(&fake.base_url()), &gate).await;
+    assert_eq!(before, "Hello");
     assert_eq!((&*completion.text(), completion.stop), ("Hello there", StopReason::MaxTokens));
 }
 
@@ -354,31 +328,8 @@ async fn nobody_listening_is_told() {
 async fn dropping_the_call_drops_the_stream() {
     let fake = FakeModel::start().await;
     fake.reply(Script::default().text("Hello").stall().into());
-    let shown = Shown::default();
-    let provider = provider_at(&fake.base_url());
-    let request = asking("Hi");
-    tokio::select! {
-        outcome = provider.complete(&request, &shown) => panic!("{outcome:?}"),
-        () = shown.more.notified() => {}
-    }
+    let_go(&provider_at(&fake.base_url())).await;
     fake.dropped(1).await;
-}
-
-/// Holds the clock once the stream stands still: the next deadline is then the only thing left to happen.
-async fn stalled(script: Script, deadlines: Deadlines) -> (ModelError, Duration) {
-    let fake = FakeModel::start().await;
-    let gate = Gate::default();
-    fake.reply(script.gate(&gate).into());
-    let settings = Settings { deadlines, ..settings(&fake.base_url()) };
-    let task = tokio::spawn(async move {
-        let provider = OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap();
-        provider.complete(&asking("Hi"), &NoSink).await.unwrap_err()
-    });
-    gate.reached().await;
-    tokio::time::pause();
-    let start = tokio::time::Instant::now();
-    let error = task.await.unwrap();
-    (error, start.elapsed())
 }
 
 #[tokio::test]
@@ -394,10 +345,15 @@ async fn a_silent_server_is_given_up() {
         (begun(), patient, "The model did not come to an end.", 30),
     ];
     for (script, deadlines, message, after) in cases {
-        let (error, waited) = stalled(script, deadlines).await;
+        let fake = FakeModel::start().await;
+        let gate = Gate::default();
+        fake.reply(script.gate(&gate).into());
+        let settings = Settings { deadlines, ..settings(&fake.base_url()) };
+        let provider = OpenAi::new(settings, &PLAIN, Arc::new(NoParameterStore)).unwrap();
+        let (outcome, waited) = stalled(provider, &gate).await;
+        let error = outcome.unwrap_err();
         assert_eq!((error.class, error.message.as_str()), (ErrorClass::Timeout, message));
         assert!(waited.as_secs().abs_diff(after * 60) < 60, "{waited:?}");
-        tokio::time::resume();
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{StatusCode, Uri};
+use hob_config::provider::ApiConfig;
 use hob_core::domain::choices::Effort;
 use hob_model::anthropic::Anthropic;
-use hob_model::discover::Api;
 use hob_model::gemini::Gemini;
 use hob_model::ollama::Ollama;
 use hob_model::openai::OpenAi;
@@ -52,10 +52,10 @@ async fn recorder() -> (String, Arc<Mutex<Vec<Bytes>>>) {
 type Validator = fn(&Value) -> Result<(), String>;
 
 /// The dialect of the model, and the rules for what it sends.
-fn dialect(label: &str, api: Api, settings: Settings) -> (Box<dyn Provider>, Validator) {
+fn dialect(label: &str, api: ApiConfig, settings: Settings) -> (Box<dyn Provider>, Validator) {
     let with = |model: &str| Settings { model: model.to_owned(), label: label.to_owned(), ..settings };
     match label.split_once('/').unwrap().0 {
-        "openai" if api == Api::Responses => {
+        "openai" if api == ApiConfig::Responses => {
             let responses = Responses::new(with("gpt-6-luna"), Arc::new(NoParameterStore)).unwrap();
             (Box::new(responses), |body| validate::responses::request(body, &HashSet::new()))
         }
@@ -81,7 +81,7 @@ proptest! {
     fn a9_any_history_goes_out_as_the_provider_takes_it(
         messages in prop_oneof![histories(14), switched(4)], label in select(MODELS), tool_choice in choices(),
         effort in proptest::option::of(select(&[Effort::Low, Effort::High][..])), sees_images in any::<bool>(),
-        api in select(&[Api::Chat, Api::Responses][..]),
+        api in select(&[ApiConfig::Chat, ApiConfig::Responses][..]),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

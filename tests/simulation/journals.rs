@@ -19,7 +19,6 @@ use hob_store::{Tx, journal};
 
 use crate::model::{KEPT, STUCK};
 
-/// A run's row.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub(crate) struct RunRow {
     pub(crate) id: i64,

@@ -81,7 +81,6 @@ pub(crate) const HOUR_USD: f64 = 60.0;
 /// A world that is not at rest after so long never will be.
 const STUCK: Duration = Duration::from_secs(48 * 3_600);
 
-/// How a life ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LifeEnd {
     Killed,

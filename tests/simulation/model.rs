@@ -13,7 +13,6 @@ use tokio::time::sleep;
 use crate::life::TOKENS_WRITTEN;
 use crate::world::World;
 
-/// One of the models.
 pub(crate) struct Model {
     pub(crate) world: Arc<World>,
     pub(crate) label: &'static str,

@@ -183,7 +183,6 @@ pub(crate) fn say(world: &World, at: i64, words: Message<'_>) {
     }
 }
 
-/// One message.
 pub(crate) fn post(world: &World, at: i64, Message { chat, who, id, text }: Message<'_>) {
     world.post(at, account(world, chat), update(world, chat, who, id, InboundEvent::Posted { text: text.to_owned() }));
 }

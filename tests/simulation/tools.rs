@@ -18,7 +18,6 @@ use tokio::time::sleep;
 use crate::plan::GROUP;
 use crate::world::{ToolEffect, World};
 
-/// A tool of the world.
 pub(crate) struct WorldTool {
     world: Arc<World>,
     spec: ToolSpec,

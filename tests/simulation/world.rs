@@ -28,7 +28,6 @@ pub(crate) enum CrashPoint {
     After,
 }
 
-/// An effect that a tool had.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolEffect {
     pub(crate) run: i64,
@@ -202,7 +201,6 @@ impl World {
         self.state().places.extend(places);
     }
 
-    /// Where a chat is.
     pub(crate) fn place(&self, chat: &str) -> AccountRef {
         self.state().places.get(chat).copied().unwrap_or((ChannelKind::Telegram, TELEGRAM))
     }

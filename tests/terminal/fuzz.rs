@@ -22,7 +22,6 @@ use hob_config::environment::Environment;
 const CORPUS: &str = include_str!("../../crates/core/src/policy/shell/verdicts.txt");
 /// So many lines that look are run in one overlay; if anything changed, each is run by itself.
 const BATCH: usize = 40;
-/// So many are run in the suite.
 const RUN_IN_SUITE: usize = 400;
 /// What lines are spoilt with.
 const SPICE: &[&str] = &[

@@ -6,13 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hob_config::environment::Environment;
-use hob_core::domain::draft::DraftUse;
-use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
-use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use hob_core::domain::origin::Taint;
-use hob_core::domain::outgoing::Destination;
-use hob_core::domain::principal::{Principal, Role, Trust};
-use hob_core::policy::memory::SpeakingPlace as Where;
+use hob_core::domain::ids::{CallId, UserId};
+use hob_core::domain::principal::Principal;
 use hob_tools::changes::Drafts;
 use hob_tools::draft_workspace::DraftWorkspace;
 use hob_tools::sandbox::Sandbox;
@@ -22,7 +17,6 @@ use hob_tools::sandbox::spec::{Limits, SandboxAccess};
 use hob_tools::terminal::{Settings, Terminal};
 use hob_tools::workspace::Workspace;
 use hob_tools::{Invocation, Outcome, Tool};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -157,23 +151,8 @@ impl Harness {
 }
 
 pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
-    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-    let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
     // No two calls of a run have one name: a draft bears it.
     let number = if arguments.get("action").is_some() { 0 } else { CALLS.fetch_add(1, Ordering::Relaxed) };
-    let call = CallId::new(1, number);
-    Invocation {
-        principal: Principal { user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
-        persona: None,
-        session: conversation.session_key(),
-        place: Where { session: SessionId(7), private: true },
-        destination: Destination { conversation, reply_to: None },
-        taint: Taint::default(),
-        run: RunId(12),
-        call,
-        attempt: 1,
-        arguments,
-        draft: DraftUse::AtOnce,
-        now: Timestamp::UNIX_EPOCH,
-    }
+    let invocation = Invocation::for_trial(arguments);
+    Invocation { principal: Principal { user, ..invocation.principal }, call: CallId::new(1, number), ..invocation }
 }

@@ -5,17 +5,7 @@ use serde_json::json as object;
 
 use crate::browser::{Browser, house, json, root};
 use hob_testkit::fake_model::{Gate, Reply, Script};
-
-/// A tool that is asked about.
-const PAYS: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
+use hob_testkit::house::PAYS;
 
 #[tokio::test]
 async fn what_is_said_on_the_page_is_answered_there_once() {

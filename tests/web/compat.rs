@@ -12,22 +12,11 @@ use tokio::process::Command;
 
 use crate::browser::{Browser, house, json, root};
 use hob_testkit::fake_model::{Gate, Reply, Script};
-use hob_testkit::house::House;
+use hob_testkit::house::{House, PAYS};
 use hob_testkit::process::{hob, within};
 
 /// Python takes its time to begin where many tests run at once.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(600);
-/// A tool that is asked about.
-const PAYS: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
-
 /// A program, and the key that it shows.
 pub(crate) struct ApiClient {
     browser: Browser,

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hob_store::Store;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json as object};
-use sqlx::Connection;
 
 use crate::browser::{Browser, house, json};
 use hob_testkit::fake_embeddings::embeddings;
@@ -290,21 +288,15 @@ async fn n8_viewers_of_memory_change_nothing_and_strangers_see_nothing() {
         texts(&browser.get("/api/memory/items").await["items"]).into_iter().map(str::to_owned).collect();
     assert_eq!(both.len(), 2, "all of it is still there");
     house.stop().await;
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let pinned: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM memories WHERE pinned = 1").fetch_one(&mut database).await.unwrap();
+    let pinned: i64 = house.value("SELECT count(*) FROM memories WHERE pinned = 1").await;
     assert_eq!(pinned, 0);
-    database.close().await.unwrap();
 }
 
 /// How many vectors were asked for on the bill of whoever writes on the page.
 async fn vectors_of_the_page(house: &House) -> i64 {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let calls = "SELECT coalesce(sum(calls), 0) FROM spend WHERE model = 'embedding/m'
                  AND user_id IN (SELECT user_id FROM identities WHERE channel = 'web')";
-    let calls = sqlx::query_scalar(calls).fetch_one(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    calls
+    house.value(calls).await
 }
 
 #[tokio::test]

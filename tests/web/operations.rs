@@ -6,19 +6,8 @@ use serde_json::{Value, json as object};
 use crate::browser::{Browser, house, json};
 use hob_testkit::fake_model::{Gate, Reply, Script};
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
-use hob_testkit::house::{ADA, House};
+use hob_testkit::house::{ADA, House, PAYS};
 use hob_testkit::process::{hob, within};
-
-/// A tool that is asked about.
-const PAYS: &str = r#"
-[tools.pay]
-sandbox = false
-trusted_output = true
-description = "Pays."
-command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
-parameters = { to = "Whom." }
-approval = "ask"
-"#;
 
 const ROOM: &str = "/api/operations";
 

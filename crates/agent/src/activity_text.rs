@@ -27,13 +27,11 @@ const SUBJECTS: &[&str] = &["path", "url", "query", "command", "key", "name", "t
 /// More of it is not told.
 const SUBJECT_CHARS_MAX: usize = 60;
 
-/// A model is asked.
 pub(crate) fn model_asked_text(label: &str) -> String {
     let model = label.split_once('/').map_or(label, |(_, model)| model);
     format!("asking {model}")
 }
 
-/// A tool is called.
 pub(crate) fn call_running_text(call: &ToolCall) -> String {
     call_text(&call.name, &call.arguments, |verb| verb.map_or("using", |(_, doing, _)| doing))
 }

@@ -19,7 +19,6 @@ use hob_store::{Tx, sessions};
 pub struct Handover {
     /// Whose run it was: only theirs goes on with it.
     pub user: UserId,
-    /// The run.
     pub run: RunId,
     /// Its notes.
     pub notebook: Notebook,
@@ -47,9 +46,6 @@ impl Handover {
     }
 
     /// Keeps them in a session, by a run that knew the conversation up to this ordinal.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn keep(&self, tx: &mut Tx, session: SessionId, through: i64) -> Result<(), StoreError> {
         let stored = serde_json::to_string(self).map_err(|error| StoreError::Database(error.to_string()))?;
         sessions::set_run_journal(tx, session, &stored, through).await
@@ -81,7 +77,6 @@ impl HandoverChange {
         Some(Self::Keep(Box::new(kept), run.context.history_through))
     }
 
-    /// Stores it.
     pub(super) async fn write(&self, tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
         match self {
             Self::Keep(handover, through) => handover.keep(tx, session, *through).await,

@@ -167,10 +167,7 @@ pub enum QueueChange {
     /// Its message was taken back.
     Withdrawn,
     /// Its message joined another run.
-    Joined {
-        /// That run.
-        run: RunId,
-    },
+    Joined { run: RunId },
 }
 
 impl From<QueueChange> for Event {
@@ -207,9 +204,7 @@ pub async fn change_queued(
 /// What every row of a run's projection carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunKey {
-    /// The run.
     pub run: RunId,
-    /// Its session.
     pub session: SessionId,
 }
 

@@ -31,11 +31,9 @@ pub struct Persona {
     pub gate: GatePolicy,
     /// What a run may cost.
     pub run_usd: Option<Money>,
-    /// The loop that it declares.
     pub declared: Option<DeclaredLoop>,
     /// What is done when the context fills its window.
     pub strategy: Option<ContextStrategy>,
-    /// The tokens of the window.
     pub window_tokens: Option<u64>,
 }
 
@@ -51,10 +49,8 @@ impl Persona {
     }
 }
 
-/// All personas.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Personas {
-    /// By name.
     pub by_name: BTreeMap<String, Persona>,
     /// Where each is used.
     pub assigned: PersonaAssignments,
@@ -70,7 +66,6 @@ impl Personas {
         self.assigned.resolve(place, PersonaContext { server, chosen })
     }
 
-    /// The persona with this name.
     #[must_use]
     pub fn get(&self, name: Option<&str>) -> Option<&Persona> {
         self.by_name.get(name?)

@@ -66,11 +66,9 @@ pub struct RunLimits {
 
 /// Everything a driver needs.
 pub struct Ports {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// The models.
     pub models: Arc<Catalog>,
     /// The tools, which come and go.
     pub tools: Arc<ToolRegistryHandle>,
@@ -84,9 +82,7 @@ pub struct Ports {
     pub memory: Memory,
     /// The contents of files: pictures are among them.
     pub contents: Contents,
-    /// The skills.
     pub skills: Arc<Library>,
-    /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.
     pub limits: RunLimits,

@@ -41,14 +41,11 @@ use hob_model::message::{Completion, Message, ToolCall, Usage};
 use hob_store::model_calls::CallEnd;
 use hob_store::outbox::ChunkRole;
 
-/// A message of the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryMessage {
-    /// It.
     pub message: Message,
     /// Who said it, where a person did.
     pub author: Option<UserId>,
-    /// How many tokens it is.
     pub tokens: u64,
     /// The words in it that are to be remembered (row A1).
     pub said: Option<AttributedWords>,
@@ -60,7 +57,6 @@ pub struct HistoryMessage {
     pub own: bool,
 }
 
-/// Which model answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnsweringModel {
     /// The event's number.
@@ -76,13 +72,11 @@ pub struct AnsweringModel {
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProjectionRow {
-    /// A message of the history.
     Message(HistoryMessage),
     /// What was recalled for the run (row A4).
     Recalled(Vec<RecallRecord>),
     /// A tool is about to be run.
     ToolStarted {
-        /// The call.
         call: ToolCall,
         /// 1 for the first time.
         attempt: u32,
@@ -91,7 +85,6 @@ pub enum ProjectionRow {
     },
     /// A tool is done.
     ToolFinished {
-        /// The call.
         call: CallId,
         /// What came of it.
         text: String,
@@ -100,9 +93,7 @@ pub enum ProjectionRow {
     },
     /// A tool's effect can be taken back for a while.
     Undoable {
-        /// The call.
         call: CallId,
-        /// Its tool.
         tool: String,
         /// Whose run it is.
         user: UserId,
@@ -111,7 +102,6 @@ pub enum ProjectionRow {
     },
     /// A tool wants something delivered.
     Deliver {
-        /// The call.
         call: CallId,
         /// What, and where to.
         delivery: DeliveryRequest,
@@ -120,11 +110,9 @@ pub enum ProjectionRow {
     ModelAsked {
         /// The event's number.
         seq: i64,
-        /// The call.
         call: ModelCall,
         /// For whom.
         user: UserId,
-        /// As which persona.
         persona: Option<String>,
         /// What the request begins with, if it is its run's first.
         prefix: Option<RequestPrefix>,
@@ -139,7 +127,6 @@ pub enum ProjectionRow {
         history_from: i64,
         /// The last ordinal that it stands for.
         through: i64,
-        /// The words.
         text: String,
         /// What nobody vouches for in what it stands for.
         taint: Taint,
@@ -152,7 +139,6 @@ pub enum ProjectionRow {
     Granted {
         /// Whose calls.
         user: UserId,
-        /// Of which tool.
         tool: String,
     },
     /// The tools of an MCP server are classed as it says (row N16).
@@ -161,7 +147,6 @@ pub enum ProjectionRow {
     Say {
         /// The event's number.
         seq: i64,
-        /// The words.
         text: String,
         /// What the words are written in.
         form: TextFormat,
@@ -176,7 +161,6 @@ pub enum ProjectionRow {
         seq: i64,
         /// Whose run it is.
         user: UserId,
-        /// All of it.
         text: String,
     },
     /// A question is not open any more: where it was put, its message says what became of it.
@@ -192,7 +176,6 @@ pub enum ProjectionRow {
         seq: i64,
         /// Who asked for it.
         who: String,
-        /// The words.
         text: String,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,

@@ -14,7 +14,6 @@ use hob_store::{Tx, millis, tool_calls};
 /// The household's quotas.
 #[derive(Debug, Clone)]
 pub struct QuotaChecker {
-    /// The quotas.
     pub quotas: Quotas,
 }
 

@@ -14,32 +14,17 @@ use hob_core::domain::ids::UserId;
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum Signal {
     /// It must end.
-    Cancel {
-        /// Why.
-        reason: CancelReason,
-    },
+    Cancel { reason: CancelReason },
     /// Somebody wants the older part of its context summed up.
-    Compact {
-        /// Who.
-        by: UserId,
-    },
+    Compact { by: UserId },
     /// A person answers its question.
     Answer(Answer),
     /// Nobody answered it in time.
-    Expire {
-        /// Which of its questions.
-        question: u32,
-    },
+    Expire { question: u32 },
     /// An agent of its is done.
-    ChildEnded {
-        /// How.
-        end: Box<ChildEnd>,
-    },
+    ChildEnded { end: Box<ChildEnd> },
     /// The run that an agent works for says something to it.
-    Told {
-        /// What.
-        words: Box<SteeringMessage>,
-    },
+    Told { words: Box<SteeringMessage> },
     /// It is to stand still.
     Pause {
         /// Who wants it.
@@ -51,10 +36,7 @@ pub enum Signal {
         by: UserId,
     },
     /// A tool that was allowed for good is not any more.
-    Revoke {
-        /// Which.
-        tool: String,
-    },
+    Revoke { tool: String },
 }
 
 impl From<Signal> for Event {

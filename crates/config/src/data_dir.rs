@@ -47,9 +47,6 @@ pub enum DataDirError {
 }
 
 /// Where the data is: `$HOB_HOME`, else `[state] dir`, else `$XDG_DATA_HOME/hob`, else `~/.local/share/hob`.
-///
-/// # Errors
-/// If none of them is set.
 pub fn data_dir(state: &StateConfig, env: &Environment) -> Result<PathBuf, DataDirError> {
     env.path("HOB_HOME")
         .or_else(|| state.dir.clone())
@@ -60,9 +57,6 @@ pub fn data_dir(state: &StateConfig, env: &Environment) -> Result<PathBuf, DataD
 
 /// Where the data is of a config that may have problems, or cannot be read at all: whoever looks after a Hob in trouble must
 /// find it.
-///
-/// # Errors
-/// If nothing says where.
 pub fn data_dir_if_known(named: Option<&Path>, env: &Environment) -> Result<PathBuf, DataDirError> {
     if let Some(home) = env.path("HOB_HOME") {
         return Ok(home);

@@ -89,9 +89,6 @@ pub enum EditError {
 }
 
 /// The whole file without its secrets.
-///
-/// # Errors
-/// When it is not TOML.
 pub fn shown(text: &str) -> Result<String, EditError> {
     let mut document = parsed(text)?;
     redacted_text::document(&mut document);

@@ -165,9 +165,6 @@ impl<'a> SecretSources<'a> {
     }
 
     /// The secret.
-    ///
-    /// # Errors
-    /// When it cannot be had.
     pub fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
         match reference {
             Reference::File(path) if path.as_os_str().is_empty() => Err(SecretError::NoName(reference.clone())),

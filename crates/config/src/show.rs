@@ -24,9 +24,6 @@ pub enum ShowError {
 }
 
 /// The config that is loaded now; with `all`, defaults as well.
-///
-/// # Errors
-/// If it has problems.
 pub fn show(named: Option<&Path>, env: &Environment, all: bool) -> Result<String, ShowError> {
     let loaded = load(named, env)?;
     let redactor = Redactor::new(&loaded.secrets(env))?;

@@ -18,9 +18,6 @@ const ZONES: &str = "/usr/share/zoneinfo/";
 const LOCAL: &str = "/etc/localtime";
 
 /// The zone of this IANA name.
-///
-/// # Errors
-/// When there is none.
 pub fn named(name: &str) -> Result<TimeZone, jiff::Error> {
     own_file(name).map_or_else(|| TimeZone::get(name), Ok)
 }

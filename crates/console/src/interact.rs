@@ -20,9 +20,6 @@ const HOW_TO_LEAVE: &str = "(Ctrl-D leaves; Ctrl-C stops an answer that is on it
 ///
 /// Dropping the future ends it as well, and puts the terminal's settings back. From the first call on, SIGINT no longer
 /// ends the process.
-///
-/// # Errors
-/// When the terminal cannot be read.
 pub async fn interact<W>(terminal: Terminal, console: &Console<W>, ports: &Ports) -> Result<(), ConsoleError>
 where
     W: Write + Send + 'static,

@@ -64,7 +64,6 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// How the person at the terminal is called.
     pub name: String,
-    /// The conversation.
     pub place: Conversation,
 }
 

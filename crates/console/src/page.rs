@@ -40,9 +40,7 @@ pub enum PageStyle {
 /// How large the terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Its columns.
     pub columns: usize,
-    /// Its rows.
     pub rows: usize,
 }
 
@@ -138,9 +136,6 @@ impl TerminalPage {
     }
 
     /// Waits until the terminal has it, but not for long: one that is suspended takes it later.
-    ///
-    /// # Errors
-    /// When it takes nothing any more.
     pub fn flush(&self) -> io::Result<()> {
         let (done, wait) = sync_channel(1);
         self.order(PrinterCommand::Flush(done))?;

@@ -71,9 +71,6 @@ where
 }
 
 /// Hands one message in, and waits until all is said about it; how its run ended, if there was one.
-///
-/// # Errors
-/// When it cannot be stored.
 pub async fn once<W>(
     message: String,
     console: &Console<W>,
@@ -98,7 +95,6 @@ fn complain(errors: &mut dyn Write, line: u64, what: &str) {
     }
 }
 
-/// A line of the input.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct InputLine {
     number: u64,

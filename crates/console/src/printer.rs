@@ -20,7 +20,6 @@ const TICK: Duration = Duration::from_millis(200);
 /// What shows that something is done.
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Where the prompt is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PromptStage {
     /// Nowhere: what is printed is there at once.
@@ -40,7 +39,6 @@ pub(super) struct Printer {
     /// How many columns the prompt and what is typed take together.
     typed: Arc<AtomicUsize>,
     stage: PromptStage,
-    /// What is to be settled.
     settled: Vec<PagePiece>,
     live: LiveRegion,
     frame: usize,

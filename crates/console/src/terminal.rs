@@ -43,9 +43,6 @@ pub struct Terminal {
 impl Terminal {
     /// Takes the terminal, with the history in `data`, and the page for a `Console` to draw on. What begins with `/` is
     /// completed from `commands`, which are named without it.
-    ///
-    /// # Errors
-    /// When standard input or output cannot be used.
     pub fn open(
         data: &Path,
         commands: Vec<String>,
@@ -84,9 +81,6 @@ impl Terminal {
     }
 
     /// Shows this above the first prompt, broken between words.
-    ///
-    /// # Errors
-    /// When the terminal takes nothing any more.
     pub fn greet(&self, words: &str) -> io::Result<()> {
         self.page.draw(vec![PagePiece::Plain(words.to_owned())], LiveRegion::default())?;
         self.page.flush()

@@ -39,13 +39,9 @@ const ENTRIES_MAX: usize = 20_000;
 /// An account, as its section has it.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What it is called.
     pub name: String,
-    /// Where it is.
     pub url: Url,
-    /// Its user.
     pub user: String,
-    /// The password.
     pub password: Secret,
     /// Who may see and change what is in it.
     pub people: People,
@@ -60,7 +56,6 @@ pub struct Settings {
 /// What is known of an account, and since when.
 type Known = Mutex<Option<(Timestamp, Arc<Found>)>>;
 
-/// An account.
 pub struct Account {
     /// As its section has it.
     pub settings: Settings,
@@ -86,9 +81,6 @@ impl Account {
     }
 
     /// What of this kind it has.
-    ///
-    /// # Errors
-    /// When its server does not say.
     pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<Found>, DavError> {
         let known = if kind == Kind::Calendar { &self.calendars } else { &self.books };
         let mut known = known.lock().await;
@@ -206,7 +198,6 @@ impl Accounts {
         Ok(self.all.iter().filter(may).cloned().collect())
     }
 
-    /// Their names.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|account| account.settings.name.clone()).collect()
@@ -216,13 +207,11 @@ impl Accounts {
 /// What of an account is to be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// All of it.
     Whole,
     /// When its people are busy.
     Busy,
 }
 
-/// Entries, each with its account.
 pub(crate) type Held = (Arc<Account>, Entry);
 /// What became of accounts that do not answer, with their names.
 pub(crate) type Failed = Vec<(String, DavError)>;

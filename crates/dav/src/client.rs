@@ -43,7 +43,6 @@ pub struct Resource {
     pub href: String,
     /// What tells this state of it from others.
     pub etag: String,
-    /// The text.
     pub text: String,
 }
 
@@ -232,7 +231,6 @@ const SPACES: &str =
 /// Which of both is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Calendars.
     Calendar,
     /// Address books.
     Cards,

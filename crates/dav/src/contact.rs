@@ -11,7 +11,6 @@ const VALUES_MAX: usize = 20;
 /// Somebody, as a card has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contact {
-    /// How they are called.
     pub name: String,
     /// Where they work.
     pub organization: Option<String>,
@@ -21,7 +20,6 @@ pub struct Contact {
     pub phones: Vec<String>,
     /// Where they live or work.
     pub places: Vec<String>,
-    /// Their birthday.
     pub birthday: Option<Birthday>,
     /// Whether it is a list of others.
     pub group: bool,
@@ -32,9 +30,7 @@ pub struct Contact {
 pub struct Birthday {
     /// The year of birth.
     pub year: Option<i16>,
-    /// The month.
     pub month: i8,
-    /// The day.
     pub day: i8,
 }
 

@@ -30,7 +30,6 @@ impl Collection {
 /// What an account has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Its collections.
     pub collections: Vec<Collection>,
     /// What it is invited under: addresses of mail, and what the server itself calls its people.
     pub addresses: Vec<String>,

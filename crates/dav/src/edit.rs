@@ -38,7 +38,6 @@ pub enum EditError {
 /// What of an entry is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
     Whole,
     /// One time of a series: when it would be by its rule.
     Once(When),
@@ -49,7 +48,6 @@ pub enum Extent {
 pub struct Signature<'a> {
     /// The call's mark.
     pub call: &'a str,
-    /// Now.
     pub now: Timestamp,
     /// The household's zone.
     pub home: &'a TimeZone,
@@ -60,7 +58,6 @@ pub struct Signature<'a> {
 pub struct Reply<'a> {
     /// The addresses.
     pub own: &'a [String],
-    /// The answer.
     pub answer: &'a str,
 }
 
@@ -82,18 +79,14 @@ pub struct Change {
     pub length: Option<Length>,
     /// What it is called.
     pub title: Option<String>,
-    /// Where it is.
     pub place: Option<String>,
-    /// What is noted.
     pub notes: Option<String>,
 }
 
 /// How long: in minutes, or in days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// In minutes.
     Minutes(i64),
-    /// In days.
     Days(i64),
 }
 
@@ -104,17 +97,13 @@ pub struct NewEntry {
     pub uid: String,
     /// What it is called.
     pub title: String,
-    /// Where it is.
     pub place: Option<String>,
-    /// What is noted.
     pub notes: Option<String>,
-    /// From when.
     pub start: When,
     /// Until when.
     pub end: When,
     /// Who calls others together; none: nobody is.
     pub organizer: Option<String>,
-    /// Who is invited.
     pub invited: Vec<String>,
 }
 
@@ -175,9 +164,6 @@ pub fn told(calendar: &Component, zones: &Zones<'_>, what: &Extent, own: &[Strin
 }
 
 /// Changes an entry, or the time of it that begins at `from`.
-///
-/// # Errors
-/// When it cannot be changed so.
 pub fn change(
     calendar: &mut Component,
     what: &Extent,
@@ -223,9 +209,6 @@ pub fn change(
 }
 
 /// Calls off one time of a series.
-///
-/// # Errors
-/// When there is no such series.
 pub fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
     let zones = Zones::of(calendar, signature.home);
     let at = master(calendar).ok_or(EditError::Gone)?;

@@ -33,7 +33,6 @@ const NOTES_CHARS_MAX: usize = 4_000;
 pub struct Participant {
     /// Their address, in lower case.
     pub address: String,
-    /// How they are called.
     pub name: Option<String>,
     /// What they have answered.
     pub answer: &'static str,
@@ -48,7 +47,6 @@ pub struct Entry {
     pub id: EntryId,
     /// What it says, in common with the other times of its series.
     pub said: Arc<Said>,
-    /// From when.
     pub start: When,
     /// Until when.
     pub end: When,
@@ -61,9 +59,7 @@ pub struct Entry {
 pub struct Said {
     /// What it is called.
     pub title: String,
-    /// Where it is.
     pub place: Option<String>,
-    /// What is noted.
     pub notes: Option<String>,
     /// Whether the time is taken.
     pub busy: bool,
@@ -107,7 +103,6 @@ impl Said {
 /// By which an entry is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryId {
-    /// The account.
     pub account: String,
     /// The calendar, by the last part of its path.
     pub calendar: String,
@@ -159,7 +154,6 @@ impl EntryId {
 /// Whose entries they are, and who reads them.
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// The account.
     pub account: String,
     /// The calendar, by the last part of its path.
     pub calendar: String,

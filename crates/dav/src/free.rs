@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 pub struct Wanted {
     /// The first day.
     pub first: Date,
-    /// How many days.
     pub days: i64,
     /// From when on each day.
     pub opens: Time,

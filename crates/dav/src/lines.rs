@@ -24,9 +24,7 @@ pub struct Component {
 /// One thing in a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// A line.
     Line(Line),
-    /// A component.
     Inner(Component),
 }
 
@@ -101,7 +99,6 @@ impl Component {
         self.parts.iter().map(size).sum()
     }
 
-    /// Its own lines.
     pub fn lines(&self) -> impl Iterator<Item = &Line> {
         self.parts.iter().filter_map(|part| match part {
             Part::Line(line) => Some(line),

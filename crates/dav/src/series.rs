@@ -21,7 +21,6 @@ const OCCURRENCES_MAX: usize = 2_000;
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// From here.
     pub from: Timestamp,
     /// To here, which is not part of it.
     pub to: Timestamp,
@@ -30,7 +29,6 @@ pub struct Window {
 /// An entry, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
-    /// From when.
     pub start: When,
     /// Until when.
     pub end: When,
@@ -53,7 +51,6 @@ pub fn is_exception(event: &Component) -> bool {
     event.line("RECURRENCE-ID").is_some()
 }
 
-/// Is it a series?
 #[must_use]
 pub fn is_series(event: &Component) -> bool {
     event.line("RRULE").is_some() || event.line("RDATE").is_some()

@@ -11,12 +11,9 @@ use hob_core::domain::text::cut;
 /// The most characters of a line of somebody's.
 const LINE_CHARS_MAX: usize = 160;
 
-/// Who reads it, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// Their zone.
     pub home: &'a TimeZone,
-    /// Now.
     pub now: Timestamp,
 }
 
@@ -56,7 +53,6 @@ impl Reader<'_> {
         format!("{}, {} to {}, {}", self.day(from.date()), time(&from), self.day(to.date()), time(&to))
     }
 
-    /// An entry on a line.
     #[must_use]
     pub fn line(&self, entry: &Entry) -> String {
         let mut line = format!("{}: {}", self.span(&entry.start, &entry.end), one_line(&entry.said.title));

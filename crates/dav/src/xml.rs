@@ -13,9 +13,7 @@ const ELEMENTS_MAX: usize = 400_000;
 /// An element, without its prefix and attributes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// What it is called.
     pub(crate) name: String,
-    /// Its own words.
     pub(crate) text: String,
     /// What `name` says, where it has such an attribute.
     pub(crate) label: Option<String>,
@@ -26,7 +24,6 @@ pub(crate) struct Element {
 /// What is said of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Where it is.
     pub(crate) href: String,
     /// What it is said to be.
     pub(crate) props: Element,

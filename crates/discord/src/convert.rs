@@ -33,7 +33,6 @@ pub(super) struct ConversionContext<'a> {
     pub(super) account: &'a str,
     /// The bot's user.
     pub(super) me: Id,
-    /// Now.
     pub(super) now: Timestamp,
 }
 

@@ -22,7 +22,6 @@ pub(super) enum ErrorMeaning {
     Other,
 }
 
-/// The meaning of a code.
 pub(super) fn code_meaning(code: u32) -> ErrorMeaning {
     match code {
         10003 | 50001 | 50007 | 50013 => ErrorMeaning::NoPlace,

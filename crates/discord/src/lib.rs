@@ -74,9 +74,6 @@ pub struct Discord {
 
 impl Discord {
     /// Builds the adapter; nothing is sent yet.
-    ///
-    /// # Errors
-    /// When no HTTP client can be made.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
         let limits = Arc::new(RateLimits::default());
         let api = Api::new(&settings, Arc::clone(&limits)).map_err(|error| SetupError(error.to_string()))?;

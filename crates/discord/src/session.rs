@@ -33,7 +33,6 @@ pub(super) enum ConnectionStage {
     Nowhere,
     /// The gateway greeted, and did not get ready.
     Greeted,
-    /// It was ready.
     Ready,
 }
 
@@ -75,7 +74,6 @@ impl ResumeAttempts {
     }
 }
 
-/// How a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
     /// The session goes on with another connection.

@@ -25,7 +25,6 @@ pub(super) struct Socket(WebSocketStream<Upgraded>);
 /// What came.
 #[derive(Debug)]
 pub(super) enum GatewayInput {
-    /// A frame.
     Frame(Frame),
     /// Something that is not a frame.
     Unreadable(String),

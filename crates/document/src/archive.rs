@@ -29,7 +29,6 @@ impl<'a> Archive<'a> {
         self.archive.index_for_name_raw(name.as_bytes()).is_some()
     }
 
-    /// The names of all.
     pub(crate) fn names(&self) -> Vec<String> {
         self.archive.file_names().filter_map(|name| Some(name.ok()?.into_owned())).collect()
     }

@@ -52,14 +52,12 @@ pub struct Page {
     pub number: usize,
     /// What it is called, where it has a name.
     pub title: String,
-    /// What it says.
     pub text: String,
 }
 
 /// What was read of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// What it is.
     pub kind: DocumentKind,
     /// How many pages it has.
     pub total: usize,
@@ -92,9 +90,7 @@ pub enum DocumentError {
     NoPage {
         /// What its pages are called.
         unit: &'static str,
-        /// What was asked for.
         asked: String,
-        /// What it has.
         has: String,
     },
 }

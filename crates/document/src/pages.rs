@@ -12,7 +12,6 @@ const PAGE_CHARS: usize = 6_000;
 /// Which pages are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PageSelection {
-    /// All of them.
     #[default]
     All,
     /// These, from 1.
@@ -22,7 +21,6 @@ pub enum PageSelection {
         /// The last.
         to: usize,
     },
-    /// The one with this name.
     Named(String),
 }
 

@@ -7,7 +7,6 @@ use zip::write::SimpleFileOptions;
 
 use crate::{Document, DocumentError, DocumentKind, Limits, PageSelection, may_be, read};
 
-/// Files packed in one.
 fn packed(files: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {

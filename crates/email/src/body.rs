@@ -28,7 +28,6 @@ const NAME_CHARS_MAX: usize = 120;
 pub(super) struct LetterBody {
     /// Its words, in order.
     pub(super) text: String,
-    /// Its files.
     pub(super) files: Vec<Attachment>,
     /// What a reader should know of it besides.
     pub(super) notes: Vec<String>,

@@ -18,7 +18,6 @@ use crate::one_line;
 pub struct FetchedItem {
     /// Its number in the folder.
     pub uid: u32,
-    /// How many bytes it has.
     pub bytes: Option<u32>,
     /// When the server took it.
     pub came_at: Option<Timestamp>,

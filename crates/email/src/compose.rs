@@ -25,7 +25,6 @@ pub(super) struct OutgoingLetter {
     pub(super) id: String,
     /// From whom and to whom it goes.
     pub(super) envelope: SmtpEnvelope,
-    /// Its bytes.
     pub(super) bytes: Vec<u8>,
 }
 

@@ -136,9 +136,6 @@ pub async fn connect(
 }
 
 /// Ends what takes too long.
-///
-/// # Errors
-/// When it did.
 pub async fn with_deadline<T>(deadline: Duration, work: impl Future<Output = T>) -> Result<T, MailboxError> {
     let in_time = tokio::time::timeout(deadline, work).await;
     in_time.map_err(|_elapsed| MailboxError::Lost(format!("the mail server has not answered for {deadline:?}")))

@@ -32,7 +32,6 @@ const QUOTE_CHARS: usize = 160;
 /// One line of at most so many characters may be an answer to a question, and has nothing put beside it.
 const WORD_CHARS: usize = 60;
 
-/// A letter as it was fetched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchedLetter<'a> {
     /// Its bytes, or the first of them.
@@ -51,13 +50,9 @@ pub(super) enum LetterOutcome {
     /// It is said to Hob.
     Said(Box<Inbound>),
     /// Nobody waits for an answer to it, or nobody could get one.
-    Passed {
-        /// Why.
-        why: String,
-    },
+    Passed { why: String },
 }
 
-/// Reads a letter.
 pub(super) fn read(fetched: &FetchedLetter<'_>, settings: &Settings) -> LetterOutcome {
     let passed = |why: &str| LetterOutcome::Passed { why: why.to_owned() };
     let LetterSource { raw, is_cut } = source::readable(fetched.raw);

@@ -10,7 +10,6 @@ use hob_core::domain::secret::Secret;
 pub struct Server {
     /// Its name; its certificate must be for it.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// The user's name there.
     pub user: String,
@@ -21,7 +20,6 @@ pub struct Server {
 /// What proves to a mail server who signs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// A password.
     Password(Secret),
     /// An access token of OAuth 2.0 (XOAUTH2).
     Token(Secret),

@@ -12,9 +12,6 @@ use crate::SetupError;
 use crate::settings::{Credential, Security, Server};
 
 /// What TLS believes there; none: nothing is secured.
-///
-/// # Errors
-/// When the certificates of `ca_file` cannot be read.
 pub fn tls(host: &str, security: Security, ca_file: Option<&Path>) -> Result<Option<TlsParameters>, SetupError> {
     if security == Security::Plain {
         return Ok(None);

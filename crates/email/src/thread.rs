@@ -21,7 +21,6 @@ const OWN: &str = "hob-";
 /// Where a letter stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ThreadPosition {
-    /// Its own id.
     pub(super) id: String,
     /// It came with it; else the id was made up here.
     pub(super) is_given: bool,

@@ -108,7 +108,6 @@ fn taken(found: CertificateResult) -> RootCertStore {
 struct Verifier {
     provider: Arc<CryptoProvider>,
     source: Source,
-    /// What was read, and of when that is.
     read: Mutex<Option<(Option<SystemTime>, Arc<WebPkiServerVerifier>)>>,
 }
 

@@ -24,7 +24,6 @@ pub enum MailError {
     /// The server.
     #[error("{0}")]
     Mailbox(#[from] MailboxError),
-    /// The login.
     #[error("{0}.")]
     Login(#[from] LoginError),
     /// What was asked for cannot be done; words for the model.
@@ -45,7 +44,6 @@ impl MailError {
 
 /// By what Hob may use a mailbox.
 pub enum SignIn {
-    /// A password.
     Password(Secret),
     /// What a person has logged in for.
     Login(Box<MailLogin>),
@@ -76,9 +74,6 @@ impl Turn<'_> {
 
 impl Account {
     /// An account; nothing is connected yet.
-    ///
-    /// # Errors
-    /// When certificates cannot be read.
     pub fn new(settings: Settings, sign_in: SignIn) -> Result<Self, SetupError> {
         let ca_file = settings.ca_file.as_deref();
         let tls = connect::tls(ca_file)?;
@@ -161,9 +156,6 @@ impl Account {
     }
 
     /// A connection to the server that letters go out by.
-    ///
-    /// # Errors
-    /// In words.
     pub(crate) async fn smtp(&self) -> Result<AsyncSmtpConnection, String> {
         let words = |error: LoginError| error.to_string();
         let credential = self.credential(None).await.map_err(words)?;

@@ -24,9 +24,6 @@ impl MailAudience {
     }
 
     /// The accounts that somebody may use at a place.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub async fn accounts_of(&self, who: &Principal, place: SpeakingPlace) -> Result<Vec<&Account>, StoreError> {
         if !place.private {
             return Ok(Vec::new());

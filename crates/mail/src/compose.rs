@@ -20,17 +20,14 @@ const REFERENCES_MAX: usize = 20;
 /// What is to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// To whom.
     pub to: Vec<String>,
     /// Who gets a copy.
     pub cc: Vec<String>,
     /// What it is about.
     pub subject: String,
-    /// What it says.
     pub text: String,
 }
 
-/// A letter, ready.
 #[derive(Debug, Clone)]
 pub struct ReadyLetter {
     /// Its Message-ID, without `<>`.

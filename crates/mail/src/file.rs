@@ -24,7 +24,6 @@ pub struct Filing {
 /// What was done, with what would be needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filed {
-    /// Where it was.
     pub was: LetterId,
     /// Where it went.
     pub moved: Option<Moved>,
@@ -35,7 +34,6 @@ pub struct Filed {
 /// Where a letter went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// The folder.
     pub folder: String,
     /// Its new id, if the server tells.
     pub now: Option<LetterId>,

@@ -11,7 +11,6 @@ use hob_email::connect::{ImapSession, MailboxError};
 /// So many folders are named where one is not there.
 const NAMED_MAX: usize = 60;
 
-/// What a folder is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FolderRole {
     /// Letters that are being written.
@@ -79,7 +78,6 @@ impl Folders {
         self.0.iter().find(is).or_else(by_role)
     }
 
-    /// The folder with this role.
     #[must_use]
     pub fn of_role(&self, role: FolderRole) -> Option<&Folder> {
         self.0.iter().find(|one| one.role == Some(role))

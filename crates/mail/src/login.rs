@@ -32,10 +32,7 @@ const SLOWER: Duration = Duration::from_secs(5);
 pub enum LoginError {
     /// Nobody has logged in, or it holds no longer.
     #[error("nobody is logged in at {account}'s mail: on Hob's machine, hob mail login {account}")]
-    Needed {
-        /// The account.
-        account: String,
-    },
+    Needed { account: String },
     /// The issuer cannot be asked now.
     #[error("whoever issues tokens for this mailbox cannot be asked: {0}")]
     Unreachable(String),
@@ -90,9 +87,6 @@ impl MailLogin {
     }
 
     /// Asks for a code that a person can type in.
-    ///
-    /// # Errors
-    /// When the issuer gives none.
     pub async fn begin(&self) -> Result<DeviceCode, LoginError> {
         self.issuer.device_code(&self.guard).await
     }
@@ -127,9 +121,6 @@ impl MailLogin {
     }
 
     /// Forgets it; gives whether there was one.
-    ///
-    /// # Errors
-    /// When the file stays.
     pub fn forget(&self) -> Result<bool, LoginError> {
         Ok(self.file.remove()?)
     }

@@ -11,7 +11,6 @@ use hob_email::command::{FetchedItem, fetch, search_in_parts};
 use hob_email::connect::{self, with_deadline};
 use hob_email::{one_line, reading};
 
-/// So many are on a page.
 pub const PAGE: usize = 20;
 /// Of more than so many that fit, the ones that came last are put in order.
 const ORDERED_MAX: usize = 5_000;
@@ -37,10 +36,8 @@ pub struct Query {
     pub unread: bool,
 }
 
-/// A letter that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundLetter {
-    /// Its id.
     pub id: LetterId,
     /// When it came, in UTC.
     pub came: String,

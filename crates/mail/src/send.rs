@@ -20,15 +20,9 @@ pub enum Sent {
     /// It went out; where its copy lies, or why there is none.
     Gone(Result<String, String>),
     /// Nothing went out.
-    Not {
-        /// Why.
-        why: String,
-    },
+    Not { why: String },
     /// Nobody knows.
-    Unknown {
-        /// Why.
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 /// Looks whether a letter with this Message-ID lies in the folder with this role; none: there is no such folder.

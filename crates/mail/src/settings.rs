@@ -16,7 +16,6 @@ pub const DEADLINE: Duration = Duration::from_secs(45);
 pub struct Place {
     /// Its name; its certificate must be for it.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// How the way there is secured.
     pub security: Security,
@@ -25,9 +24,7 @@ pub struct Place {
 /// Somebody's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What it is called here.
     pub name: String,
-    /// Whose it is.
     pub people: People,
     /// Its address, in lower case.
     pub address: String,

@@ -60,7 +60,6 @@ impl Mailboxes {
     }
 }
 
-/// All of them.
 #[must_use]
 pub fn all(mailboxes: &Arc<Mailboxes>) -> Vec<Arc<dyn Tool>> {
     vec![

@@ -40,9 +40,6 @@ impl ActiveEmbedder {
     }
 
     /// The vectors of a text, remembered for whoever asks next; who asks first pays.
-    ///
-    /// # Errors
-    /// When it cannot be embedded.
     pub async fn embed_cached(&self, text: &str, bill: &Bill) -> Result<Arc<CachedQuestion>, EmbedError> {
         if let Some(asked) = self.recent(text) {
             return Ok(asked);

@@ -20,10 +20,8 @@ pub struct Amounts {
     pub newest: Option<Timestamp>,
 }
 
-/// Of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScopeAmounts {
-    /// Which.
     pub scope: Scope,
     /// Whose that is, in words.
     pub whose: String,
@@ -35,10 +33,8 @@ pub struct ScopeAmounts {
     pub people: i64,
 }
 
-/// Of the embedding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmbeddingBacklog {
-    /// The model.
     pub model: String,
     /// Memories that have no vector of it yet.
     pub backlog: i64,

@@ -41,10 +41,7 @@ pub enum EmbeddingStatus {
         backlog: u64,
     },
     /// Recall goes by words alone: why, and what to do.
-    Degraded {
-        /// Why.
-        why: String,
-    },
+    Degraded { why: String },
 }
 
 impl fmt::Display for EmbeddingStatus {

@@ -38,7 +38,6 @@ const TOLD_IMPORTANCE: f64 = 0.5;
 /// Remembers one fact that a person told.
 #[derive(Debug, Clone)]
 pub struct ToldFact {
-    /// Whose.
     pub scope: Scope,
     /// Who told it.
     pub user: UserId,
@@ -56,7 +55,6 @@ pub struct ToldFact {
     pub run: Option<RunId>,
     /// What that run had read by then that nobody vouches for (row N6).
     pub taint: Taint,
-    /// When.
     pub at: Timestamp,
 }
 

@@ -52,11 +52,9 @@ pub async fn mark_used(tx: &mut Tx, facts: &[FactId], at: Timestamp) -> Result<(
 /// Forgets what was listed before, by its short names.
 #[derive(Debug, Clone)]
 pub struct ForgetListed {
-    /// What.
     pub items: Vec<MemoryItem>,
     /// Who asks for it.
     pub caller: Principal,
-    /// Where.
     pub place: SpeakingPlace,
 }
 

@@ -13,13 +13,10 @@ pub const HOB: &str = "Hob";
 /// A memory as the embedder sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// The memory.
     pub memory: MemoryId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it, if that is known.
     pub user: Option<UserId>,
-    /// The text.
     pub text: String,
     /// Where the memory's own part begins: only its tokens are kept.
     pub own_from: usize,

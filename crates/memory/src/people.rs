@@ -34,7 +34,6 @@ const FACTS_MAX: i64 = 50;
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Their row.
     pub id: PersonId,
     /// Who knows of them.
     pub scope: Scope,
@@ -70,7 +69,6 @@ pub enum PeopleError {
         /// Names like it.
         near: Vec<String>,
     },
-    /// Several are.
     #[error("{name:?} may be {}: say which by name.", who.join(" or "))]
     Several {
         /// The words.
@@ -80,20 +78,12 @@ pub enum PeopleError {
     },
     /// They are kept where the change was not meant for.
     #[error("{name} is kept {}: to change that, set `for` to {:?}.", scope_text(*scope), scope_word(*scope))]
-    Elsewhere {
-        /// Who.
-        name: String,
-        /// Where.
-        scope: Scope,
-    },
+    Elsewhere { name: String, scope: Scope },
     /// The name is somebody else's.
     #[error(
         "There is another {name} already: if they are one person, merge them; if not, choose a name that tells them apart."
     )]
-    Taken {
-        /// The name.
-        name: String,
-    },
+    Taken { name: String },
     /// Too many are known.
     #[error("There are {PEOPLE_MAX} people already: remove some first.")]
     TooMany,
@@ -102,17 +92,13 @@ pub enum PeopleError {
     TooManyIdentities,
     /// A text is empty or too long.
     #[error("{what} needs 1 to {NAME_CHARS_MAX} characters.")]
-    Length {
-        /// Which.
-        what: &'static str,
-    },
+    Length { what: &'static str },
     /// It is not a birthday.
     #[error(transparent)]
     Birthday(#[from] BirthdayError),
     /// No user of Hob is called so.
     #[error("No user of Hob is called {name:?}. There are: {}.", known.join(", "))]
     NoUser {
-        /// The name.
         name: String,
         /// The users.
         known: Vec<String>,
@@ -121,10 +107,7 @@ pub enum PeopleError {
     #[error(
         "Some of what is known of {name} was told by others: only they, an admin or an owner may have it taken away, where it was told."
     )]
-    Others {
-        /// Of whom.
-        name: String,
-    },
+    Others { name: String },
     /// Two people who cannot be one.
     #[error("{into} and {from} cannot be one person as they stand: {why}. Correct one of them first.")]
     Apart {
@@ -252,7 +235,6 @@ pub enum PersonQuery {
 /// A person, and what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonCard {
-    /// Who.
     pub person: Person,
     /// What, the newest first.
     pub facts: Vec<FactAbout>,
@@ -263,7 +245,6 @@ pub struct PersonCard {
 pub struct LookUpPeople {
     /// Where may be looked.
     pub scopes: Vec<Scope>,
-    /// For whom.
     pub who: PersonQuery,
     /// When; what does not hold any more is left out.
     pub now: Timestamp,

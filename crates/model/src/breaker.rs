@@ -37,7 +37,6 @@ pub const REST_FIRST: Duration = Duration::from_secs(5);
 /// The longest rest, whatever the reason.
 pub const REST_MAX: Duration = Duration::from_secs(5 * 60);
 
-/// A breaker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
     state: State,

@@ -23,14 +23,12 @@ pub struct BudgetGuard {
     pub zone: TimeZone,
 }
 
-/// Who spends.
 #[derive(Debug, Clone, Copy)]
 pub struct Spender<'a> {
     /// In which run; none: outside any, for memory or a recording.
     pub run: Option<RunId>,
     /// For whom.
     pub user: UserId,
-    /// What they may.
     pub role: Role,
     /// As which persona; none: as nobody in particular.
     pub persona: Option<&'a str>,
@@ -50,14 +48,12 @@ pub struct CallReservation {
 pub struct FinishedCall {
     /// What is set aside for it.
     pub aside: MoneyAndTokens,
-    /// What it took.
     pub took: MoneyAndTokens,
 }
 
 /// A cap that something does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapExceeded {
-    /// Which.
     pub cap: Cap,
     /// How much of it is used or set aside.
     pub used: CapAmount,

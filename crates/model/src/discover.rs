@@ -20,6 +20,7 @@ use crate::provider::Provider;
 use crate::refused_parameters::RefusedParameterStore;
 use crate::responses::Responses;
 use crate::settings::{Deadlines, Settings, Tuning};
+use hob_config::provider::{ApiConfig, ProviderKind};
 use hob_core::domain::secret::Secret;
 
 pub mod ollama;
@@ -27,59 +28,14 @@ pub mod preset;
 #[cfg(test)]
 mod tests;
 
-/// The kinds of provider that can be configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderKind {
-    /// OpenAI itself.
-    OpenAi,
-    /// Anthropic.
-    Anthropic,
-    /// Google Gemini.
-    Gemini,
-    /// OpenRouter.
-    OpenRouter,
-    /// DeepSeek.
-    DeepSeek,
-    /// Groq.
-    Groq,
-    /// xAI.
-    Xai,
-    /// Moonshot AI.
-    Moonshot,
-    /// Mistral.
-    Mistral,
-    /// An Ollama server.
-    Ollama,
-    /// A vLLM server.
-    Vllm,
-    /// llama.cpp's server.
-    LlamaCpp,
-    /// LM Studio's server.
-    LmStudio,
-    /// Any other server that speaks OpenAI's chat completions.
-    OpenAiCompatible,
-    /// The built-in model.
-    Offline,
-}
-
-/// Which of OpenAI's two APIs is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
-    /// `/responses`: models think and take tools in the same call.
-    Responses,
-    /// `/chat/completions`, which many servers speak.
-    Chat,
-}
-
 /// What the config says about the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfiguredModel {
-    /// The kind.
     pub kind: ProviderKind,
     /// Where its API is, if not where it usually is.
     pub base_url: Option<String>,
     /// Which of OpenAI's APIs, if not what is usual there.
-    pub api: Option<Api>,
+    pub api: Option<ApiConfig>,
     /// Its key, if not the one in the environment.
     pub api_key: Option<Secret>,
     /// The model, if not the usual one.
@@ -129,11 +85,8 @@ pub enum Backend {
 pub struct ModelServer {
     /// What it speaks.
     pub dialect: Dialect,
-    /// Where.
     pub base_url: String,
-    /// With which key.
     pub api_key: Option<Secret>,
-    /// Which model.
     pub model: String,
     /// How it is to answer.
     pub tuning: Tuning,
@@ -304,11 +257,11 @@ impl Preset {
 
     /// What is spoken: at OpenAI itself its Responses, and behind any other address what most servers know.
     fn dialect(&self, configured: &ConfiguredModel) -> Dialect {
-        let is_openai = self.kind == ProviderKind::OpenAi && configured.base_url.is_none();
+        let is_openai = self.kind == ProviderKind::Openai && configured.base_url.is_none();
         match (self.dialect, configured.api) {
-            (Dialect::OpenAi(_), Some(Api::Responses)) => Dialect::Responses,
+            (Dialect::OpenAi(_), Some(ApiConfig::Responses)) => Dialect::Responses,
             (Dialect::OpenAi(_), None) if is_openai => Dialect::Responses,
-            (dialect, Some(Api::Responses | Api::Chat) | None) => dialect,
+            (dialect, Some(ApiConfig::Responses | ApiConfig::Chat) | None) => dialect,
         }
     }
 

@@ -19,11 +19,8 @@ pub enum Dialect {
     OpenAi,
     /// That of OpenAI's Responses.
     Responses,
-    /// Anthropic's.
     Anthropic,
-    /// Gemini's.
     Gemini,
-    /// Ollama's.
     Ollama,
 }
 

@@ -104,7 +104,6 @@ pub struct HistoryTarget<'a> {
     pub sees_images: bool,
 }
 
-/// A legal history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LegalHistory {
     /// The messages; each call's result follows in the calls' order, under ids of nine letters and digits.

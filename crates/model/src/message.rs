@@ -28,7 +28,6 @@ pub struct ToolCall {
 /// What came of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Which call.
     pub call: CallId,
     /// The tool's name.
     pub name: String,
@@ -47,9 +46,7 @@ pub struct Picture {
     pub hash: String,
     /// What it is, by its content.
     pub media_type: MediaType,
-    /// Its name.
     pub name: String,
-    /// Its size.
     pub bytes: u64,
 }
 
@@ -70,7 +67,6 @@ impl Pictures {
         self.0.is_none()
     }
 
-    /// Each of them.
     #[must_use]
     pub fn as_slice(&self) -> &[Picture] {
         self.0.as_ref().map_or(&[], |some| some.pictures.as_slice())
@@ -92,7 +88,6 @@ impl From<Pictures> for Vec<Picture> {
 /// A picture as it is sent: with its bytes. It is made of a [`Picture`] when a request is, and for that one alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// What it is.
     pub media_type: MediaType,
     /// The file.
     pub base64: Base64,
@@ -162,16 +157,12 @@ impl<'de> Deserialize<'de> for Base64 {
 /// The kinds of pictures that every provider takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaType {
-    /// JPEG.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// PNG.
     #[serde(rename = "image/png")]
     Png,
-    /// GIF.
     #[serde(rename = "image/gif")]
     Gif,
-    /// WebP.
     #[serde(rename = "image/webp")]
     WebP,
 }
@@ -208,10 +199,7 @@ pub struct Sealed {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum UserPart {
     /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
+    Text { text: String },
     /// A picture, with its bytes.
     Image(Image),
     /// A picture, by reference.
@@ -223,10 +211,7 @@ pub enum UserPart {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ReplyPart {
     /// Words.
-    Text {
-        /// The words.
-        text: String,
-    },
+    Text { text: String },
     /// A wish to call a tool.
     Call(ToolCall),
     /// What only its maker understands.
@@ -312,7 +297,6 @@ impl Message {
         }
     }
 
-    /// The calls in it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = match self {
             Self::Assistant { parts } => parts.as_slice(),

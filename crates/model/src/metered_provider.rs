@@ -22,7 +22,6 @@ use hob_telemetry::meters::Meters;
 /// Where calls are counted, and by which prices.
 #[derive(Clone)]
 pub struct Metering {
-    /// Where.
     pub meters: Arc<Meters>,
     /// The prices.
     pub table: Arc<ModelTable>,
@@ -172,7 +171,7 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorClass;
-    use crate::provider::{NoSink, ToolChoice};
+    use crate::provider::NoSink;
     use hob_telemetry::metrics::{Counter, Family};
 
     struct FakeProvider(Option<Result<Completion, ErrorClass>>);
@@ -198,15 +197,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn n11_each_call_is_counted_by_what_came_of_it() {
         let metering = Metering { meters: Arc::default(), table: Arc::new(ModelTable::new(&BTreeMap::new()).unwrap()) };
-        let request = Request {
-            system: String::new(),
-            messages: Vec::new(),
-            stable: 0,
-            tools: Vec::new().into(),
-            tool_choice: ToolChoice::Auto,
-            max_output_tokens: None,
-            session: None,
-        };
+        let request = Request::default();
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000, cached_tokens: 10, ..Usage::default() };
         let said = Completion { usage, ..Completion::from_text_and_calls("yes", Vec::new()) };
         for answer in [Some(Ok(said)), Some(Err(ErrorClass::Overloaded)), None] {

@@ -29,7 +29,6 @@ const SUFFIXES: &[&str] = &["latest", "preview", "exp"];
 #[error("the table of models that ships with Hob cannot be read: {0}")]
 pub struct TableError(#[from] toml::de::Error);
 
-/// Where a price is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PriceSource {
     /// Nowhere: there is none.
@@ -38,7 +37,6 @@ pub enum PriceSource {
     Own,
     /// Its maker's list, as it was on this day.
     List(String),
-    /// The config.
     Config,
 }
 
@@ -64,7 +62,6 @@ pub struct ModelFacts {
     pub sees_images: Option<bool>,
     /// What its tokens cost.
     pub rates: Option<Rates>,
-    /// Where the price is from.
     pub source: PriceSource,
 }
 

@@ -49,7 +49,6 @@ struct TagsResponse {
     models: Vec<ModelTag>,
 }
 
-/// One of its models.
 #[derive(Debug, Deserialize)]
 struct ModelTag {
     name: String,

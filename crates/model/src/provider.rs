@@ -22,7 +22,7 @@ pub struct ToolSchema {
 }
 
 /// Everything one call sends.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// The system prompt's stable core.
     pub system: String,
@@ -59,9 +59,7 @@ pub enum ToolChoice {
     None,
     /// At least one, whichever.
     Any,
-    /// This one.
     Tool {
-        /// Its name.
         name: String,
     },
 }

@@ -146,7 +146,6 @@ mod tests {
     use super::*;
     use crate::error::ErrorClass;
     use crate::message::{Sealed, ToolCall, ToolResult};
-    use crate::provider::ToolChoice;
     use hob_core::domain::ids::CallId;
     use hob_core::domain::secret::Secret;
 
@@ -190,16 +189,7 @@ mod tests {
     }
 
     fn request(messages: Vec<Message>) -> Request {
-        let (tools, tool_choice) = (Vec::new().into(), ToolChoice::Auto);
-        Request {
-            system: format!("My key: {KEY}."),
-            messages,
-            stable: 0,
-            tools,
-            tool_choice,
-            max_output_tokens: None,
-            session: None,
-        }
+        Request { system: format!("My key: {KEY}."), messages, ..Request::default() }
     }
 
     #[tokio::test]

@@ -85,12 +85,10 @@ impl RecordingKind {
     }
 }
 
-/// A recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording<'a> {
     /// Its bytes.
     pub content: &'a [u8],
-    /// What it is.
     pub kind: RecordingKind,
     /// How long it is, where the platform tells.
     pub seconds: Option<u32>,

@@ -109,7 +109,6 @@ async fn fetch_one(
     fetched.map_err(|_elapsed| "it took too long to come".to_owned())?.map_err(|error| error.to_string())
 }
 
-/// Whose message it is, and where.
 pub(super) struct MessageOrigin<'a> {
     pub(super) inbound: InboundId,
     pub(super) session: SessionId,

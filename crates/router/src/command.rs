@@ -115,7 +115,6 @@ pub enum GroupChange {
     Show,
     /// It is this one.
     Set(GroupMode),
-    /// It is as configured.
     AsConfigured,
 }
 
@@ -124,7 +123,6 @@ pub enum GroupChange {
 pub struct PairRequest {
     /// The code, as it was written.
     pub code: String,
-    /// What they may.
     pub role: Role,
 }
 
@@ -144,11 +142,9 @@ impl PairRequest {
 pub enum ForgetTarget {
     /// It was not said what.
     Nothing,
-    /// This.
     One(MemoryItem),
     /// Something that fits these words: which, is asked.
     Words(String),
-    /// All of it.
     Everything {
         /// It was said twice.
         sure: bool,

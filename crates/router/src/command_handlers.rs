@@ -52,7 +52,6 @@ use hob_tools::schedule::change::{self, Change, Viewer};
 
 /// What commands can tell about the house.
 pub struct CommandServices {
-    /// The models.
     pub models: Arc<Catalog>,
     /// What is known of each without asking it.
     pub table: Arc<ModelTable>,
@@ -70,7 +69,6 @@ pub struct CommandServices {
     pub rng: Arc<dyn Rng>,
     /// How commands are confined on this machine.
     pub confinement: Confinement,
-    /// The skills.
     pub skills: Arc<Library>,
     /// What was changed in the workspace and can be taken back.
     pub drafts: Drafts,

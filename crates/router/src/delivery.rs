@@ -60,7 +60,6 @@ const STORE_RETRY: Duration = Duration::from_secs(1);
 
 /// What delivery works with, whatever the config says.
 pub struct DeliveryPorts {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -177,9 +176,6 @@ impl Delivery {
     }
 
     /// Fetches a file that came with a message, and keeps it.
-    ///
-    /// # Errors
-    /// When it cannot be had.
     pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
         let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
         let most = self.inner.ports.contents.bytes_max();
@@ -195,9 +191,6 @@ impl Delivery {
     }
 
     /// The bytes of what was kept.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub async fn content_of(&self, kept: &KeptContent) -> io::Result<Vec<u8>> {
         self.inner.ports.contents.read(&kept.hash, kept.bytes).await
     }
@@ -240,9 +233,7 @@ impl Delivery {
 /// A file that was fetched and kept.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Its content.
     pub kept: KeptContent,
-    /// What it is.
     pub mime: &'static str,
     /// Of a picture: whether a model can be shown it.
     pub picture: Option<Result<MediaType, PictureRejection>>,

@@ -55,7 +55,6 @@ pub struct IntakeLimits {
 
 /// Takes in what the channels receive.
 pub struct Router {
-    /// The database.
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -63,7 +62,6 @@ pub struct Router {
     pub redactor: Redactor,
     /// The config in use. Whoever takes something in looks once.
     pub config: ArcSwap<IntakeConfig>,
-    /// The lanes.
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,

@@ -226,7 +226,6 @@ impl MailButtonPress {
 pub enum MailCommand {
     /// Show what is held.
     List,
-    /// Decide over one.
     Decide(MailButtonPress),
 }
 

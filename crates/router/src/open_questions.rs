@@ -42,7 +42,6 @@ pub(super) fn is_waiting_for_answer(run: &runs::ActiveRun) -> bool {
     run.state == "waiting" && !run.signalled
 }
 
-/// A question that is open.
 #[derive(Debug, Clone)]
 pub(super) struct OpenQuestion {
     /// Its number in its run.

@@ -27,7 +27,6 @@ const THREAD: LetterThread<'_> =
 pub struct OwnerNotice {
     /// What it is known by: it is said once, however often it is told.
     pub key: String,
-    /// The words.
     pub text: String,
     /// Who is there has heard it.
     pub except: Vec<Conversation>,

@@ -124,9 +124,7 @@ pub async fn confirm(
 /// Somebody who was let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmedPairing {
-    /// Who.
     pub pairing: PendingPairing,
-    /// Where they are told.
     pub told: SessionId,
 }
 

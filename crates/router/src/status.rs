@@ -14,7 +14,7 @@ use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::principal::Role;
-use hob_core::domain::text::{cut, one_line};
+use hob_core::domain::text::{cut, one_line, span};
 use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
 use hob_model::budget_guard::CapUsage;
 use hob_store::agents::WorkingAgent;
@@ -136,7 +136,7 @@ fn shown(status: &StatusReport) -> String {
         None => "idle",
     };
     let agents: Vec<String> = status.agents.iter().map(agent).collect();
-    let mut lines = vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up))];
+    let mut lines = vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up.as_secs()))];
     lines.extend(some_of("degraded: ", "that are degraded", &status.troubles));
     lines.extend(status.paused.clone());
     lines.push(format!("here: {here}, {} queued", status.waiting_here));
@@ -258,7 +258,7 @@ fn channels(all: &[AccountHealth]) -> Vec<String> {
         let heard = fine.iter().filter_map(|one| one.health.heard_at).min();
         let sent = fine.iter().filter_map(|one| one.health.sent_at).max();
         let now = fine.iter().map(|one| one.health.now).max().unwrap_or(Timestamp::UNIX_EPOCH);
-        let ago = |at: Timestamp| span(now.duration_since(at));
+        let ago = |at: Timestamp| span(now.duration_since(at).as_secs());
         let heard = heard.map(|at| format!("; each heard within {}", ago(at))).unwrap_or_default();
         let sent = sent.map(|at| format!("; last sent {} ago", ago(at))).unwrap_or_default();
         lines.push(format!("connected: {}{heard}{sent}", names.join(", ")));
@@ -273,17 +273,7 @@ fn agent(agent: &WorkingAgent) -> String {
 }
 
 fn since(at: i64, now: Timestamp) -> String {
-    span(now.duration_since(Timestamp::from_millisecond(at).unwrap_or(now)))
-}
-
-fn span(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    span(now.duration_since(Timestamp::from_millisecond(at).unwrap_or(now)).as_secs())
 }
 
 #[cfg(test)]

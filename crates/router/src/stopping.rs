@@ -34,7 +34,6 @@ pub(crate) async fn effects_under_way(tx: &mut Tx, run: RunId) -> Result<Vec<Str
 pub(crate) struct StopCommand<'a> {
     /// What is known of the house.
     pub(crate) context: &'a CommandContext,
-    /// Who.
     pub(crate) caller: &'a Caller<'a>,
     /// Effects that are under way are cut off.
     pub(crate) at_once: bool,

@@ -202,7 +202,6 @@ pub(super) fn too_long(chars: usize, max: usize) -> String {
     format!("That message has {chars} characters; I take at most {max}. Please send it in parts, or as a file.")
 }
 
-/// A queue that is full.
 pub(super) fn queue_full(max: i64) -> String {
     let are = if max == 1 { "message is" } else { "messages are" };
     format!("{max} {are} waiting here already, so I did not take that one. /queue shows what waits.")

@@ -19,19 +19,16 @@ use hob_store::{Tx, inbound, outbox, sessions};
 
 /// What is to be done, and in whose name.
 pub(super) struct TriggeredRun<'a> {
-    /// In which session.
     pub(super) session: SessionId,
     /// Where what began it comes from, and its id there: each begins one run.
     pub(super) claim: (&'a Conversation, &'a str),
     /// When it was due, or came.
     pub(super) due: Timestamp,
-    /// For whom.
     pub(super) principal: Principal,
     /// Where the answer goes.
     pub(super) conversation: &'a Conversation,
     /// What the model is told.
     pub(super) text: String,
-    /// What kind of run it is.
     pub(super) order: RunKind,
     /// What nobody vouches for in it.
     pub(super) taint: Taint,

@@ -30,15 +30,12 @@ pub(super) struct UndoRequest {
 
 /// What is to be taken back, and in whose name.
 pub(super) struct TakeBackRequest<'a> {
-    /// In which conversation.
     pub(super) session: SessionId,
     /// Of this run and its agents alone, or whatever was last.
     pub(super) run: Option<RunId>,
     /// Who says so.
     pub(super) by: &'a Principal,
-    /// And where.
     pub(super) place: &'a Conversation,
-    /// When.
     pub(super) now: Timestamp,
 }
 

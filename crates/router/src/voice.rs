@@ -320,7 +320,6 @@ mod tests {
         assert_eq!(lines(Ok("x"), false).0, None, "others' words are told apart from the sender's");
     }
 
-    /// A database of its own.
     async fn database() -> (tempfile::TempDir, Tx) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hob.db");

@@ -20,7 +20,6 @@ use hob_store::{Tx, inbound, members, sessions, users};
 /// What may call in, and what is done then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTask {
-    /// Its name.
     pub name: String,
     /// What the model is to do about it.
     pub prompt: String,

@@ -17,7 +17,6 @@ const UNPACKED_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// The most entries of an archive.
 const ENTRIES_MAX: usize = 20_000;
 
-/// A file to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
     /// What is in it.
@@ -36,7 +35,6 @@ pub enum ArchiveError {
     /// Something in it leads out.
     #[error("{0:?} in it leads out of the skill's folder: it was not installed")]
     Outside(String),
-    /// A link in it.
     #[error("{0:?} in it is a link: it was not installed; a skill's files must lie in its folder")]
     Link(String),
     /// The same twice.
@@ -48,7 +46,6 @@ pub enum ArchiveError {
     /// No skill.
     #[error("there is no {SKILL_FILE} in it: name a folder, an archive or a file that is a skill")]
     NoSkill,
-    /// Several.
     #[error("there are several skills in it: {0}; name the folder of one of them")]
     Several(String),
     /// It cannot be unpacked.

@@ -13,7 +13,6 @@ use hob_store::skills::CallRow;
 
 /// So often the same has to go well before it is offered.
 pub const REPEATED: usize = 5;
-/// Within so many days.
 pub const WITHIN_DAYS: i64 = 60;
 /// The fewest and the most calls of a procedure.
 const CALLS: std::ops::RangeInclusive<usize> = 3..=20;
@@ -36,9 +35,7 @@ const OF_SKILLS: [&str; 2] = ["manage_skills", "use_skill"];
 /// A call of a procedure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcedureStep {
-    /// The tool.
     pub tool: String,
-    /// What it was given.
     pub arguments: Map<String, Value>,
 }
 

@@ -47,7 +47,6 @@ pub enum FetchError {
 /// What is behind an address, and which folder of it is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchTarget {
-    /// Where it is.
     pub url: Url,
     /// The folder within the archive.
     pub below: Option<String>,

@@ -23,7 +23,6 @@ pub const DEPTH_MAX: usize = 6;
 /// The most bytes of a file that is shown to a model.
 pub const SHOWN_BYTES_MAX: u64 = 256 * 1024;
 
-/// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile {
     /// Where in the folder, with `/`.
@@ -75,12 +74,7 @@ pub enum FolderError {
     Name,
     /// It cannot be read.
     #[error("{path} cannot be read: {why}")]
-    Unreadable {
-        /// Which file.
-        path: String,
-        /// Why.
-        why: String,
-    },
+    Unreadable { path: String, why: String },
 }
 
 fn unreadable(path: &str) -> impl FnOnce(io::Error) -> FolderError {
@@ -97,9 +91,6 @@ pub fn open(path: &Path) -> Result<Dir, FolderError> {
 }
 
 /// Reads a skill's folder. `name` is the folder's own.
-///
-/// # Errors
-/// When it is none.
 pub fn read(dir: &Dir, name: &str) -> Result<SkillFolder, FolderError> {
     let files = list(dir)?;
     if !files.iter().any(|file| file.path == SKILL_FILE) {
@@ -179,9 +170,6 @@ fn look_at(dir: &Dir, name: &str, path: String, left: u64) -> Result<SkillFile, 
 }
 
 /// The bytes of a file in the folder, at most so many.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn bytes_of(dir: &Dir, path: &str, max: u64) -> Result<Vec<u8>, FolderError> {
     let file = dir.open(path).map_err(unreadable(path))?;
     let mut bytes = Vec::new();

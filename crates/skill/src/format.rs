@@ -108,9 +108,6 @@ struct FrontMatter {
 }
 
 /// Is this a name that a skill may have?
-///
-/// # Errors
-/// What is wrong with it.
 pub fn check_name(name: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() {

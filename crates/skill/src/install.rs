@@ -33,7 +33,6 @@ pub enum InstallError {
     /// It cannot be written.
     #[error("{path} cannot be written: {source}")]
     Unwritable {
-        /// Where.
         path: String,
         /// Why.
         source: io::Error,
@@ -86,9 +85,6 @@ pub fn write(path: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
 }
 
 /// Takes an installed skill's folder away. It is gone from its place at once.
-///
-/// # Errors
-/// When the disk refuses.
 pub fn remove(place: &Path) -> io::Result<()> {
     let installed = place.parent().unwrap_or(Path::new("/"));
     let grave = tempfile::Builder::new().prefix(".old-").tempdir_in(installed)?;
@@ -97,9 +93,6 @@ pub fn remove(place: &Path) -> io::Result<()> {
 }
 
 /// What is hidden in the texts of a skill's folder.
-///
-/// # Errors
-/// When a file cannot be read.
 pub fn hidden(place: &Path, found: &SkillFolder) -> Result<Vec<HiddenCharacter>, FolderError> {
     let dir = folder::open(place)?;
     let mut all = Vec::new();

@@ -27,7 +27,6 @@ use hob_store::{Store, Tx, millis, skills};
 const MEANING_MAX: Duration = Duration::from_millis(50);
 /// The most characters of a skill's description in a list.
 const LINE_CHARS_MAX: usize = 200;
-/// What heads the skills that may fit.
 const HEAD: &str = "skills that may fit (read one with use_skill before you begin):";
 
 /// The skills.
@@ -188,7 +187,6 @@ impl Library {
 /// What is said of an installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordChange {
-    /// It was installed from there.
     Installed(String),
     /// It may be used, or not.
     Enabled(bool),

@@ -25,7 +25,6 @@ const MEANING_WITH_WORDS: f32 = 0.32;
 /// A skill as it is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillIndexEntry {
-    /// Its name.
     pub name: String,
     triggers: Vec<Vec<String>>,
     in_name: BTreeSet<String>,

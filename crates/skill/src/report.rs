@@ -15,11 +15,9 @@ const FILES_SHOWN: usize = 60;
 /// A character that nobody sees, or that makes others look different from what they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenCharacter {
-    /// Its file.
     pub file: String,
     /// Its line, from 1.
     pub line: usize,
-    /// What it is.
     pub what: String,
 }
 

@@ -11,7 +11,6 @@ const SHIPPED: [(&str, &str); 5] = [
     ("summarise", include_str!("shipped/summarise.md")),
 ];
 
-/// All of them.
 pub(super) fn all() -> Vec<SkillFolder> {
     SHIPPED.iter().filter_map(|(name, text)| found(name, text)).collect()
 }

@@ -59,9 +59,6 @@ pub struct Slack {
 
 impl Slack {
     /// Builds the adapter; nothing is sent yet.
-    ///
-    /// # Errors
-    /// When no HTTP client can be made.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
         let tls = call::tls(&settings)?;
         let web = WebApi::new(&settings, &tls, &settings.bot_token);

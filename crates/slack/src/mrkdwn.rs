@@ -10,7 +10,6 @@ pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &str> {
     signs(text).filter_map(|sign| sign.strip_prefix('@')).filter(|id| !id.contains('|'))
 }
 
-/// Does it mention this person?
 pub(super) fn mentions(text: &str, person: &str) -> bool {
     signs(text).any(|sign| person_of(sign).is_some_and(|id| id == person))
 }

@@ -121,7 +121,6 @@ impl MessageText {
 enum PlainStyle {
     /// As the message's text. A change has no way to say that a star in it is a star.
     Text,
-    /// As sections.
     Sections,
 }
 

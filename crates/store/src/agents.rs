@@ -11,7 +11,6 @@ use hob_core::domain::principal::Role;
 pub struct AgentLink<'a> {
     /// The run that waits for it.
     pub parent: RunId,
-    /// The call there.
     pub call: &'a CallId,
     /// The run that a person's message began.
     pub root: RunId,
@@ -41,9 +40,7 @@ pub async fn link(tx: &mut Tx, run: RunId, link: &AgentLink<'_>) -> Result<(), S
 /// The run that waits for this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingParent {
-    /// It.
     pub run: RunId,
-    /// Its session.
     pub session: SessionId,
     /// The call that the end of this one settles.
     pub call: CallId,
@@ -94,9 +91,7 @@ pub async fn open_below(tx: &mut Tx, run: RunId) -> Result<Vec<OpenAgent>, Store
 /// An agent that is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAgent {
-    /// Its run.
     pub id: RunId,
-    /// Its session.
     pub session: SessionId,
     /// Whose it is.
     pub user: UserId,
@@ -132,9 +127,7 @@ pub async fn open_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<OpenAgent>
 /// An agent that waits, perhaps for a person's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingAgent {
-    /// Its session.
     pub session: SessionId,
-    /// Its run.
     pub run: ActiveRun,
 }
 
@@ -160,7 +153,6 @@ pub async fn waiting_at_home(tx: &mut Tx, home: SessionId) -> Result<Vec<Waiting
 /// An agent at work, as people are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingAgent {
-    /// Its run.
     pub id: RunId,
     /// How deep it is.
     pub depth: i64,

@@ -36,17 +36,13 @@ pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<
 /// An answer of Hob's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAnswer {
-    /// The message.
     pub id: MessageId,
-    /// Whose it is.
     pub scope: Scope,
-    /// The words.
     pub text: String,
     /// What it answers, as far as that is remembered.
     pub asked: Option<String>,
     /// What its run had read by then that nobody vouches for, as stored.
     pub taint: Option<String>,
-    /// When.
     pub at: i64,
 }
 

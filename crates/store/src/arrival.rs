@@ -16,7 +16,6 @@ use hob_core::domain::principal::Role;
 pub struct Arrival {
     /// Its conversation; none: nothing was said there before.
     pub session: Option<Session>,
-    /// What stands in its lane.
     pub lane: LaneStanding,
     /// Who speaks; none: nobody who is known.
     pub user: Option<KnownUser>,

@@ -62,7 +62,6 @@ pub async fn remove(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// All of them.
 pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
     let rows = sqlx::query_as!(
         DraftRow,

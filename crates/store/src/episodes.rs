@@ -8,9 +8,7 @@ use hob_core::domain::memory::Scope;
 /// An episode with turns that nobody has gone through for facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnextractedEpisode {
-    /// Its row.
     pub id: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Facts were drawn from the first so many turns.
     pub extracted: i64,
@@ -20,10 +18,8 @@ pub struct UnextractedEpisode {
     pub tries: i64,
 }
 
-/// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeTurn {
-    /// The memory.
     pub memory: MemoryId,
     /// Its place in the episode.
     pub place: i64,
@@ -33,7 +29,6 @@ pub struct EpisodeTurn {
     pub user: Option<UserId>,
     /// The message of the history.
     pub message: Option<MessageId>,
-    /// The words.
     pub text: String,
     /// Hob's question that they answer.
     pub asked: Option<String>,

@@ -50,9 +50,7 @@ pub enum StoreError {
     /// A row holds what no Hob writes.
     #[error("the database is inconsistent: {table} {id}: {what}")]
     Inconsistent {
-        /// Where.
         table: &'static str,
-        /// Which row.
         id: String,
         /// What is wrong with it.
         what: String,

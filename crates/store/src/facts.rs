@@ -25,7 +25,6 @@ pub enum Source {
 /// A fact about to be stored.
 #[derive(Debug, Clone)]
 pub struct NewFact<'a> {
-    /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: &'a str,
@@ -39,7 +38,6 @@ pub struct NewFact<'a> {
     pub user: Option<UserId>,
     /// How they are called.
     pub speaker: &'a str,
-    /// Which of their messages.
     pub message: Option<MessageId>,
     /// The run in which it was said.
     pub run: Option<RunId>,
@@ -62,7 +60,6 @@ pub struct NewFact<'a> {
 /// A current fact, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactRow {
-    /// Its row.
     pub id: FactId,
     /// What it is about, broadly.
     pub category: String,
@@ -77,9 +74,7 @@ pub struct FactRow {
 /// A fact with all that is known of it. Times are in Unix milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// Its row.
     pub id: FactId,
-    /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -93,7 +88,6 @@ pub struct Fact {
     pub user: Option<UserId>,
     /// How they were called.
     pub speaker: String,
-    /// Which of their messages.
     pub message: Option<MessageId>,
     /// How it came to be known.
     pub source: Source,

@@ -21,11 +21,9 @@ pub struct NewFile<'a> {
     pub scope: Scope,
     /// The message that it came with.
     pub inbound: Option<InboundId>,
-    /// Its name.
     pub name: &'a str,
     /// What it is, by its content.
     pub mime: &'a str,
-    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content.
     pub hash: &'a str,
@@ -33,18 +31,14 @@ pub struct NewFile<'a> {
     pub origin: &'a OriginSource,
 }
 
-/// A recorded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
-    /// Its id.
     pub id: FileId,
     /// The conversation whose people may read it.
     pub session: SessionId,
-    /// Its name.
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
     /// The SHA-256 of its content.
     pub hash: String,
@@ -80,7 +74,6 @@ pub async fn add(tx: &mut Tx, new: &NewFile<'_>, now: Timestamp) -> Result<FileI
     Ok(id)
 }
 
-/// The file with this id.
 pub async fn find(tx: &mut Tx, id: FileId) -> Result<Option<FileRecord>, StoreError> {
     let found = sqlx::query_as!(
         FileRecord,

@@ -10,9 +10,6 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::error::StoreError;
 
 /// The jobs in openclaw's database, each as the JSON that it keeps; an older one has no such table.
-///
-/// # Errors
-/// When the file cannot be read.
 pub async fn openclaw_jobs(file: &Path) -> Result<Vec<String>, StoreError> {
     let mut connection = SqliteConnectOptions::new().filename(file).read_only(true).connect().await?;
     let has: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'cron_jobs'")

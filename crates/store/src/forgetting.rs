@@ -18,7 +18,6 @@ pub const FORGOTTEN: &str = "[forgotten]";
 pub enum Part {
     /// The words of its message, and all that rests on them.
     Words,
-    /// Its journal.
     Journal,
     /// What was recalled for it.
     Tail,
@@ -27,9 +26,7 @@ pub enum Part {
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLocation {
-    /// The message.
     pub message: MessageId,
-    /// The conversation.
     pub session: SessionId,
     /// Its place there.
     pub ordinal: i64,

@@ -11,9 +11,7 @@ use hob_core::domain::ids::{GrantId, RunId, SessionId, UserId};
 pub struct NewGrant<'a> {
     /// Whose calls need no approval any more.
     pub user: UserId,
-    /// Where.
     pub session: SessionId,
-    /// Of which tool.
     pub tool: &'a str,
     /// In which run it was said.
     pub run: RunId,
@@ -24,13 +22,10 @@ pub struct NewGrant<'a> {
 /// A grant that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantRow {
-    /// Its row.
     pub id: GrantId,
     /// Whose.
     pub user: UserId,
-    /// Their name.
     pub name: String,
-    /// Of which tool.
     pub tool: String,
     /// Since when.
     pub created_at: i64,

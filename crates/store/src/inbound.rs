@@ -10,7 +10,6 @@ use hob_core::domain::inbound::Conversation;
 /// A message about to be claimed.
 #[derive(Debug, Clone)]
 pub struct NewInbound<'a> {
-    /// Its session.
     pub session: SessionId,
     /// Its sender.
     pub user: UserId,
@@ -18,7 +17,6 @@ pub struct NewInbound<'a> {
     pub conversation: &'a Conversation,
     /// The platform's id of it.
     pub external_id: &'a str,
-    /// The words.
     pub text: &'a str,
     /// Row A1: 0 to 1.
     pub importance: f64,
@@ -103,7 +101,6 @@ pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &
 pub struct PendingMessage {
     /// The message.
     pub inbound: InboundId,
-    /// Its run.
     pub run: RunId,
     /// The run's session.
     pub session: SessionId,

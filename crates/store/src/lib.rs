@@ -194,9 +194,6 @@ impl Store {
     }
 
     /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written.
     pub async fn checkpoint_wal(&self) -> Result<upkeep::log::CheckpointOutcome, StoreError> {
         let mut folder = self.folder.lock().await;
         let work = async {
@@ -213,9 +210,6 @@ impl Store {
 
     /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
     /// ([`StoreError::Overlong`]).
-    ///
-    /// # Errors
-    /// When it fails.
     pub async fn step<T: Send + 'static>(
         &self,
         unit: impl UnitOfWork<T> + 'static,

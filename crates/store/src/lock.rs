@@ -24,13 +24,11 @@ pub enum LockError {
     Taken {
         /// The other's process id, as it wrote it down.
         pid: String,
-        /// Which directory.
         directory: String,
     },
     /// The lock file cannot be made.
     #[error("{path} cannot be written: {source}; check the owner and the permissions of the data directory")]
     Io {
-        /// Which file.
         path: String,
         /// Why.
         source: std::io::Error,

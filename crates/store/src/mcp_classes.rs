@@ -36,7 +36,6 @@ impl<'a> NewClass<'a> {
     }
 }
 
-/// All of it.
 pub async fn all(tx: &mut Tx) -> Result<Vec<ClassRow>, StoreError> {
     let rows = sqlx::query_as!(ClassRow, "SELECT server, tool, class, digest FROM mcp_classes ORDER BY server, tool")
         .fetch_all(&mut *tx)

@@ -12,9 +12,7 @@ use hob_core::policy::access::AccessList;
 /// Somebody who was paired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Their row.
     pub id: MemberId,
-    /// The platform.
     pub channel: String,
     /// Hob's account there.
     pub account: String,
@@ -22,7 +20,6 @@ pub struct Member {
     pub external_id: String,
     /// How they were called there then.
     pub name: String,
-    /// What they may.
     pub role: Role,
 }
 

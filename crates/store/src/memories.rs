@@ -13,7 +13,6 @@ pub const TURNS_MAX: i64 = 100;
 /// Something said that is about to be remembered.
 #[derive(Debug, Clone)]
 pub struct NewMemory<'a> {
-    /// Whose it is.
     pub scope: Scope,
     /// The conversation; none: it is brought in from elsewhere.
     pub session: Option<SessionId>,
@@ -23,7 +22,6 @@ pub struct NewMemory<'a> {
     pub user: Option<UserId>,
     /// The message of the history.
     pub message: Option<MessageId>,
-    /// The words.
     pub text: &'a str,
     /// Hob's question that it answers.
     pub asked: Option<&'a str>,
@@ -55,7 +53,6 @@ pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) ->
     }
 }
 
-/// Begins an episode.
 pub async fn begin_episode(
     tx: &mut Tx,
     scope: Scope,
@@ -195,15 +192,12 @@ pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<()
 /// A memory, and what stands before it in its episode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryWithContext {
-    /// Its row.
     pub id: MemoryId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it.
     pub speaker: String,
     /// Which person that is, if it is known.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,

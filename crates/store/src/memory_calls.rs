@@ -3,7 +3,7 @@
 use crate::Tx;
 use crate::error::StoreError;
 use crate::model_calls::CallEnd;
-use crate::spend::{self, SpendTotals};
+use crate::spend;
 use hob_core::domain::ids::{EpisodeId, UserId};
 
 /// A call about to be made.
@@ -15,7 +15,6 @@ pub struct NewMemoryCall<'a> {
     pub persona: Option<&'a str>,
     /// `extraction` or `embedding`.
     pub purpose: &'static str,
-    /// Whom it asks.
     pub model: &'a str,
     /// The tokens it will read, as counted here.
     pub estimate: i64,
@@ -62,19 +61,8 @@ pub async fn end(tx: &mut Tx, call: i64, end: &CallEnd, at: i64) -> Result<bool,
     .fetch_optional(&mut *tx)
     .await?;
     let Some(ended) = ended else { return Ok(false) };
-    let spent = SpendTotals {
-        calls: i64::from(!end.skipped),
-        unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
-        input_tokens: end.input_tokens,
-        output_tokens: end.output_tokens,
-        cached_tokens: end.cached_tokens,
-        cache_write_tokens: end.cache_write_tokens,
-        reasoning_tokens: end.reasoning_tokens,
-        cost: end.cost.unwrap_or(0),
-        prefix_breaks: 0,
-    };
     let payer = spend::Payer { user: ended.user, persona: ended.persona.as_deref() };
-    spend::add(tx, at, payer, &ended.model, &spent).await?;
+    spend::add(tx, at, payer, &ended.model, &end.spent(0)).await?;
     Ok(true)
 }
 
@@ -93,18 +81,14 @@ pub async fn persona_of(tx: &mut Tx, episode: EpisodeId) -> Result<Option<String
     Ok(persona.flatten())
 }
 
-/// An open call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenMemoryCall {
-    /// Its row.
     pub id: i64,
-    /// Who was asked.
     pub model: String,
     /// The tokens it was expected to read.
     pub estimate: i64,
 }
 
-/// The calls that are open.
 pub async fn open(tx: &mut Tx) -> Result<Vec<OpenMemoryCall>, StoreError> {
     let calls = sqlx::query_as!(
         OpenMemoryCall,

@@ -11,7 +11,6 @@ use hob_core::domain::principal::Role;
 pub struct PageCursor {
     /// In milliseconds.
     pub at: i64,
-    /// The row.
     pub id: i64,
 }
 
@@ -23,7 +22,6 @@ impl PageCursor {
 /// The name of something in a list, and what it is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageKey<Id> {
-    /// Its row.
     pub id: Id,
     /// When it was said, or since when it is known.
     pub at: i64,
@@ -117,9 +115,7 @@ pub struct OriginMessage {
     pub memory: Option<MemoryId>,
     /// Who said it, as they are called.
     pub speaker: String,
-    /// Its words.
     pub text: String,
-    /// When.
     pub at: i64,
     /// The run that it began.
     pub run: RunId,
@@ -159,15 +155,11 @@ pub async fn source_of_memory(tx: &mut Tx, memory: MemoryId) -> Result<Option<Or
 pub struct AnswerRow {
     /// Its row in the history.
     pub message: MessageId,
-    /// Its run.
     pub run: RunId,
-    /// Its words.
     pub text: String,
-    /// When.
     pub at: i64,
     /// The conversation's name.
     pub conversation: String,
-    /// How much was recalled for it.
     pub recalled: i64,
 }
 
@@ -197,7 +189,6 @@ pub struct AnsweredMessage {
     pub conversation: String,
 }
 
-/// What a run answered.
 pub async fn asked(tx: &mut Tx, run: RunId) -> Result<Option<AnsweredMessage>, StoreError> {
     let row = sqlx::query_as!(
         AnsweredMessage,
@@ -224,11 +215,8 @@ pub async fn replied(tx: &mut Tx, run: RunId, limit: i64) -> Result<Vec<String>,
 /// Somebody who talks with Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRow {
-    /// Their row.
     pub id: UserId,
-    /// How they are called.
     pub name: String,
-    /// What they may.
     pub role: Role,
     /// Since when they are known, in milliseconds.
     pub since: i64,
@@ -249,17 +237,14 @@ pub async fn users(tx: &mut Tx, after: i64, limit: i64) -> Result<Vec<UserRow>, 
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonPageRow {
-    /// Their row.
     pub id: PersonId,
     /// Who knows of them.
     pub scope: Scope,
-    /// How they are called.
     pub name: String,
     /// Who they are to those.
     pub relation: Option<String>,
     /// `YYYY-MM-DD` or `--MM-DD`.
     pub birthday: Option<String>,
-    /// The user who this is.
     pub user: Option<UserId>,
     /// Since when they are known, in milliseconds.
     pub since: i64,
@@ -313,7 +298,6 @@ pub async fn values(tx: &mut Tx, fact: FactId, limit: i64) -> Result<Vec<FactId>
 /// In how many runs something was recalled, and in which last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecallUsage {
-    /// How many.
     pub runs: i64,
     /// The last.
     pub last: Option<RunId>,

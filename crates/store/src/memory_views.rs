@@ -9,17 +9,14 @@ use hob_core::domain::memory::Scope;
 /// A memory with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryRow {
-    /// Its row.
     pub id: MemoryId,
     /// The stretch of talk in which it was said.
     pub episode: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it, as they are called.
     pub speaker: String,
     /// Who said it, where Hob knows them.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// The speaker's role, or `import`.
     pub origin: String,
@@ -31,11 +28,9 @@ pub struct MemoryRow {
     pub at: i64,
     /// The conversation in which.
     pub session: Option<SessionId>,
-    /// On which platform.
     pub channel: Option<String>,
 }
 
-/// One memory.
 pub async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, StoreError> {
     let memory = sqlx::query_as!(
         MemoryRow,
@@ -102,9 +97,7 @@ pub async fn counts(tx: &mut Tx, scope: Scope) -> Result<MemoryCounts, StoreErro
 /// A fact with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactWithSource {
-    /// Its row.
     pub id: FactId,
-    /// Whose it is.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -130,7 +123,6 @@ pub struct FactWithSource {
     pub superseded_at: Option<i64>,
 }
 
-/// One fact.
 pub async fn fact(tx: &mut Tx, id: FactId) -> Result<Option<FactWithSource>, StoreError> {
     let fact = sqlx::query_as!(
         FactWithSource,
@@ -180,7 +172,6 @@ pub async fn resting_on(tx: &mut Tx, message: MessageId) -> Result<Vec<FactId>, 
     Ok(facts)
 }
 
-/// The facts about a person.
 pub async fn about(tx: &mut Tx, person: PersonId) -> Result<Vec<FactId>, StoreError> {
     let facts = sqlx::query_scalar!(r#"SELECT id AS "id!: FactId" FROM facts WHERE person_id = $1"#, person)
         .fetch_all(&mut *tx)
@@ -259,11 +250,9 @@ pub async fn scopes_being_forgotten(tx: &mut Tx) -> Result<Vec<Scope>, StoreErro
 /// What of such a scope goes next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetSlice {
-    /// Memories.
     pub memories: Vec<MemoryId>,
     /// Facts, old values too.
     pub facts: Vec<FactId>,
-    /// People.
     pub people: Vec<PersonId>,
 }
 

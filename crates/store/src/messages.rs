@@ -8,7 +8,6 @@ use hob_core::domain::memory::Scope;
 /// A message about to be added.
 #[derive(Debug, Clone)]
 pub struct NewMessage<'a> {
-    /// Its session.
     pub session: SessionId,
     /// The run it was said in.
     pub run: RunId,
@@ -18,7 +17,6 @@ pub struct NewMessage<'a> {
     pub user: Option<UserId>,
     /// The message, encoded.
     pub body: &'a str,
-    /// The words in it.
     pub text: &'a str,
     /// How many tokens it is, as counted here.
     pub tokens: i64,
@@ -28,7 +26,6 @@ pub struct NewMessage<'a> {
     pub own: bool,
     /// Who may find it again, if it is an answer of Hob's.
     pub scope: Option<Scope>,
-    /// When.
     pub at: i64,
 }
 
@@ -64,13 +61,11 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, Stor
 pub struct LastMessage {
     /// `user` or `assistant`.
     pub role: String,
-    /// The words.
     pub text: String,
     /// The run they were said in.
     pub run: RunId,
     /// What that run had read by then that nobody vouches for, as stored.
     pub taint: Option<String>,
-    /// When.
     pub at: i64,
 }
 
@@ -94,7 +89,6 @@ pub async fn last_message(tx: &mut Tx, session: SessionId) -> Result<Option<Last
 pub struct MessageText {
     /// Their place in the conversation.
     pub ordinal: i64,
-    /// The words.
     pub text: String,
     /// What the run had read by then that nobody vouches for, as stored.
     pub taint: Option<String>,
@@ -117,7 +111,6 @@ pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> 
 /// A stored message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
-    /// Its row.
     pub id: MessageId,
     /// Its place in the conversation.
     pub ordinal: i64,

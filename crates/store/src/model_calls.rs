@@ -14,7 +14,6 @@ pub struct NewModelCall<'a> {
     pub asked_seq: i64,
     /// Whom.
     pub model: &'a str,
-    /// In which conversation.
     pub session: SessionId,
     /// For whom.
     pub user: UserId,
@@ -100,6 +99,23 @@ pub struct CallEnd {
     pub error: Option<String>,
 }
 
+impl CallEnd {
+    /// What it adds to the sums.
+    pub(crate) fn spent(&self, prefix_breaks: i64) -> SpendTotals {
+        SpendTotals {
+            calls: i64::from(!self.skipped),
+            unpriced: i64::from(self.cost.is_none() && self.state != "failed"),
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cached_tokens: self.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+            cost: self.cost.unwrap_or(0),
+            prefix_breaks,
+        }
+    }
+}
+
 /// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
 ///
 /// Gives which model stands in for which in its session, as the chat was told, as JSON; none: the right one answers.
@@ -127,19 +143,8 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<Opti
     let Some((ended, user)) = ended.and_then(|ended| ended.user.map(|user| (ended, user))) else {
         return Ok(None);
     };
-    let spent = SpendTotals {
-        calls: i64::from(!end.skipped),
-        unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
-        input_tokens: end.input_tokens,
-        output_tokens: end.output_tokens,
-        cached_tokens: end.cached_tokens,
-        cache_write_tokens: end.cache_write_tokens,
-        reasoning_tokens: end.reasoning_tokens,
-        cost: end.cost.unwrap_or(0),
-        prefix_breaks: ended.breaks,
-    };
     let payer = spend::Payer { user: Some(user), persona: ended.persona.as_deref() };
-    spend::add(tx, at, payer, &ended.model, &spent).await?;
+    spend::add(tx, at, payer, &ended.model, &end.spent(ended.breaks)).await?;
     Ok(ended.stand_in)
 }
 
@@ -175,7 +180,6 @@ pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<T
 /// How often a provider's cache could not go on, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixBreak {
-    /// Why.
     pub reason: String,
     /// How often.
     pub count: i64,

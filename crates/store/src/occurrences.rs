@@ -13,7 +13,6 @@ pub struct OccurrenceRow {
     pub due_at: i64,
     /// `queued`, `done`, `failed`, `stopped`, `missed` or `skipped`.
     pub state: String,
-    /// Its run.
     pub run: Option<RunId>,
     /// What was found by looking first: `idle`, `woken`, or `failed: ` and why, in Hob's own words; none: nobody looked.
     pub look: Option<String>,
@@ -46,9 +45,6 @@ pub enum Claim<'a> {
 }
 
 /// Claims an instant.
-///
-/// # Errors
-/// When it is claimed already.
 pub async fn claim(
     tx: &mut Tx,
     id: ScheduleId,

@@ -22,9 +22,7 @@ pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
 /// A run that is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenRun {
-    /// The run.
     pub id: RunId,
-    /// Its session.
     pub session: SessionId,
     /// Its session's platform.
     pub channel: String,

@@ -12,13 +12,10 @@ use hob_core::domain::ids::{GrantId, OutboxId, RunId, ScheduleId, SessionId, Use
 /// A run that is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenRunRow {
-    /// The run.
     pub id: RunId,
-    /// Its conversation.
     pub session: SessionId,
     /// The conversation's published name.
     pub key: String,
-    /// Its platform.
     pub channel: String,
     /// Whose message it answers.
     pub user: String,
@@ -33,9 +30,7 @@ pub struct OpenRunRow {
 /// Where a part of a list that is ordered by conversation begins: after this row of this conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListCursor {
-    /// The conversation.
     pub session: i64,
-    /// The row.
     pub row: i64,
 }
 
@@ -62,9 +57,7 @@ pub async fn open_runs(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec
 /// A run that is not over, as far as it is needed to end it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stoppable {
-    /// Its conversation.
     pub session: SessionId,
-    /// Its platform.
     pub channel: String,
     /// Whose it is.
     pub user: UserId,
@@ -90,13 +83,10 @@ pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<Stoppable>, Sto
 /// Something that is to be said, or was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkRow {
-    /// Its row.
     pub id: OutboxId,
-    /// Its conversation.
     pub session: SessionId,
     /// The conversation's published name.
     pub key: String,
-    /// Its run, if any.
     pub run: Option<RunId>,
     /// Its beginning.
     pub text: String,
@@ -158,15 +148,12 @@ pub async fn given_up(tx: &mut Tx, moment: i64, row: i64, limit: i64) -> Result<
 /// One of them, whatever its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkState {
-    /// Its conversation.
     pub session: SessionId,
-    /// Its state.
     pub state: String,
     /// It is a letter that an owner has to decide over, or has.
     pub held: bool,
 }
 
-/// A chunk of the outbox.
 pub async fn chunk(tx: &mut Tx, id: OutboxId) -> Result<Option<ChunkState>, StoreError> {
     let row = sqlx::query_as!(
         ChunkState,
@@ -210,17 +197,13 @@ pub async fn retry_now(tx: &mut Tx, id: OutboxId, now: Timestamp) -> Result<(), 
 /// A grant that holds, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldGrant {
-    /// Its row.
     pub id: GrantId,
-    /// Where.
     pub session: SessionId,
     /// That conversation's published name.
     pub key: String,
     /// Whose.
     pub user: UserId,
-    /// Their name.
     pub name: String,
-    /// Of which tool.
     pub tool: String,
     /// In which run it was said.
     pub run: RunId,

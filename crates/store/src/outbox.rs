@@ -18,11 +18,8 @@ use hob_core::render::RenderedPiece;
 pub struct NewChunk<'a> {
     /// What it is the delivery of.
     pub key: &'a str,
-    /// Its session.
     pub session: SessionId,
-    /// Its run, if any.
     pub run: Option<RunId>,
-    /// Where to.
     pub destination: &'a Destination,
     /// The words, within the platform's limit.
     pub piece: &'a RenderedPiece,
@@ -117,9 +114,7 @@ async fn insert(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp, takes: bool) ->
 /// A chunk that waits, with what the delivery needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingChunk {
-    /// The message.
     pub message: Outgoing,
-    /// Its session.
     pub session: SessionId,
     /// Attempts so far.
     pub attempts: i64,
@@ -281,29 +276,18 @@ pub struct DueTime {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryAttempt {
     /// The platform has it.
-    Delivered {
-        /// Its id there.
-        external_id: Option<String>,
-    },
+    Delivered { external_id: Option<String> },
     /// Again, not before.
     Again {
-        /// When.
         at: Timestamp,
         /// Nobody knows whether this attempt arrived.
         unknown: bool,
-        /// Why.
         why: String,
     },
     /// The platform will never take it.
-    Failed {
-        /// Why.
-        why: String,
-    },
+    Failed { why: String },
     /// Hob gives up.
-    Abandoned {
-        /// Why.
-        why: String,
-    },
+    Abandoned { why: String },
 }
 
 /// Records what came of an attempt. False: nothing else of its session is open.

@@ -20,7 +20,6 @@ const TOLD_CHARS_MAX: usize = 12_000;
 /// Something that was said.
 #[derive(Debug, Clone)]
 pub struct NewOverheard<'a> {
-    /// The conversation's session.
     pub session: SessionId,
     /// Where it was said.
     pub conversation: &'a Conversation,
@@ -28,7 +27,6 @@ pub struct NewOverheard<'a> {
     pub external_id: &'a str,
     /// The platform's id of whoever said it.
     pub sender: &'a str,
-    /// What it was.
     pub heard: &'a OverheardMessage,
 }
 

@@ -12,17 +12,14 @@ use hob_core::policy::pairing::{CODE_LIFE, GUESSES_WITHIN};
 pub struct PendingPairing {
     /// The hash of the code that they were given.
     pub code: String,
-    /// The platform.
     pub channel: String,
     /// Hob's account there.
     pub account: String,
     /// The platform's id of them.
     pub external_id: String,
-    /// How they are called there.
     pub name: String,
     /// Where they wrote.
     pub chat: String,
-    /// The thread there.
     pub thread: Option<String>,
     /// Until when the code holds, in Unix milliseconds.
     pub expires_at: i64,

@@ -23,13 +23,10 @@ pub async fn put_aside(tx: &mut Tx, run: RunId, why: &str) -> Result<Option<Stri
 /// A run that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkedRun {
-    /// It.
     pub run: RunId,
-    /// Its session.
     pub session: SessionId,
     /// Whose message it answers.
     pub user: UserId,
-    /// What they may.
     pub role: Role,
 }
 

@@ -8,11 +8,9 @@ use hob_core::domain::memory::Scope;
 /// A person, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonRow {
-    /// Their row.
     pub id: PersonId,
     /// Who knows of them.
     pub scope: Scope,
-    /// How they are called.
     pub name: String,
     /// Who they are to those.
     pub relation: Option<String>,
@@ -27,7 +25,6 @@ pub struct PersonRow {
 /// What is stored of a person.
 #[derive(Debug, Clone)]
 pub struct PersonFields<'a> {
-    /// How they are called.
     pub name: &'a str,
     /// Who they are to those who know of them.
     pub relation: Option<&'a str>,
@@ -40,7 +37,6 @@ pub struct PersonFields<'a> {
 /// By what else a person is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityRow {
-    /// Who.
     pub person: PersonId,
     /// `name`, `email`, `telegram`, `phone` …
     pub kind: String,
@@ -51,7 +47,6 @@ pub struct IdentityRow {
 /// A current fact about a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactAbout {
-    /// Its row.
     pub id: FactId,
     /// What it is about, broadly.
     pub category: String,
@@ -168,7 +163,6 @@ pub async fn move_identities(tx: &mut Tx, from: PersonId, into: PersonId) -> Res
 /// A fact about a person on its way to another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedFact {
-    /// Its row.
     pub id: FactId,
     /// What it is about.
     pub key: String,

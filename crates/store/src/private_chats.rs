@@ -29,11 +29,9 @@ pub async fn note(tx: &mut Tx, user: UserId, place: &Conversation, now: Timestam
 pub struct OwnersChat {
     /// The owner.
     pub user: UserId,
-    /// The platform.
     pub channel: String,
     /// Hob's account there.
     pub account: String,
-    /// The chat.
     pub chat: String,
     /// The owner's id there.
     pub external_id: String,

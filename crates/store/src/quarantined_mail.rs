@@ -15,7 +15,6 @@ const WAITS: &str = "an owner has to let it out first (/mail)";
 /// A letter that is to be held.
 #[derive(Debug, Clone, Copy)]
 pub struct NewQuarantinedMail<'a> {
-    /// Its row in the outbox.
     pub id: OutboxId,
     /// The mailbox.
     pub account: &'a str,
@@ -28,9 +27,7 @@ pub struct NewQuarantinedMail<'a> {
 /// A letter that is held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuarantinedMail {
-    /// Its row in the outbox.
     pub id: OutboxId,
-    /// Its session.
     pub session: SessionId,
     /// The mailbox.
     pub account: String,
@@ -38,7 +35,6 @@ pub struct QuarantinedMail {
     pub recipients: String,
     /// What it answers.
     pub subject: String,
-    /// What it says.
     pub text: String,
     /// Since when.
     pub held_at: i64,

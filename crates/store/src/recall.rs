@@ -50,7 +50,6 @@ pub struct RecallCandidates {
 /// A stretch of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrdinalRange {
-    /// The conversation.
     pub session: SessionId,
     /// Its first ordinal.
     pub from: i64,
@@ -72,7 +71,6 @@ pub struct SalientMemory {
 /// Somebody's turn in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpeakerTurn {
-    /// The conversation.
     pub session: SessionId,
     /// Whose turn it is.
     pub speaker: UserId,
@@ -201,13 +199,10 @@ pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>,
 pub struct MemoryPosition {
     /// The memory.
     pub id: i64,
-    /// Its episode.
     pub episode: i64,
-    /// Its place in it.
     pub place: i64,
     /// How many turns the episode has.
     pub turns: i64,
-    /// When it began.
     pub began_at: i64,
 }
 
@@ -236,7 +231,6 @@ pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(MemoryP
     Ok(list("places", &row.rows)?.into_iter().map(place).collect())
 }
 
-/// The words of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryWords {
     /// The bytes of its stems.
@@ -251,14 +245,11 @@ impl MemoryWords {
     }
 }
 
-/// A turn of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeTurnRow {
     /// Its memory.
     pub id: i64,
-    /// Its episode.
     pub episode: i64,
-    /// Its place in it.
     pub place: i64,
     /// Who said it.
     pub speaker: String,
@@ -363,13 +354,11 @@ pub async fn said_between(tx: &mut Tx, scope: &str, from: i64, until: i64, limit
 /// A memory as it is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledMemory {
-    /// Its row.
     pub id: MemoryId,
     /// Who said it.
     pub speaker: String,
     /// Their role.
     pub origin: String,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,
@@ -379,7 +368,6 @@ pub struct RecalledMemory {
     pub before_speaker: Option<String>,
     /// Their role.
     pub before_origin: Option<String>,
-    /// And what.
     pub before: Option<String>,
     /// When it was said.
     pub at: i64,

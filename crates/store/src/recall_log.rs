@@ -12,9 +12,7 @@ use hob_core::domain::memory::Leg;
 pub struct NewRecalled {
     /// Its place in the context, from 1.
     pub place: i64,
-    /// The memory, if it is one.
     pub memory: Option<MemoryId>,
-    /// The fact.
     pub fact: Option<FactId>,
     /// The answer of Hob's.
     pub answer: Option<MessageId>,

@@ -22,7 +22,6 @@ pub async fn last_answer(tx: &mut Tx, session: SessionId) -> Result<Option<RunId
 pub struct RecalledRow {
     /// A memory, if it is one and was not forgotten since.
     pub memory: Option<MemoryId>,
-    /// A fact.
     pub fact: Option<FactId>,
     /// An answer of Hob's.
     pub answer: Option<MessageId>,

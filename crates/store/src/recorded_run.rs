@@ -11,7 +11,6 @@ pub struct RecordedRunRow {
     pub session: String,
     /// Its sender's name.
     pub who: String,
-    /// Its state.
     pub state: String,
     /// The hash of the state that its journal folds to; none: nobody wrote one down.
     pub state_hash: Option<String>,
@@ -19,7 +18,6 @@ pub struct RecordedRunRow {
     pub parent: Option<RunId>,
 }
 
-/// One run.
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<RecordedRunRow>, StoreError> {
     let shown = sqlx::query_as!(
         RecordedRunRow,

@@ -28,7 +28,6 @@ pub struct RecordingKey {
 /// What was heard in one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingTranscript {
-    /// The words.
     pub words: String,
     /// For how long somebody spoke.
     pub seconds: Option<i64>,
@@ -67,13 +66,11 @@ pub struct NewTranscription<'a> {
     pub user: UserId,
     /// To which persona; none: to nobody in particular.
     pub persona: Option<&'a str>,
-    /// Who is asked.
     pub model: &'a str,
     /// What is set aside, in nano-dollars.
     pub reserved: i64,
     /// The tokens that the recording is expected to be.
     pub estimate: i64,
-    /// When.
     pub at: Timestamp,
 }
 

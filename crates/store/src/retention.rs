@@ -8,7 +8,6 @@ use hob_core::domain::memory::Scope;
 /// What decides whether a memory is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetentionCandidate {
-    /// Its row.
     pub id: MemoryId,
     /// What it mattered when it was said.
     pub importance: f64,

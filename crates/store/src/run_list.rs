@@ -6,18 +6,14 @@ use crate::error::StoreError;
 use crate::{Tx, sessions};
 use hob_core::domain::ids::{RunId, SessionId};
 
-/// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunListEntry {
-    /// It.
     pub id: RunId,
     /// Its session's published name.
     pub session: String,
-    /// The platform.
     pub channel: String,
     /// Its sender's name.
     pub who: String,
-    /// Its state.
     pub state: String,
     /// When its message came, in Unix milliseconds.
     pub created_at: i64,
@@ -46,7 +42,6 @@ const STEPS_MAX: u32 = 10;
 pub struct RunFilter {
     /// Of the conversation with this published name.
     pub session: Option<String>,
-    /// Of this platform.
     pub channel: Option<String>,
     /// In one of these states.
     pub states: Option<Vec<String>>,
@@ -126,7 +121,6 @@ async fn candidates(
     }
 }
 
-/// The newest of all.
 async fn newest(tx: &mut Tx, below: RunScanRange) -> Result<Vec<RunId>, StoreError> {
     let found = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs WHERE id < $1 ORDER BY id DESC LIMIT $2"#,

@@ -15,11 +15,9 @@ const RUNNING: &str = "running";
 /// A run that waits in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedRun {
-    /// The run.
     pub id: RunId,
     /// Its sender.
     pub user: UserId,
-    /// What they may.
     pub role: Role,
     /// Its message's words.
     pub text: String,
@@ -30,11 +28,9 @@ pub struct QueuedRun {
 /// The run that has a session's lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveRun {
-    /// The run.
     pub id: RunId,
     /// Whose message it answers.
     pub user: UserId,
-    /// What they may.
     pub role: Role,
     /// `running` or `waiting`.
     pub state: String,
@@ -157,7 +153,6 @@ pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<Activ
 pub struct Lease {
     /// The process.
     pub owner: String,
-    /// Now.
     pub now: Timestamp,
     /// When it runs out.
     pub until: Timestamp,
@@ -197,10 +192,8 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
     Ok(claimed)
 }
 
-/// A run that was claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimedRunRow {
-    /// It.
     pub id: RunId,
     /// When its message was taken in, in Unix milliseconds.
     pub taken_in_at: i64,

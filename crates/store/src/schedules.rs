@@ -16,7 +16,6 @@ pub struct NewSchedule {
     pub conversation: Conversation,
     /// What is to be done.
     pub task: String,
-    /// When.
     pub timing: Timing,
     /// What the run had read that made it, as JSON.
     pub taint: String,
@@ -45,24 +44,18 @@ pub struct Timing {
     pub next: Option<Timestamp>,
 }
 
-/// A schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleRow {
-    /// Its row.
     pub id: ScheduleId,
     /// Its name in the config; none: it was made in a chat.
     pub name: Option<String>,
     /// In whose name.
     pub user: UserId,
-    /// Their name.
     pub user_name: String,
-    /// The platform.
     pub channel: String,
     /// Which of Hob's accounts there.
     pub account: String,
-    /// The chat.
     pub chat: String,
-    /// The thread in it.
     pub thread: Option<String>,
     /// What is to be done.
     pub task: String,

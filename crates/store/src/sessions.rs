@@ -11,11 +11,9 @@ use hob_core::domain::principal::Role;
 /// A conversation's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
     /// Its published name.
     pub key: String,
-    /// The platform.
     pub channel: String,
     /// What happens to messages during a run; none: as configured.
     pub queue_mode: Option<String>,
@@ -62,7 +60,6 @@ pub async fn rename(tx: &mut Tx, key: &str, new: &str) -> Result<bool, StoreErro
     Ok(renamed.rows_affected() > 0)
 }
 
-/// The session with this key.
 pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
@@ -75,7 +72,6 @@ pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, Stor
     Ok(session)
 }
 
-/// The session with this id.
 pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
@@ -151,9 +147,7 @@ pub async fn set_stand_in(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Re
 pub struct Pause {
     /// Who wanted it.
     pub user: UserId,
-    /// What they may.
     pub role: Role,
-    /// Their name.
     pub name: String,
 }
 

@@ -9,7 +9,6 @@ use hob_core::domain::ids::{RunId, SignalId};
 /// A word that has not been taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignalRow {
-    /// The row.
     pub id: SignalId,
     /// What it says, encoded by `agent::signal`.
     pub body: String,

@@ -9,7 +9,6 @@ use hob_core::domain::ids::{RunId, UserId};
 /// A skill that was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRow {
-    /// Its name.
     pub name: String,
     /// Where it came from.
     pub source: String,
@@ -39,7 +38,6 @@ pub struct CallRow {
 pub struct OfferRow {
     /// Whose.
     pub user: UserId,
-    /// Which.
     pub fingerprint: String,
 }
 
@@ -80,7 +78,6 @@ pub async fn remove(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The calls of a run.
 pub async fn calls(tx: &mut Tx, run: RunId) -> Result<Vec<CallRow>, StoreError> {
     let rows = sqlx::query_as!(
         CallRow,

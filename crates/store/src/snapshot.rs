@@ -17,7 +17,6 @@ use crate::{MIGRATIONS, space};
 
 /// The folder in the data directory for the copies from before migrations.
 const BEFORE_MIGRATIONS: &str = "snapshots";
-/// How many of them are kept.
 const KEPT: usize = 3;
 /// The newest migration of a database.
 const NEWEST: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
@@ -57,9 +56,6 @@ async fn end_at(connection: &mut SqliteConnection, stop: CancellationToken) -> R
 }
 
 /// Checks a database that nobody uses: that it is one, is whole, and is of a schema that this Hob knows.
-///
-/// # Errors
-/// When it is not.
 pub async fn check(copy: &Path) -> Result<SnapshotCheck, StoreError> {
     check_until(copy, &CancellationToken::new()).await
 }

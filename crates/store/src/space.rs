@@ -4,9 +4,6 @@ use std::io;
 use std::path::Path;
 
 /// How many bytes this user may still write on the disk of `folder`, which exists.
-///
-/// # Errors
-/// When the folder cannot be looked at.
 pub fn free(folder: &Path) -> io::Result<u64> {
     let room = rustix::fs::statvfs(folder)?;
     Ok(room.f_bavail.saturating_mul(room.f_frsize))

@@ -102,7 +102,6 @@ pub async fn since(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Spen
     Ok(spent)
 }
 
-/// One line of a bill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillLine {
     /// A model's label or a person's name.
@@ -160,7 +159,6 @@ pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, St
 /// Whose sums are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendGroup {
-    /// The models'.
     Model,
     /// The people's, and the house's own.
     User,

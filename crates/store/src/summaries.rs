@@ -4,12 +4,10 @@ use crate::Tx;
 use crate::error::StoreError;
 use hob_core::domain::ids::{RunId, SessionId, UserId};
 
-/// A summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The last ordinal that it stands for.
     pub through: i64,
-    /// The words.
     pub text: String,
     /// What nobody vouches for in what it stands for, as stored.
     pub taint: Option<String>,
@@ -18,7 +16,6 @@ pub struct Summary {
 /// Where a summary comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummaryOrigin {
-    /// The conversation.
     pub session: SessionId,
     /// Who may see it.
     pub user: UserId,
@@ -26,7 +23,6 @@ pub struct SummaryOrigin {
     pub run: RunId,
     /// The first ordinal that the run sees.
     pub history_from: i64,
-    /// When.
     pub at: i64,
 }
 

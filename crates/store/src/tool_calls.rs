@@ -7,19 +7,15 @@ use hob_core::domain::ids::{CallId, RunId, UserId};
 /// A call about to be run.
 #[derive(Debug, Clone)]
 pub struct NewToolCall<'a> {
-    /// Its run.
     pub run: RunId,
-    /// The call.
     pub call: &'a CallId,
     /// The tool.
     pub name: &'a str,
-    /// What it was given.
     pub arguments: &'a str,
     /// 1 for the first time.
     pub attempt: u32,
     /// On whose quota it counts; none: it is not made.
     pub user: Option<UserId>,
-    /// When.
     pub at: i64,
 }
 
@@ -65,7 +61,6 @@ pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool)
 pub struct CallTally {
     /// So many were made.
     pub done: i64,
-    /// So many failed.
     pub failed: i64,
     /// Of so many nobody knows whether they took effect.
     pub open: i64,
@@ -100,7 +95,6 @@ pub async fn tally(tx: &mut Tx, run: RunId) -> Result<Vec<(String, CallTally)>, 
 /// Calls made for one person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallCount {
-    /// How many.
     pub count: i64,
     /// When the first of them was started.
     pub oldest: Option<i64>,

@@ -8,17 +8,14 @@ use hob_core::domain::memory::Scope;
 /// A memory with all that matters of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeMemory {
-    /// Its row.
     pub id: MemoryId,
     /// Its stretch of talk.
     pub episode: EpisodeId,
-    /// Whose it is.
     pub scope: Scope,
     /// Who said it, as they are called.
     pub speaker: String,
     /// Who said it.
     pub user: Option<UserId>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     pub asked: Option<String>,
@@ -54,9 +51,7 @@ pub async fn memories(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Wh
 /// A fact with all that matters of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WholeFact {
-    /// Its row.
     pub id: FactId,
-    /// Whose it is.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -116,13 +111,9 @@ pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFa
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholePerson {
-    /// Their row.
     pub id: PersonId,
-    /// Whose they are.
     pub scope: Scope,
-    /// How they are called.
     pub name: String,
-    /// The user who this is.
     pub user: Option<UserId>,
     /// What they are to whoever told of them.
     pub relation: Option<String>,
@@ -134,7 +125,6 @@ pub struct WholePerson {
     pub updated_at: i64,
 }
 
-/// All people.
 pub async fn people(tx: &mut Tx) -> Result<Vec<WholePerson>, StoreError> {
     let people = sqlx::query_as!(
         WholePerson,
@@ -197,7 +187,6 @@ pub struct SaidThen {
     pub episode: EpisodeId,
     /// Who said it, as they are called.
     pub speaker: String,
-    /// The words.
     pub text: String,
 }
 
@@ -234,7 +223,6 @@ pub async fn set_extracted(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreE
     Ok(())
 }
 
-/// The person of this name.
 pub async fn person_by_name(tx: &mut Tx, scope: Scope, name: &str) -> Result<Option<PersonId>, StoreError> {
     let person = sqlx::query_scalar!(
         r#"SELECT id AS "id!: PersonId" FROM people WHERE scope = $1 AND name = $2 COLLATE NOCASE"#,
@@ -295,7 +283,6 @@ pub async fn put_person(tx: &mut Tx, person: &WholePerson, names: &[(String, Str
 /// A current fact, as far as another one may take its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentFact {
-    /// Its row.
     pub id: FactId,
     /// What is known.
     pub value: String,

@@ -10,9 +10,7 @@ use hob_core::domain::undo::{InverseCall, UndoOffer, UndoOrder};
 pub struct NewUndo<'a> {
     /// The call that had it.
     pub run: RunId,
-    /// It.
     pub call: &'a CallId,
-    /// Its tool.
     pub tool: &'a str,
     /// The conversation that it was had for.
     pub session: SessionId,
@@ -20,7 +18,6 @@ pub struct NewUndo<'a> {
     pub user: UserId,
     /// How it is taken back, and until when.
     pub offer: &'a UndoOffer,
-    /// When.
     pub at: i64,
 }
 
@@ -50,7 +47,6 @@ pub async fn add(tx: &mut Tx, new: &NewUndo<'_>) -> Result<(), StoreError> {
 /// An effect that nobody has taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenUndo {
-    /// Its row.
     pub id: i64,
     /// Whose run it was.
     pub user: UserId,

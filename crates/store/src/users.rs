@@ -11,13 +11,11 @@ use hob_core::domain::principal::Role;
 /// How a platform names somebody who is let in.
 #[derive(Debug, Clone)]
 pub struct Identity<'a> {
-    /// The platform.
     pub channel: ChannelKind,
     /// Hob's account there.
     pub account: &'a str,
     /// The platform's id of the person.
     pub external_id: &'a str,
-    /// How they are called.
     pub name: &'a str,
     /// What the config lets them do.
     pub role: Role,
@@ -45,7 +43,6 @@ pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Res
 /// Somebody who has spoken before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownUser {
-    /// Their row.
     pub id: UserId,
     /// What they might the last time.
     pub role: String,
@@ -147,7 +144,6 @@ pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -
 /// A name of somebody on a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlatformName {
-    /// The platform.
     pub channel: String,
     /// Hob's account there.
     pub account: String,

@@ -10,7 +10,6 @@ use hob_core::domain::memory::Scope;
 /// A model that makes vectors, or made them once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
-    /// Its row.
     pub id: i64,
     /// What people call it.
     pub name: String,
@@ -132,9 +131,7 @@ pub async fn exists(tx: &mut Tx, model: i64, memory: MemoryId) -> Result<bool, S
 /// A memory's vector, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewVector {
-    /// The memory.
     pub memory: MemoryId,
-    /// The vector.
     pub vector: Vec<u8>,
     /// The signs of its tokens, where the model tells them.
     pub signs: Option<Vec<u8>>,
@@ -176,11 +173,8 @@ pub async fn move_to(tx: &mut Tx, model: i64, through: MemoryId) -> Result<(), S
 /// A memory's vector and whose the memory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedVector {
-    /// The memory.
     pub memory: MemoryId,
-    /// Whose it is.
     pub scope: Scope,
-    /// The vector.
     pub vector: Vec<u8>,
 }
 

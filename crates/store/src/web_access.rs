@@ -8,7 +8,6 @@ use crate::{Tx, millis};
 /// A key that holds, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidKey {
-    /// Its row.
     pub id: i64,
     /// What it opens: `viewer` or `owner`.
     pub role: String,
@@ -49,7 +48,6 @@ pub async fn login_holds(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<bool
 pub struct NewBrowserSession<'a> {
     /// Of its cookie.
     pub hash: &'a str,
-    /// What it may.
     pub role: &'a str,
     /// What it says it is.
     pub agent: &'a str,
@@ -113,7 +111,6 @@ pub async fn prolong_visit(tx: &mut Tx, id: i64, now: Timestamp, until: Timestam
     Ok(())
 }
 
-/// Ends a visit.
 pub async fn end_visit(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
     Ok(sqlx::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
 }
@@ -128,9 +125,7 @@ pub async fn owner_entered(tx: &mut Tx) -> Result<bool, StoreError> {
 /// A program's key, without the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiToken {
-    /// Its row.
     pub id: i64,
-    /// What it is called.
     pub name: String,
     /// What it opens.
     pub role: String,

@@ -8,13 +8,11 @@ use hob_core::domain::ids::{InboundId, OutboxId, RunId, SessionId};
 /// A conversation on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebChat {
-    /// Its session.
     pub session: SessionId,
     /// The session's key: `web:ID`.
     pub key: String,
     /// As somebody called it.
     pub title: Option<String>,
-    /// How it began.
     pub began_with: Option<String>,
     /// When somebody last wrote in it, in milliseconds.
     pub at: Option<i64>,
@@ -27,7 +25,6 @@ pub struct ChatQuery<'a> {
     pub before: i64,
     /// With these words in the name, or in what was said; none: all.
     pub words: Option<&'a str>,
-    /// So many.
     pub limit: i64,
 }
 
@@ -66,7 +63,6 @@ fn containing(words: &str) -> String {
 /// Where a conversation of the page is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatPosition {
-    /// Its session.
     pub session: SessionId,
     /// What people said up to this row was deleted.
     pub said_upto: i64,
@@ -143,19 +139,15 @@ pub struct IdRange {
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserMessageRow {
-    /// Its row.
     pub id: InboundId,
     /// What the page called it.
     pub external_id: String,
-    /// Who.
     pub name: String,
-    /// What.
     pub text: String,
     /// What became of it: `run`, `command`, `answer` or `refused`.
     pub disposition: String,
     /// When, in milliseconds.
     pub at: i64,
-    /// Its run.
     pub run: Option<RunId>,
     /// The run's state.
     pub state: Option<String>,
@@ -184,11 +176,9 @@ pub struct AttachmentRow {
     pub inbound: InboundId,
     /// The file.
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
 }
 
@@ -210,11 +200,9 @@ pub async fn attached(tx: &mut Tx, session: SessionId, between: IdRange) -> Resu
 /// A file's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentFileRow {
-    /// Its name.
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: i64,
     /// The SHA-256 of its content.
     pub hash: String,
@@ -235,7 +223,6 @@ pub async fn file(tx: &mut Tx, id: i64) -> Result<Option<SentFileRow>, StoreErro
 /// What Hob said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplyRow {
-    /// Its row.
     pub id: OutboxId,
     /// What, without markup.
     pub text: String,
@@ -245,13 +232,11 @@ pub struct ReplyRow {
     pub choices: String,
     /// When, in milliseconds.
     pub at: i64,
-    /// Its run.
     pub run: Option<RunId>,
     /// The chunk whose place it takes.
     pub replaces: Option<OutboxId>,
     /// The file that goes with it.
     pub file: Option<i64>,
-    /// The file's name.
     pub file_name: Option<String>,
     /// What it is, by its content.
     pub file_mime: Option<String>,
@@ -280,7 +265,6 @@ pub async fn answered(tx: &mut Tx, session: SessionId, between: IdRange) -> Resu
 /// A message whose run is not over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenMessage {
-    /// The run.
     pub run: RunId,
     /// The message that it answers.
     pub inbound: InboundId,

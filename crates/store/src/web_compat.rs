@@ -9,10 +9,8 @@ const ALIKE_MAX: i64 = 20;
 /// So many of the newest rows of a conversation are looked at for an answer.
 const ROWS_MAX: i64 = 200;
 
-/// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiConversation {
-    /// Its session.
     pub session: SessionId,
     /// The session's key.
     pub key: String,
@@ -51,15 +49,12 @@ pub async fn newest(tx: &mut Tx, session: SessionId) -> Result<Option<(String, i
 /// A message that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiInboundRow {
-    /// Its row.
     pub id: InboundId,
-    /// Its session.
     pub session: SessionId,
     /// What became of it: `run`, `command`, `answer` or `refused`.
     pub disposition: String,
     /// When, in milliseconds.
     pub at: i64,
-    /// Its run.
     pub run: Option<RunId>,
     /// The run's state.
     pub state: Option<String>,
@@ -105,7 +100,6 @@ pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreEr
 /// Something that was said for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiReplyRow {
-    /// Its row.
     pub id: OutboxId,
     /// What it is the delivery of.
     pub key: String,
@@ -121,7 +115,6 @@ pub struct ApiReplyRow {
     pub replaces: Option<String>,
     /// The file that goes with it.
     pub file: Option<i64>,
-    /// The file's name.
     pub file_name: Option<String>,
 }
 

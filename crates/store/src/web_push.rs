@@ -11,7 +11,6 @@ const SUBSCRIPTIONS_MAX: i64 = 50;
 /// A browser's address at its push service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Its row.
     pub id: i64,
     /// Where its push service takes messages for it.
     pub endpoint: String,

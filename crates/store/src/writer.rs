@@ -264,7 +264,6 @@ impl WriterTask {
         Ok(())
     }
 
-    /// Outside of any transaction.
     async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
         let Self { connection, pace, .. } = self;
         if let SchedulingMode::Lockstep(boundary) = pace {

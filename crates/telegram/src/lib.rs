@@ -70,9 +70,6 @@ pub struct Telegram {
 
 impl Telegram {
     /// Builds the adapter; nothing is sent yet.
-    ///
-    /// # Errors
-    /// When no HTTP client can be made.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
         let sender =
             call::client(&settings, settings.pace.send_deadline).map_err(|error| SetupError(error.to_string()))?;

@@ -36,13 +36,10 @@ pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
 /// Of those read, written to a cache.
 pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
-/// Which conversation.
 pub const CONVERSATION: &str = "gen_ai.conversation.id";
 /// Who acts.
 pub const AGENT: &str = "gen_ai.agent.name";
-/// Which tool.
 pub const TOOL: &str = "gen_ai.tool.name";
-/// Which call of it.
 pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
 /// What kind of tool.
 pub const TOOL_TYPE: &str = "gen_ai.tool.type";

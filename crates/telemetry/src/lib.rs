@@ -60,7 +60,6 @@ pub enum TelemetryError {
     /// The file cannot be opened.
     #[error("the log {path} cannot be written: {source}")]
     File {
-        /// Which file.
         path: String,
         /// Why.
         source: io::Error,

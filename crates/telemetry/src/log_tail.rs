@@ -25,7 +25,6 @@ use hob_core::domain::lock::lock;
 
 /// So many lines are kept.
 pub const LINES_MAX: usize = 1_000;
-/// So many bytes of one line.
 const LINE_BYTES_MAX: usize = 4_000;
 
 static TAIL: LazyLock<LogTail> = LazyLock::new(LogTail::default);
@@ -35,7 +34,6 @@ static TAIL: LazyLock<LogTail> = LazyLock::new(LogTail::default);
 pub struct TailLine {
     /// Each has the next number, from 1 on, in this process.
     pub id: u64,
-    /// When.
     pub at: Timestamp,
     /// How bad it is.
     pub level: Level,

@@ -50,7 +50,6 @@ impl MetricsPage {
         }
     }
 
-    /// A family of histograms.
     pub fn histograms(&mut self, name: &str, help: &str, family: &Family<Histogram>) {
         self.head(name, help, "histogram");
         for (values, histogram) in family.all() {

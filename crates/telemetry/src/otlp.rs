@@ -53,7 +53,6 @@ pub static LOST: Counter = Counter::new();
 pub struct OtlpSettings {
     /// The collector's address, without `/v1/traces`.
     pub endpoint: String,
-    /// Headers for it.
     pub headers: Vec<(String, Secret)>,
     /// What this Hob is called.
     pub service_name: String,

@@ -52,7 +52,6 @@ pub struct Declaration {
     pub confinement: Option<Confinement>,
 }
 
-/// The tool.
 pub struct CommandTool {
     declaration: Declaration,
     spec: ToolSpec,

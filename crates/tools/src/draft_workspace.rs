@@ -29,14 +29,11 @@ const CUT_OFF: &str = "Hob was restarted while it ran, so it was not finished an
 pub struct DraftWorkspace {
     /// The walls.
     pub confinement: Confinement,
-    /// The drafts.
     pub drafts: Drafts,
 }
 
-/// What there is to do for a call.
 #[derive(Debug)]
 pub enum CallPreparation {
-    /// Its work, there.
     Work(Box<CallWorkspace>),
     /// Nothing: these words are its result.
     Over {

@@ -36,7 +36,6 @@ const OUTPUT_BYTES_MAX: usize = 16_384;
 /// One hook, as configured and validated.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// When.
     pub moment: HookMoment,
     /// For which tools: names, or beginnings of names with a `*` behind; none: all.
     pub tools: Vec<String>,

@@ -75,9 +75,7 @@ struct Arguments {
 pub struct CredentialProfile {
     /// The only places that they go to.
     pub places: Vec<NamedPlace>,
-    /// The header.
     pub name: HeaderName,
-    /// Its value.
     pub value: Secret,
     /// What is never shown: what was configured, in every spelling that an answer could repeat.
     pub secrets: Vec<Secret>,

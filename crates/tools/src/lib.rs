@@ -63,7 +63,8 @@ use crate::results::ResultStore;
 use crate::workspace::Workspace;
 use hob_core::domain::agents::Mission;
 use hob_core::domain::draft::DraftUse;
-use hob_core::domain::ids::{CallId, RunId, SessionKey};
+use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
+use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::notebook::NotebookChange;
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::{DeliveryRequest, Destination};
@@ -194,7 +195,6 @@ pub struct Invocation {
     pub principal: Principal,
     /// Who Hob is for them; none: nobody in particular.
     pub persona: Option<String>,
-    /// The session.
     pub session: SessionKey,
     /// What kind of place it is: whose memories may be seen there.
     pub place: SpeakingPlace,
@@ -202,7 +202,6 @@ pub struct Invocation {
     pub destination: Destination,
     /// What the run has read up to now that nobody vouches for.
     pub taint: Taint,
-    /// The run.
     pub run: RunId,
     /// The call within it.
     pub call: CallId,
@@ -212,7 +211,6 @@ pub struct Invocation {
     pub arguments: Value,
     /// Where it works, if it can work in a draft of the workspace.
     pub draft: DraftUse,
-    /// Now.
     pub now: Timestamp,
 }
 
@@ -227,14 +225,11 @@ impl Invocation {
     pub fn is_tainted(&self) -> bool {
         !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
     }
-}
 
-#[cfg(test)]
-impl Invocation {
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
-    pub(crate) fn for_trial(arguments: Value) -> Self {
-        use hob_core::domain::ids::{SessionId, UserId};
-        use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_trial(arguments: Value) -> Self {
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         Self {
@@ -257,9 +252,7 @@ impl Invocation {
 /// A file that a tool brings along with its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Its name.
     pub name: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -272,7 +265,6 @@ pub enum Outcome {
     Exited {
         /// Its output, in words for the model.
         text: String,
-        /// Its code.
         code: i32,
     },
     /// It failed; words for the model (row D5).
@@ -298,24 +290,17 @@ pub enum Request {
     /// That what the call names is planned (row N16).
     Plan,
     /// A larger budget of iterations (row A6).
-    MoreIterations {
-        /// Why.
-        reason: String,
-    },
+    MoreIterations { reason: String },
     /// An agent that works on a task by itself.
     Spawn(Mission),
     /// That an agent at work hears something, and its report.
     Tell {
         /// The agent's number.
         agent: u32,
-        /// The words.
         text: String,
     },
     /// A person's answer (row B15).
-    Ask {
-        /// The question.
-        question: String,
-    },
+    Ask { question: String },
     /// Words or a file to be delivered, once.
     Deliver(Box<DeliveryRequest>),
 }

@@ -30,16 +30,12 @@ impl TokenFile {
         Self { path: data_dir.join("logins").join(format!("{name}.json")) }
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What is in it; none: it is not there.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn read<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         match fs::read(&self.path) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
@@ -49,9 +45,6 @@ impl TokenFile {
     }
 
     /// Waits until nobody else changes it.
-    ///
-    /// # Errors
-    /// When it cannot be locked.
     pub fn lock(&self) -> io::Result<LoginLock> {
         if let Some(dir) = self.path.parent() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -63,9 +56,6 @@ impl TokenFile {
     }
 
     /// Puts this into it, for whoever holds the lock.
-    ///
-    /// # Errors
-    /// When that does not reach the disk.
     pub fn write(&self, kept: &impl Serialize) -> io::Result<()> {
         let beside = self.path.with_extension(format!("json.{}", std::process::id()));
         let mut written = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&beside)?;
@@ -78,9 +68,6 @@ impl TokenFile {
     }
 
     /// Removes it; gives whether it was there.
-    ///
-    /// # Errors
-    /// When it stays.
     pub fn remove(&self) -> io::Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -91,9 +78,6 @@ impl TokenFile {
 }
 
 /// Does what waits for the disk or for a lock. It is done to its end, even if nobody waits for it any more.
-///
-/// # Errors
-/// Those of the work.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }

@@ -15,7 +15,6 @@ const PIECE_BYTES_MAX: usize = 16_000;
 pub enum Mention<'a> {
     /// This address, without a fragment.
     Address(&'a Url),
-    /// This word.
     Word(&'a str),
 }
 

@@ -19,7 +19,6 @@ struct Arguments {
     _steps: Vec<Map<String, Value>>,
 }
 
-/// The tool.
 pub struct PlanTool {
     spec: ToolSpec,
 }

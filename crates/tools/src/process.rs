@@ -30,7 +30,6 @@ const REST: Duration = Duration::from_secs(1);
 pub(super) struct ProcessSpec {
     /// The program and its arguments.
     pub(super) vector: Vec<String>,
-    /// Where.
     pub(super) dir: PathBuf,
     /// What its environment has besides the usual.
     pub(super) environment: Vec<(String, String)>,
@@ -80,9 +79,6 @@ impl ProcessOutput {
 }
 
 /// Runs it to its end. Dropping the future kills it with everything it started.
-///
-/// # Errors
-/// When it could not be started.
 pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
     let mut started = start(&errand.ready().await, OutputRouting::Apart)?;
     let child = &mut started.child;
@@ -128,9 +124,6 @@ pub(super) struct RunningProcess {
 }
 
 /// Starts it.
-///
-/// # Errors
-/// When it could not be started.
 pub(super) fn start(ready: &Ready<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
     let PreparedCommand { mut command, sweep, scratch } = prepare(ready)?;
     command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });

@@ -52,7 +52,6 @@ enum What {
     All,
 }
 
-/// The tool.
 pub struct RecallTool {
     spec: ToolSpec,
     memory: Memory,

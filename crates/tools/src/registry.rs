@@ -158,7 +158,6 @@ impl Registry {
         !known.tool.spec().core && self.tools.contains_key(USE_TOOL)
     }
 
-    /// The tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).map(|known| Arc::clone(&known.tool))
@@ -271,9 +270,6 @@ pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -
 }
 
 /// The arguments as their type, or what is wrong with them, in words for the model.
-///
-/// # Errors
-/// When they don't fit.
 pub fn parse<A: DeserializeOwned>(spec: &ToolSpec, arguments: Value) -> Result<A, Outcome> {
     serde_json::from_value(arguments).map_err(|error| {
         Outcome::Error(format!(

@@ -26,7 +26,6 @@ pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// What a kept result is called: its run and its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultId {
-    /// The run.
     pub run: RunId,
     /// The call within it.
     pub call: CallId,
@@ -108,18 +107,12 @@ impl ResultStore {
     }
 
     /// The runs of which results are kept.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub async fn runs(&self) -> io::Result<Vec<RunId>> {
         let dir = self.dir.clone();
         tokio::task::spawn_blocking(move || list(&dir)).await.map_err(io::Error::other).flatten()
     }
 
     /// Deletes the results of a run.
-    ///
-    /// # Errors
-    /// When they cannot be deleted.
     pub async fn drop_run(&self, run: RunId) -> io::Result<()> {
         tokio::fs::remove_dir_all(self.dir.join(run.to_string())).await
     }

@@ -56,7 +56,6 @@ pub enum Strength {
 pub enum Namespaces {
     /// Hob itself.
     Own,
-    /// This bubblewrap.
     Bubblewrap(PathBuf),
 }
 
@@ -148,7 +147,6 @@ impl Sandbox {
 /// What a program may reach, and the folder that is its alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxProfile {
-    /// What it may reach.
     pub reach: SandboxAccess,
     /// The folders whose copies it works in; only where [`Sandbox::overlays`] says so.
     pub overlays: Vec<Overlay>,

@@ -44,7 +44,6 @@ pub(super) struct DeferredTool {
     pub(super) words_of: Option<OriginSource>,
 }
 
-/// The tool.
 pub struct UseTool {
     spec: ToolSpec,
     further: BTreeMap<String, DeferredTool>,
@@ -130,7 +129,6 @@ fn listing(further: &BTreeMap<String, DeferredTool>) -> Vec<String> {
     names
 }
 
-/// A tool on one line.
 fn line(tool: &DeferredTool) -> String {
     let about = tool.schema.description.lines().next().unwrap_or_default();
     let about: String = about.chars().take(LINE_CHARS_MAX).collect();

@@ -40,7 +40,6 @@ pub struct WebFetch {
 pub(crate) struct FetchedPage {
     /// Where from, after redirects.
     pub(crate) url: Url,
-    /// The status.
     pub(crate) status: u16,
     /// What it says.
     pub(crate) content: FetchedContent,
@@ -50,7 +49,6 @@ pub(crate) struct FetchedPage {
 
 /// What is shown of an answer's body.
 pub(crate) enum FetchedContent {
-    /// Text.
     Page(PageText),
     /// None, and why.
     Unreadable(String),

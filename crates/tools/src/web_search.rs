@@ -51,16 +51,13 @@ pub enum Backend {
     DuckDuckGo,
     /// Brave's API.
     Brave,
-    /// A SearXNG of one's own.
     SearXng,
 }
 
 /// The service, and how it is asked.
 #[derive(Debug, Clone)]
 pub struct SearchService {
-    /// Which.
     pub backend: Backend,
-    /// Where.
     pub base_url: Url,
     /// The key, where it needs one.
     pub api_key: Option<Secret>,
@@ -69,9 +66,7 @@ pub struct SearchService {
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its title.
     pub title: String,
-    /// Its address.
     pub url: String,
     /// Some words of it.
     pub snippet: String,

@@ -16,7 +16,6 @@ use hob_tools::net::EgressGuard;
 pub struct AppState {
     /// Takes messages in, and has the database.
     pub router: Arc<Router>,
-    /// The page as a channel.
     pub page: Arc<PageChannel>,
     /// Who may open it.
     pub door: PageAccess,

@@ -18,7 +18,6 @@ pub const PATH: &str = "/mcp/class";
 /// What an owner says of a server's tools; perhaps nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ClassRequest {
-    /// The server.
     pub server: String,
     /// What is said.
     pub wish: ClassChange,

@@ -32,7 +32,6 @@ use hob_store::{Tx, outbox, runs};
 /// A database that takes longer than that does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-/// The routes.
 pub fn routes(router: Arc<Router>) -> Routes {
     Routes::new().route("/health", get(health)).route("/metrics", get(metrics::metrics)).with_state(router)
 }

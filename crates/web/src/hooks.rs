@@ -32,7 +32,6 @@ pub struct Webhook {
     pub secret: Secret,
     /// The header with the signature.
     pub header: String,
-    /// What is signed.
     pub signed: SignatureScheme,
     /// How often whoever has its secret may call.
     pub limit: PerMinuteLimit,

@@ -59,7 +59,6 @@ pub struct LocalSocket {
     file: SocketFile,
 }
 
-/// The socket's file.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,

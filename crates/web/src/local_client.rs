@@ -23,7 +23,6 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 pub struct LocalResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The body.
     pub body: String,
 }
 

@@ -24,7 +24,6 @@ struct Seat {
     name: &'static str,
 }
 
-/// The page's.
 fn page_seat() -> Seat {
     Seat { place: conversation(NOWHERE), external_id: OWNER, name: NAME }
 }

@@ -104,7 +104,6 @@ impl ConnectionIdentity {
         parts.extensions.get().cloned().unwrap_or_default()
     }
 
-    /// They are.
     pub(crate) fn is(&self, who: ProvenIdentity) {
         *lock(&self.0) = Some(who);
     }
@@ -235,7 +234,6 @@ impl CallerAddress {
     }
 }
 
-/// A connection that is open.
 #[derive(Debug, Clone)]
 struct OpenConnection {
     caller: CallerAddress,

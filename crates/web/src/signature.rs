@@ -11,10 +11,7 @@ pub enum SignatureScheme {
     /// The body: `sha256=HEX`.
     Body,
     /// `t=SECONDS,v1=HEX` over the time, a dot and the body; the time may differ from ours by so many seconds.
-    Timestamped {
-        /// So many.
-        tolerance_secs: u64,
-    },
+    Timestamped { tolerance_secs: u64 },
 }
 
 /// The code by which `header` proves that whoever has `secret` signed `body`, at `now` in Unix seconds; none: it does not. That

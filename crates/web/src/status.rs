@@ -39,7 +39,6 @@ const TASK_CHARS: usize = 60;
 /// Where things are that only the daemon's config tells.
 #[derive(Debug, Clone)]
 pub struct StatusPaths {
-    /// The data directory.
     pub data_dir: PathBuf,
     /// The folder of backups.
     pub backups: PathBuf,
@@ -181,7 +180,6 @@ pub struct Job {
     pub what: String,
 }
 
-/// Reads the books.
 pub async fn read_books(tx: &mut Tx, zone: &TimeZone, now: Timestamp) -> Result<Books, StoreError> {
     let age = |at: i64| (millis(now) - at).max(0) / 1_000;
     let states = runs::queries::count_open(tx).await?;
@@ -344,7 +342,6 @@ fn status_of(
     }
 }
 
-/// The route.
 pub fn routes(router: Arc<Router>, places: StatusPaths) -> Routes {
     Routes::new().route("/status", get(status)).with_state((router, Arc::new(places)))
 }

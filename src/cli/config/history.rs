@@ -17,7 +17,6 @@ const KEYS_SHOWN: usize = 3;
 /// So many lines stand around a change.
 const AROUND: usize = 3;
 
-/// The list.
 pub(super) fn list(files: &ConfigFiles) -> String {
     let shelf = files.history.shelf();
     let mut lines = Vec::new();

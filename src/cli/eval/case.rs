@@ -12,16 +12,13 @@ pub(super) struct Cases {
     /// The model that judges rubrics, by its label, role or alias; else the primary one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judge: Option<String>,
-    /// They.
     #[serde(default, rename = "case")]
     pub(super) cases: Vec<Case>,
 }
 
-/// A case.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Case {
-    /// What it is called.
     pub(super) name: String,
     /// What is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +41,6 @@ pub(super) struct Case {
     /// What the model answers, reply by reply, instead of a real one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) script: Vec<ScriptedReply>,
-    /// What is expected.
     #[serde(default)]
     pub(super) expect: Expectations,
 }
@@ -53,10 +49,8 @@ pub(super) struct Case {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedReply {
-    /// Its words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) text: String,
-    /// Its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) calls: Vec<ScriptedCall>,
 }
@@ -65,7 +59,6 @@ pub(super) struct ScriptedReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptedCall {
-    /// The tool.
     pub(super) tool: String,
     /// The arguments, as a model writes them: JSON.
     pub(super) arguments: String,

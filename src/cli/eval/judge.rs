@@ -87,7 +87,6 @@ fn verdicts(reply: &str, rubric: &[String]) -> Result<Vec<CriterionResult>, Stri
     Ok(judged.collect())
 }
 
-/// A judge.
 pub(super) struct Judge<'a> {
     pub(super) model: &'a dyn Provider,
     pub(super) facts: ModelFacts,

@@ -55,9 +55,6 @@ pub(super) struct TrialOutcome {
 }
 
 /// Runs a case; `model` answers instead of the configured ones.
-///
-/// # Errors
-/// When it cannot be run.
 pub(super) async fn run(
     ground: &TrialContext<'_>,
     case: &Case,

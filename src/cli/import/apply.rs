@@ -87,9 +87,6 @@ pub(super) enum MemoryOwner {
 }
 
 /// Whose the memory becomes: that is not guessed, as others in the house may see it then.
-///
-/// # Errors
-/// When it is not said.
 pub(super) fn memory_owner(
     house: bool,
     person: Option<&str>,

@@ -22,10 +22,8 @@ const FILES_MAX: usize = 4_000;
 /// The program's own skills, which it keeps up to date by itself: `name:hash` a line.
 const BUNDLED: &str = ".bundled_manifest";
 
-/// A text file.
 #[derive(Debug, Clone)]
 pub(super) struct TextFile {
-    /// The words.
     pub(super) text: String,
     /// When it was changed last.
     pub(super) changed: Timestamp,

@@ -81,7 +81,6 @@ pub enum Program {
 }
 
 impl Program {
-    /// Its name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Openclaw => "openclaw",

@@ -13,7 +13,6 @@ use crate::cli::import::read::{
 };
 use hob_core::domain::secret::Secret;
 
-/// The config.
 pub(super) fn config(foreign: &ForeignFolder) -> anyhow::Result<Value> {
     let file = foreign.text("config.json").context("there is no config.json in it: name the folder that has it")?;
     serde_json::from_str(file).context("config.json is not JSON")

@@ -18,7 +18,6 @@ pub(super) struct ImportPlan {
     pub(super) persona: Option<Persona>,
     /// What it remembered.
     pub(super) memories: Vec<ImportedMemory>,
-    /// Its skills.
     pub(super) skills: Vec<SkillFolder>,
     /// Who was let in, platform by platform.
     pub(super) doors: Vec<PlatformAccess>,
@@ -44,7 +43,6 @@ pub(super) struct Persona {
 /// Something that was remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ImportedMemory {
-    /// The words.
     pub(super) text: String,
     /// When it was written down: as the entry says, else when its file was changed last.
     pub(super) at: Timestamp,
@@ -57,7 +55,6 @@ pub(super) struct ImportedMemory {
 pub(super) struct SkillFolder {
     /// The folder's name.
     pub(super) name: String,
-    /// Where it is.
     pub(super) path: PathBuf,
 }
 
@@ -100,9 +97,7 @@ impl Platform {
 /// Who was let in on a platform.
 #[derive(Debug)]
 pub(super) struct PlatformAccess {
-    /// Which.
     pub(super) platform: Platform,
-    /// The ids.
     pub(super) ids: BTreeSet<String>,
     /// The tokens, by the key of Hob's config.
     pub(super) tokens: Vec<(&'static str, Secret)>,
@@ -111,11 +106,9 @@ pub(super) struct PlatformAccess {
 /// Something that is done at set times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ImportedSchedule {
-    /// Its name.
     pub(super) name: String,
     /// When, as Hob reads it.
     pub(super) when: String,
-    /// What.
     pub(super) task: String,
     /// Whose wall clock.
     pub(super) zone: Option<String>,
@@ -124,7 +117,6 @@ pub(super) struct ImportedSchedule {
 /// An MCP server.
 #[derive(Debug, Default)]
 pub(super) struct ImportedServer {
-    /// Its name.
     pub(super) name: String,
     /// The program with its arguments, or nothing.
     pub(super) command: Vec<String>,
@@ -149,16 +141,13 @@ pub(super) struct ImportedModel {
     pub(super) base_url: Option<String>,
     /// Its name there.
     pub(super) model: String,
-    /// The key.
     pub(super) api_key: Option<Secret>,
 }
 
 /// Something that is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SkippedItem {
-    /// What.
     pub(super) what: String,
-    /// Why, and what to do.
     pub(super) why: String,
 }
 

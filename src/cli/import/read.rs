@@ -17,7 +17,6 @@ use hob_config::provider::ProviderKind;
 use hob_core::domain::secret::Secret;
 use hob_core::policy::schedule::read::read;
 
-/// Minutes of a day.
 const DAY_MINUTES: i64 = 1_440;
 /// The longest task of a schedule, and its longest name.
 const TASK_CHARS_MAX: usize = 4_000;
@@ -25,7 +24,6 @@ const NAME_CHARS_MAX: usize = 64;
 /// The longest name of an MCP server.
 const SERVER_CHARS_MAX: usize = 32;
 
-/// Where and when this is read.
 #[derive(Debug, Clone)]
 pub(super) struct ReadContext {
     /// The household's zone.
@@ -101,7 +99,6 @@ pub(super) fn door(plan: &mut ImportPlan, platform: Platform, said: &[String], t
 
 /// What the other program says of whoever runs a model.
 pub(super) struct ForeignProvider<'a> {
-    /// The key.
     pub(super) key: &'a dyn Fn(&str) -> Option<Secret>,
     /// The address of a server that speaks OpenAI's API.
     pub(super) server: &'a dyn Fn(&str) -> Option<String>,

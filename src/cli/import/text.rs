@@ -17,10 +17,8 @@ const DIRECTIVES: &str = "## Directives";
 /// Longer entries are no notes.
 const ENTRY_CHARS_MAX: usize = 20_000;
 
-/// An entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NoteEntry {
-    /// The words.
     pub(super) text: String,
     /// When it was written down, where that is said.
     pub(super) day: Option<Date>,

@@ -20,7 +20,6 @@ pub(super) struct ChannelGuide {
 /// Something that the config needs.
 #[derive(Debug)]
 pub(super) struct GuideField {
-    /// The key.
     pub(super) key: &'static str,
     /// The question.
     pub(super) ask: &'static str,
@@ -34,7 +33,6 @@ pub(super) enum FieldKind {
     Secret {
         /// In the environment.
         variable: &'static str,
-        /// As a file.
         file: &'static str,
     },
     /// A text; what is usual begins so, and ends in the domain of the address.

@@ -6,7 +6,6 @@ use crate::cli::init::providers::{KINDS, ProviderInfo};
 use crate::cli::init::save::ConfigDraft;
 use crate::cli::init::secret_place::{self, NamedSecret};
 use crate::cli::init::setup_environment::{SetupTrouble, TrialTurn};
-use crate::daemon::models::kind;
 use hob_config::Config;
 use hob_config::change::Edit;
 use hob_config::provider::ProviderKind;
@@ -19,7 +18,6 @@ use hob_model::provider::OfferedModel;
 /// So many models are shown at a time.
 const SHOWN_MAX: usize = 12;
 
-/// A key, and where it is from.
 #[derive(Debug, Clone)]
 enum ApiKey {
     /// The environment.
@@ -250,7 +248,7 @@ fn ranked(
     let mut all: Vec<(u8, ModelChoice)> = offered
         .into_iter()
         .map(|model| {
-            let facts = table.facts(&label_of(self::kind(kind.kind), &model.name));
+            let facts = table.facts(&label_of(kind.kind, &model.name));
             let is_usual = Some(model.name.as_str()) == usual;
             let rank = if is_usual { 0 } else { 1 + u8::from(facts.source == PriceSource::Unknown) };
             let told = described(&model, &facts, is_usual);

@@ -1,6 +1,5 @@
 //! The kinds of provider as people know them.
 
-use crate::daemon::models::kind;
 use hob_config::provider::ProviderKind;
 use hob_model::discover::preset::Preset;
 
@@ -58,7 +57,7 @@ impl ProviderInfo {
 
     /// What is usual for it.
     pub(in crate::cli) fn preset(&self) -> Option<&'static Preset> {
-        Preset::of(kind(self.kind))
+        Preset::of(self.kind)
     }
 
     /// Where its key is looked for in the environment.

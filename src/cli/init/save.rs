@@ -46,9 +46,6 @@ pub(in crate::cli) struct ConfigDraft {
 
 impl ConfigDraft {
     /// Of a file with this text.
-    ///
-    /// # Errors
-    /// When the text is not a good config.
     pub(in crate::cli) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
         let (text, config) = tried(path, text, &[], env)?;
         Ok(Self { path: path.to_owned(), text: Secret::new(text), config, env: env.clone() })
@@ -79,9 +76,6 @@ impl ConfigDraft {
     }
 
     /// Makes these changes in the file.
-    ///
-    /// # Errors
-    /// When they cannot be made or written.
     pub(in crate::cli) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
         let after = self.with(edits)?;
         let writer = Writer::new(self.path.clone(), self.env.clone(), triggers::check_beyond_schema);
@@ -98,9 +92,6 @@ impl ConfigDraft {
     }
 
     /// Writes a secret into a file of its own and gives the file's whole path.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(in crate::cli) fn keep(&self, name: &str, secret: &Secret) -> anyhow::Result<PathBuf> {
         let beside = self.path.parent().unwrap_or(Path::new("/")).join(SECRETS);
         let told = || beside.display().to_string();
@@ -112,9 +103,6 @@ impl ConfigDraft {
     }
 
     /// Where Hob's data is; it exists.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub(in crate::cli) fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let dir = data_dir(&self.config.state, &self.env)?;
         create_data_dir(&dir)?;
@@ -174,9 +162,6 @@ impl SetupProgress {
     }
 
     /// Keeps it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn write(&self, data_dir: &Path) -> anyhow::Result<()> {
         let path = data_dir.join(PROGRESS);
         write(&path, &(serde_json::to_string_pretty(self)? + "\n")).with_context(|| path.display().to_string())

@@ -39,7 +39,6 @@ impl SecretPlace {
 pub(super) struct NamedSecret<'a> {
     /// In the environment.
     pub(super) variable: &'a str,
-    /// As a file.
     pub(super) file: &'a str,
     pub(super) secret: &'a Secret,
 }

@@ -25,11 +25,8 @@ pub(super) struct SetupTrouble {
 /// A conversation of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TrialTurn {
-    /// The model.
     pub(super) model: String,
-    /// What was asked.
     pub(super) asked: String,
-    /// What it said.
     pub(super) said: String,
     /// The tools that it called, and got an answer from.
     pub(super) tools: Vec<String>,
@@ -43,15 +40,9 @@ pub(super) struct TrialTurn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnerOutcome {
     /// They wrote, and Hob's answer has reached them.
-    Owner {
-        /// How they are called there.
-        name: String,
-    },
+    Owner { name: String },
     /// They wrote, and the answer could not be sent.
-    Mute {
-        /// Why.
-        why: String,
-    },
+    Mute { why: String },
     /// The person at the terminal waits no longer, or it took too long.
     Nobody,
 }

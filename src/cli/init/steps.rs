@@ -15,14 +15,12 @@ use hob_core::domain::inbound::ChannelKind;
 /// How often a house is backed up that was set up here.
 const BACKUP_EVERY_HOURS: u32 = 24;
 
-/// A step.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// Who answers.
     Model,
     /// A real question.
     Turn,
-    /// A channel.
     Channel(&'static ChannelGuide),
     /// The page, on a phone.
     Phone,

@@ -31,7 +31,6 @@ const NUMBER_COLUMNS: usize = 20;
 /// Where the terminal does not say how wide it is.
 const COLUMNS_USUAL: usize = 80;
 
-/// The terminal.
 pub(super) struct TerminalAsker {
     editor: Editor<MaskingHelper, MemHistory>,
     /// It can move no cursor, and so hide nothing.

@@ -22,9 +22,6 @@ const WITHIN: Duration = Duration::from_secs(20);
 const ASK: &str = "ask";
 
 /// What an owner says in `TOOL=CLASS`.
-///
-/// # Errors
-/// When there is no such class.
 pub(super) fn parse_classes(tools: &[String], as_it_says: bool) -> anyhow::Result<ClassChange> {
     let one = |text: &String| {
         let (tool, class) = text.rsplit_once('=').with_context(|| format!("{text:?} is no TOOL=CLASS"))?;

@@ -14,7 +14,6 @@ use hob_store::error::StoreError;
 use hob_store::{SchedulingMode, Store, Tx, memory_views};
 use hob_web::memory::entry::{Entry, EntryReader};
 
-/// The newest.
 pub(super) async fn newest(tx: &mut Tx, scopes: &[Scope], limit: i64) -> Result<Vec<Entry>, StoreError> {
     let mut items = Vec::new();
     for scope in scopes {

@@ -13,7 +13,6 @@ use hob_web::memory::entry::Entry;
 /// The first characters of what was said that are shown; `--json` has all.
 const WORDS_MAX: usize = 100;
 
-/// A line each.
 pub(super) fn row_lines(rows: &[Entry]) -> String {
     if rows.is_empty() {
         return "Nothing.\n".to_owned();

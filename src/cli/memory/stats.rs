@@ -21,7 +21,6 @@ pub(super) struct MemoryStats {
     pub(super) newest: Option<Timestamp>,
 }
 
-/// Reads them.
 pub(super) async fn read(database: &Path) -> anyhow::Result<MemoryStats> {
     let Amounts { scopes, embedding, oldest, newest } = Reader::open(database).await?.read(amount::amounts).await?;
     let bytes = size(database).with_context(|| format!("{} cannot be read", database.display()))?;

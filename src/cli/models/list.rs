@@ -61,10 +61,7 @@ enum Reachability {
     /// It answers, and its list does not have the model.
     NotListed,
     /// It does not answer.
-    Unreachable {
-        /// Why.
-        why: String,
-    },
+    Unreachable { why: String },
 }
 
 /// US dollars for a million tokens.

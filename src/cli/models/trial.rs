@@ -16,9 +16,8 @@ use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult};
 use hob_model::offline;
 use hob_model::price::{Rates, cost};
-use hob_model::provider::{NoSink, Provider, Request, ToolChoice, ToolSchema};
+use hob_model::provider::{NoSink, Provider, Request, ToolSchema};
 
-/// The tool.
 const TOOL: &str = "echo_number";
 /// What it is to be called with: no number that a model would come upon by itself.
 const NUMBER: i64 = 7341;
@@ -160,9 +159,7 @@ fn first_request() -> Request {
         messages: vec![Message::user(words)],
         stable: 1,
         tools: vec![echo].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
+        ..Request::default()
     }
 }
 

@@ -72,7 +72,6 @@ pub(super) struct Continuation {
     /// What the calls took.
     #[serde(flatten)]
     pub(super) spent: Spent,
-    /// The run with them.
     pub(super) would_be: RunTotals,
 }
 
@@ -84,7 +83,6 @@ pub(super) enum ContinuationStep {
     Answered {
         /// Which.
         model: String,
-        /// Its words.
         text: String,
         /// What it took.
         usage: Usage,
@@ -96,7 +94,6 @@ pub(super) enum ContinuationStep {
     Failed {
         /// Which.
         model: String,
-        /// Why.
         why: String,
     },
     /// A tool was called.

@@ -32,7 +32,6 @@ impl TextPage {
     }
 }
 
-/// A run's tree.
 pub(super) fn tree(tree: &RunTree) -> String {
     let mut page = TextPage::default();
     page.line(0, format!("Run {} of {} in {}: {}", tree.run, tree.who, tree.session, tree.state));

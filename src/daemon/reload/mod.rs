@@ -101,7 +101,6 @@ enum ReloadCause {
     File,
     /// Somebody asked, or a signal came.
     Asked,
-    /// It was time.
     Time,
 }
 

@@ -21,9 +21,7 @@ pub(in crate::daemon) enum AccountStep {
     Stays,
     /// It ends, and begins anew.
     Restarts,
-    /// It begins.
     Begins,
-    /// It ends.
     Ends,
 }
 

@@ -15,7 +15,6 @@ use hob_core::domain::secret::Secret;
 /// What was seen at one look.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ReadOutcome {
-    /// A config.
     Good(Box<LoadedConfig>),
     /// Nothing that could run: file, line, key, what was expected.
     Bad(String),
@@ -24,7 +23,6 @@ pub(super) enum ReadOutcome {
 /// Looks for a config.
 #[derive(Clone)]
 pub(super) struct ConfigReader {
-    /// The file.
     pub(super) file: PathBuf,
     pub(super) environment: Environment,
     /// Hob has no channel but those of its config.

@@ -8,22 +8,16 @@ use hob_config::Config;
 use hob_config::destinations::DestinationConfig;
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_tools::files::access::FileAccess;
-use hob_tools::files::delete_file::DeleteFile;
 use hob_tools::files::document::DocumentReader;
-use hob_tools::files::edit_file::EditFile;
 use hob_tools::files::keep_file::KeepFile;
-use hob_tools::files::list_files::ListFiles;
-use hob_tools::files::move_file::MoveFile;
 use hob_tools::files::read_file::ReadFile;
 use hob_tools::files::record::FileRecords;
-use hob_tools::files::search_files::SearchFiles;
-use hob_tools::files::write_file::WriteFile;
+use hob_tools::files::{delete_file, edit_file, list_files, move_file, search_files, write_file};
 use hob_tools::messages::addresses::Addresses;
 use hob_tools::messages::send_file::SendFile;
 use hob_tools::messages::send_message::SendMessage;
 use hob_tools::registry::Registry;
 
-/// Adds them.
 pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
     let own = forbidden_paths(dependencies);
     let room = FileAccess::new(dependencies.workspace, own, dependencies.config.workspace.trusted);
@@ -33,12 +27,12 @@ pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Re
     registry
         .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone(), reader)))
         .with(Arc::new(KeepFile::new(Arc::clone(&room), records.clone())))
-        .with(Arc::new(WriteFile::new(Arc::clone(&room))))
-        .with(Arc::new(EditFile::new(Arc::clone(&room))))
-        .with(Arc::new(MoveFile::new(Arc::clone(&room))))
-        .with(Arc::new(DeleteFile::new(Arc::clone(&room))))
-        .with(Arc::new(ListFiles::new(Arc::clone(&room))))
-        .with(Arc::new(SearchFiles::new(Arc::clone(&room))))
+        .with(Arc::new(write_file::tool(Arc::clone(&room))))
+        .with(Arc::new(edit_file::tool(Arc::clone(&room))))
+        .with(Arc::new(move_file::tool(Arc::clone(&room))))
+        .with(Arc::new(delete_file::tool(Arc::clone(&room))))
+        .with(Arc::new(list_files::tool(Arc::clone(&room))))
+        .with(Arc::new(search_files::tool(Arc::clone(&room))))
         .with(Arc::new(SendFile::new(room, records)))
         .with(Arc::new(SendMessage::new(addresses(dependencies.config))))
 }

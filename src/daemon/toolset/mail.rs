@@ -31,7 +31,6 @@ struct KnownIssuer {
     scope: &'static str,
 }
 
-/// Google's.
 #[cfg(feature = "mail")]
 const GOOGLE: KnownIssuer = KnownIssuer {
     device_url: "https://oauth2.googleapis.com/device/code",
@@ -39,7 +38,6 @@ const GOOGLE: KnownIssuer = KnownIssuer {
     scope: "https://mail.google.com/",
 };
 
-/// Microsoft's.
 #[cfg(feature = "mail")]
 const MICROSOFT: KnownIssuer = KnownIssuer {
     device_url: "https://login.microsoftonline.com/common/oauth2/v2.0/devicecode",

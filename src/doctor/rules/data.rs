@@ -78,7 +78,6 @@ pub fn database(inspected: &Result<InspectionReport, StoreError>) -> Vec<Finding
 pub enum DaemonState {
     /// Nobody does.
     Absent,
-    /// It answers.
     Answers {
         /// Its process; none: that is not known.
         pid: Option<String>,
@@ -93,10 +92,7 @@ pub enum DaemonState {
         why: String,
     },
     /// It cannot be found out.
-    Unknown {
-        /// Why.
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 /// Whether Hob runs.
@@ -124,7 +120,6 @@ pub fn daemon(daemon: &DaemonState) -> Vec<Finding> {
 /// A schedule, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleState {
-    /// Its number.
     pub id: i64,
     /// `active`, `paused` or `done`.
     pub state: String,
@@ -132,7 +127,6 @@ pub struct ScheduleState {
     pub why: Option<String>,
     /// What of it cannot be read; none: all can.
     pub unreadable: Option<String>,
-    /// How late it is.
     pub late: Option<Duration>,
 }
 
@@ -162,7 +156,6 @@ pub fn schedules(all: &[ScheduleState], is_running: bool) -> Vec<Finding> {
 /// What is known of backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupState<'a> {
-    /// Where they are.
     pub folder: &'a Path,
     /// Hours between two; 0: Hob makes none by itself.
     pub every_hours: u32,
@@ -174,7 +167,6 @@ pub struct BackupState<'a> {
     pub is_beside: bool,
 }
 
-/// Backups.
 #[must_use]
 pub fn backup(facts: &BackupState<'_>) -> Vec<Finding> {
     let folder = facts.folder.display();

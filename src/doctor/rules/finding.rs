@@ -24,11 +24,9 @@ pub enum Check {
     Clock,
     /// The time zone.
     Zone,
-    /// The database.
     Database,
     /// Whether Hob runs.
     Daemon,
-    /// The models.
     Models,
     /// The platforms.
     Channels,
@@ -44,9 +42,7 @@ pub enum Check {
     Calendars,
     /// What is to be done later.
     Schedules,
-    /// The service.
     Service,
-    /// Backups.
     Backup,
 }
 
@@ -133,7 +129,6 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Which check found it.
     pub check: &'static str,
-    /// What is so.
     pub what: String,
     /// What to do; none: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -178,7 +173,6 @@ impl fmt::Display for Finding {
 /// All that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The worst of it.
     pub worst: Verdict,
     /// Each finding, in the order of the checks.
     pub findings: Vec<Finding>,

@@ -57,11 +57,9 @@ pub fn config(facts: &ConfigFacts<'_>) -> Vec<Finding> {
 /// Who may read or write a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileModeFacts<'a> {
-    /// Which.
     pub path: &'a Path,
     /// Its permissions, as in `chmod`.
     pub mode: u32,
-    /// Whose it is.
     pub owner: u32,
     /// As whom this is asked.
     pub me: u32,
@@ -120,7 +118,6 @@ pub fn no_data(folder: &Path, standing_in_the_way: Option<String>) -> Vec<Findin
     }
 }
 
-/// Room on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskRoom {
     /// Bytes that can still be written.
@@ -199,13 +196,11 @@ pub fn clock(year: i16, ahead: Option<(&str, i64)>) -> Vec<Finding> {
 pub enum TimeZoneSource {
     /// The config names it.
     Named(String),
-    /// The machine's own.
     Machine(String),
     /// Nothing says.
     Unknown,
 }
 
-/// The time zone.
 #[must_use]
 pub fn zone(zone: &TimeZoneSource) -> Vec<Finding> {
     vec![match zone {

@@ -17,7 +17,6 @@ pub enum ModelProbe {
     Untold,
     /// Its list does not have the model.
     NotListed,
-    /// It spoke.
     Spoke(Duration),
     /// It did not answer, or refused.
     Failed(ModelError),
@@ -109,7 +108,6 @@ pub fn sandbox(strength: &Strength, is_wanted: bool) -> Finding {
     }
 }
 
-/// The embedding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbeddingState {
     /// Nobody wants one.
@@ -120,15 +118,9 @@ pub enum EmbeddingState {
         objection: Option<String>,
     },
     /// It loads, or its server answers.
-    Ready {
-        /// What it is called.
-        name: String,
-    },
+    Ready { name: String },
     /// It does not.
-    Broken {
-        /// Why.
-        why: String,
-    },
+    Broken { why: String },
 }
 
 /// Meaning in the memory's search.

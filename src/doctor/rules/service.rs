@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use crate::doctor::rules::finding::{Check, Finding};
 
-/// An installed unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledUnit {
-    /// Its file.
     pub file: PathBuf,
     /// How it is installed anew: `hob service install --user`.
     pub install: &'static str,
@@ -15,7 +13,6 @@ pub struct InstalledUnit {
     pub is_ours: bool,
     /// The binary that it starts; none: it cannot be told.
     pub starts: Option<PathBuf>,
-    /// This binary.
     pub binary: PathBuf,
     /// Whether it is what this version would write.
     pub is_current: bool,
@@ -25,7 +22,6 @@ pub struct InstalledUnit {
     pub lingers: Option<bool>,
 }
 
-/// The units.
 #[must_use]
 pub fn service(units: &[InstalledUnit]) -> Vec<Finding> {
     if units.is_empty() {

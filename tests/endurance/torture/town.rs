@@ -13,7 +13,6 @@ use crate::torture::person::{PersonLog, talk};
 use hob_testkit::fake_model::{Asked, FakeModel, Reply, Script};
 use hob_testkit::fake_telegram::FakeTelegram;
 
-/// How many people there are.
 const PEOPLE: i64 = 20;
 /// How long all may take to be answered in the end.
 const LAST_ANSWERS_WITHIN: Duration = Duration::from_secs(90);

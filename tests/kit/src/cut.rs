@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// One connection, as the handlers see it.
 #[derive(Debug, Clone)]
-pub(super) struct CutConnection {
+pub struct CutConnection {
     pub(super) port: u16,
     cut: Arc<AtomicBool>,
 }

@@ -2,13 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hob_core::domain::ids::CallId;
 use hob_model::error::ModelError;
 use hob_model::message::{Completion, Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
-use hob_model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob_model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
 use hob_model::settings::{Deadlines, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::json;
@@ -65,12 +65,19 @@ pub fn asking(messages: Vec<Message>) -> Request {
     Request {
         system: "Be brief.".to_owned(),
         messages,
-        stable: 0,
         tools: vec![tool("current_time"), tool("look")].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
+        ..Request::default()
     }
+}
+
+/// A request with these words, and two tools that take nothing.
+pub fn asking_plainly(text: &str) -> Request {
+    let tool = |name: &str| ToolSchema {
+        name: name.to_owned(),
+        description: "Looks.".to_owned(),
+        parameters: json!({"type": "object", "properties": {}}),
+    };
+    Request { tools: vec![tool("current_time"), tool("recall")].into(), ..asking(vec![Message::user(text)]) }
 }
 
 /// Asks; answers with what came and what was streamed.
@@ -92,15 +99,35 @@ pub fn answered(mut history: Vec<Message>, reply: &Completion, next: Option<&str
 }
 
 /// Holds the clock once the stream stands before the gate: the next deadline is then the only thing left to happen.
-pub async fn stalled(provider: impl Provider + 'static, gate: &Gate) -> (ModelError, Duration) {
-    let task =
-        tokio::spawn(async move { provider.complete(&asking(vec![Message::user("Hi")]), &NoSink).await.unwrap_err() });
+pub async fn stalled(provider: impl Provider + 'static, gate: &Gate) -> (Result<Completion, ModelError>, Duration) {
+    let task = tokio::spawn(async move { provider.complete(&asking(vec![Message::user("Hi")]), &NoSink).await });
     gate.reached().await;
     tokio::time::pause();
     let start = tokio::time::Instant::now();
-    let error = task.await.unwrap();
+    let outcome = task.await.unwrap();
+    let waited = start.elapsed();
     tokio::time::resume();
-    (error, start.elapsed())
+    (outcome, waited)
+}
+
+/// What is shown of a reply while its stream stands before the gate, and the whole of it.
+pub async fn through(provider: impl Provider + 'static, gate: &Gate) -> (String, Completion) {
+    let shown = Arc::new(Shown::default());
+    let sink = Arc::clone(&shown);
+    let task = tokio::spawn(async move { provider.complete(&asking(vec![Message::user("Hi")]), sink.as_ref()).await });
+    shown.more.notified().await;
+    let before = shown.text();
+    gate.open();
+    (before, task.await.unwrap().unwrap())
+}
+
+/// Lets go of a call once something of its reply is shown.
+pub async fn let_go(provider: &dyn Provider) {
+    let (shown, request) = (Shown::default(), asking(vec![Message::user("Hi")]));
+    tokio::select! {
+        outcome = provider.complete(&request, &shown) => panic!("{outcome:?}"),
+        () = shown.more.notified() => {}
+    }
 }
 
 /// Any message, legal or not; seals are of the model with this label, or of another.

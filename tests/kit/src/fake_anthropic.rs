@@ -32,14 +32,12 @@ pub const MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-opus-4-6", "claude-op
 /// A request as the server got it.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The body.
     pub body: Value,
     /// The body, byte for byte.
     pub raw: String,
 }
 
 impl Asked {
-    /// The messages.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }

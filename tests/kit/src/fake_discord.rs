@@ -13,15 +13,14 @@ mod server;
 mod shapes;
 pub mod world;
 
-use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
-
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use axum::routing::any;
 
 use self::world::{Message, Post, World};
-use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
+use super::cut::CutConnection;
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState, ServerContext};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,34 +53,18 @@ pub enum Kick {
 }
 
 /// The fake. Dropping it closes its connections.
-pub struct FakeDiscord {
-    grounds: PlatformServer<World>,
-}
+pub type FakeDiscord = PlatformServer<World>;
 
 /// What the HTTP side, the gateway and the test share.
 pub type Shared = grounds::Shared<World>;
 
-impl Deref for FakeDiscord {
-    type Target = PlatformServer<World>;
-
-    fn deref(&self) -> &PlatformServer<World> {
-        &self.grounds
-    }
-}
-
-impl DerefMut for FakeDiscord {
-    fn deref_mut(&mut self) -> &mut PlatformServer<World> {
-        &mut self.grounds
-    }
-}
-
 impl PlatformState for World {
-    fn serve(
-        address: SocketAddr,
-        shared: Arc<Shared>,
-        down: CancellationToken,
-    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
-        server::serve(address, shared, down)
+    fn routes() -> Router<ServerContext<Self>> {
+        Router::new().route("/gateway", any(gateway::open)).route("/gateway/", any(gateway::open))
+    }
+
+    async fn respond(context: &ServerContext<Self>, _wire: &CutConnection, request: Request) -> Response {
+        server::respond(&context.shared, request).await
     }
 
     fn cut(&mut self) {}
@@ -92,14 +75,13 @@ impl FakeDiscord {
     pub const TOKEN: &'static str = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GxYzAb.dGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxs";
     /// The bot's user, and its application.
     pub const BOT: u64 = 123_456_789_012_345_678;
-    /// The bot's name.
     pub const BOT_NAME: &'static str = "hob_test";
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        let grounds = PlatformServer::serve(ANYWHERE, World::new()).await;
+        let grounds = Self::serve(ANYWHERE, World::new()).await;
         grounds.look(|world| world.address = grounds.address.to_string());
-        Self { grounds }
+        grounds
     }
 
     /// What the bot is told as the API's address.

@@ -42,7 +42,6 @@ struct World {
     wrong: Vec<String>,
 }
 
-/// The issuer.
 pub struct FakeIssuer {
     pub url: String,
     world: Arc<Mutex<World>>,

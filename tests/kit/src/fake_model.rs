@@ -28,14 +28,12 @@ mod script;
 /// A request as the server got it.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The body.
     pub body: Value,
     /// The header `authorization`.
     pub authorization: Option<String>,
 }
 
 impl Asked {
-    /// The messages.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
     }

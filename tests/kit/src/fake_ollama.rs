@@ -22,7 +22,6 @@ pub mod check;
 /// The model that the server has.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// Its name.
     pub name: &'static str,
     /// The family that it is built like.
     pub architecture: &'static str,
@@ -61,7 +60,6 @@ impl Deref for FakeOllama {
 }
 
 impl FakeOllama {
-    /// Has this model.
     pub async fn start(model: Model) -> Self {
         let local = OllamaService { model, shown: AtomicUsize::default(), shortened: AtomicUsize::default() };
         Self(ScriptedServer::start(local).await)
@@ -195,7 +193,6 @@ impl Script {
         }))
     }
 
-    /// A line.
     pub fn line(self, line: &Value) -> Self {
         self.planned(|plan| plan.raw(format!("{line}\n")))
     }

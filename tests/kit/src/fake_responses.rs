@@ -13,7 +13,6 @@ use crate::scripted::{self, RecordedRequest, ScriptedServer, Service, Verdict};
 use crate::stream::Plan;
 use crate::validate;
 
-/// One answer.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// These items, and how it ends.

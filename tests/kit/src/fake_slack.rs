@@ -15,15 +15,14 @@ mod socket;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
+use axum::extract::Request;
+use axum::response::Response;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use self::world::{Kind, World};
-use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
+use super::cut::CutConnection;
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState, ServerContext};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,34 +51,14 @@ impl Fault {
 }
 
 /// The fake. Dropping it closes its connections.
-pub struct FakeSlack {
-    grounds: PlatformServer<World>,
-}
+pub type FakeSlack = PlatformServer<World>;
 
 /// What the server's side and the test share.
 pub type Shared = grounds::Shared<World>;
 
-impl Deref for FakeSlack {
-    type Target = PlatformServer<World>;
-
-    fn deref(&self) -> &PlatformServer<World> {
-        &self.grounds
-    }
-}
-
-impl DerefMut for FakeSlack {
-    fn deref_mut(&mut self) -> &mut PlatformServer<World> {
-        &mut self.grounds
-    }
-}
-
 impl PlatformState for World {
-    fn serve(
-        address: SocketAddr,
-        shared: Arc<Shared>,
-        down: CancellationToken,
-    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
-        server::serve(address, shared, down)
+    async fn respond(context: &ServerContext<Self>, wire: &CutConnection, request: Request) -> Response {
+        server::respond(context, wire, request).await
     }
 
     fn cut(&mut self) {
@@ -89,24 +68,21 @@ impl PlatformState for World {
 }
 
 impl FakeSlack {
-    /// The bot's token.
     pub const BOT_TOKEN: &'static str = "xoxb-17653672481-19874698323-pdFZKVeTuE8sk7oOcBrzbqgy";
-    /// The app's token.
     pub const APP_TOKEN: &'static str = "xapp-1-A0HOB-1234567890-aBcDeF";
     /// The bot as a person.
     pub const BOT_USER: &'static str = "U0HOB";
-    /// The bot as a bot.
     pub const BOT_ID: &'static str = "B0HOB";
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        Self::serve(ANYWHERE, World::new()).await
+        Self::start_with(ANYWHERE, World::new()).await
     }
 
-    async fn serve(address: SocketAddr, world: World) -> Self {
-        let grounds = PlatformServer::serve(address, world).await;
+    async fn start_with(address: SocketAddr, world: World) -> Self {
+        let grounds = Self::serve(address, world).await;
         grounds.look(|world| world.address = grounds.address.to_string());
-        Self { grounds }
+        grounds
     }
 
     /// What the app is told as the Web API's address.
@@ -225,6 +201,6 @@ pub struct Outage {
 impl Outage {
     /// Slack is there again, with all it knew.
     pub async fn end(self) -> FakeSlack {
-        FakeSlack::serve(self.address, self.world).await
+        FakeSlack::start_with(self.address, self.world).await
     }
 }

@@ -19,13 +19,15 @@ use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use axum::extract::Request;
+use axum::response::Response;
 use serde_json::Value;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use self::webhook::Webhook;
 use self::world::{ChatKind, Message, Post, World};
-use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState};
+use super::cut::CutConnection;
+use super::grounds::{self, ANYWHERE, PlatformServer, PlatformState, ServerContext};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,12 +86,8 @@ impl DerefMut for FakeTelegram {
 }
 
 impl PlatformState for World {
-    fn serve(
-        address: SocketAddr,
-        shared: Arc<Shared>,
-        down: CancellationToken,
-    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
-        server::serve(address, shared, down)
+    async fn respond(context: &ServerContext<Self>, wire: &CutConnection, request: Request) -> Response {
+        server::respond(&context.shared, wire, request).await
     }
 
     fn cut(&mut self) {
@@ -102,7 +100,6 @@ impl FakeTelegram {
     pub const TOKEN: &'static str = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
     /// The bot's user id.
     pub const BOT_ID: i64 = 110_201_543;
-    /// The bot's name.
     pub const BOT_NAME: &'static str = "hob_test_bot";
 
     /// Starts on a free port of the loopback.

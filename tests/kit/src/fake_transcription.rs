@@ -36,7 +36,6 @@ pub struct ReceivedRecording {
     pub name: String,
     /// Its content type.
     pub kind: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 

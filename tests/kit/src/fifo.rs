@@ -16,7 +16,6 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Makes it.
     pub fn make(path: &Path) -> Self {
         mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let open = || OpenOptions::new().read_write(true).clone();

@@ -1,14 +1,23 @@
 //! What the fakes of platforms stand on: a world that the server and the test look at, and a server that can go away and
 //! come back while people go on writing.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Router;
+use axum::extract::connect_info::ConnectInfo;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::response::Response;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use crate::cut::{CutConnection, CutListener};
 
 /// How long [`PlatformServer::until`] waits before it fails the test.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -16,13 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
 /// A platform's state, which is served over HTTP.
-pub trait PlatformState: Clone + Debug + Sized {
-    /// Serves it until `down`; says where.
-    fn serve(
-        address: SocketAddr,
-        shared: Arc<Shared<Self>>,
-        down: CancellationToken,
-    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)>;
+pub trait PlatformState: Clone + Debug + Send + Sized + 'static {
+    /// What is there besides calls, such as a gateway.
+    fn routes() -> Router<ServerContext<Self>> {
+        Router::new()
+    }
+
+    /// Answers a call.
+    fn respond(
+        context: &ServerContext<Self>,
+        wire: &CutConnection,
+        request: Request,
+    ) -> impl Future<Output = Response> + Send;
 
     /// The server went away, and all connections with it.
     fn cut(&mut self);
@@ -60,6 +74,39 @@ impl<W> Shared<W> {
     }
 }
 
+/// What whoever answers has.
+pub struct ServerContext<W> {
+    pub(super) shared: Arc<Shared<W>>,
+    /// The server goes away.
+    pub(super) down: CancellationToken,
+}
+
+impl<W> Clone for ServerContext<W> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), down: self.down.clone() }
+    }
+}
+
+async fn serve<W: PlatformState>(address: SocketAddr, context: ServerContext<W>) -> (SocketAddr, JoinHandle<()>) {
+    let listener = CutListener(TcpListener::bind(address).await.unwrap());
+    let address = listener.0.local_addr().unwrap();
+    // Files are larger than axum's usual limit.
+    let router = W::routes().fallback(answer::<W>).layer(DefaultBodyLimit::max(60 << 20)).with_state(context);
+    let service = router.into_make_service_with_connect_info::<CutConnection>();
+    let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    (address, server)
+}
+
+async fn answer<W: PlatformState>(
+    State(context): State<ServerContext<W>>,
+    ConnectInfo(wire): ConnectInfo<CutConnection>,
+    request: Request,
+) -> Response {
+    // axum's connections outlive its listener: what comes in on them once the server is down is cut.
+    let answer = context.down.run_until_cancelled(W::respond(&context, &wire, request)).await;
+    answer.unwrap_or_else(|| wire.cut())
+}
+
 /// A world and its server. Dropping it closes all connections.
 pub struct PlatformServer<W> {
     pub(super) shared: Arc<Shared<W>>,
@@ -73,7 +120,8 @@ impl<W: PlatformState> PlatformServer<W> {
     pub(super) async fn serve(address: SocketAddr, world: W) -> Self {
         let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
         let down = CancellationToken::new();
-        let (address, server) = W::serve(address, Arc::clone(&shared), down.clone()).await;
+        let context = ServerContext { shared: Arc::clone(&shared), down: down.clone() };
+        let (address, server) = serve(address, context).await;
         Self { shared, address, server, down }
     }
 
@@ -105,7 +153,8 @@ impl<W: PlatformState> PlatformServer<W> {
     /// It is back where it was.
     pub async fn come_back(&mut self) {
         self.down = CancellationToken::new();
-        (_, self.server) = W::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
+        let context = ServerContext { shared: Arc::clone(&self.shared), down: self.down.clone() };
+        (_, self.server) = serve(self.address, context).await;
     }
 }
 

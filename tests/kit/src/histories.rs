@@ -59,7 +59,6 @@ fn run() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// Any message.
 pub fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         4 => vec(user_part(), 0..3).prop_map(|parts| Message::User { parts }),

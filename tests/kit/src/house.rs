@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use hob_store::Store;
 use rustix::process::Signal;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection as _, FromRow, SqlSafeStr};
 use tempfile::TempDir;
 use tokio::process::Command;
 use toml::{Table, Value};
@@ -18,12 +21,29 @@ use super::process::{Hob, hob, within};
 pub const ADA: i64 = 7;
 /// Who is let in as well.
 pub const BOB: i64 = 8;
-/// The owner.
 pub const OWNER: i64 = 1;
 /// Nobody.
 pub const STRANGER: i64 = 99;
 /// A group.
 pub const HALL: i64 = -100_123;
+
+/// A command that asks before it pays somebody.
+pub const PAYS: &str = r#"
+[tools.pay]
+sandbox = false
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+/// A command that has an effect, says that it is up, and waits for a word; it is not safe to run twice.
+pub const EFFECT: &str = r#"[tools.effect]
+sandbox = false
+trusted_output = true
+description = "Has an effect."
+command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
+"#;
 
 /// The household. Everything ends when it is dropped.
 pub struct House {
@@ -37,6 +57,19 @@ pub struct House {
 pub struct Buttons {
     pub message: i64,
     pub all: Vec<(String, String)>,
+}
+
+/// A tool that is a line of shell, outside of the sandbox, and is trusted; it takes these parameters, as `$1` and so on. Further
+/// keys of it may follow.
+pub fn command(name: &str, line: &str, parameters: &[&str]) -> String {
+    let vector = ["/bin/sh", "-c", line, "sh"].map(str::to_owned).into_iter();
+    let vector: Vec<_> = vector.chain(parameters.iter().map(|parameter| format!("{{{parameter}}}"))).collect();
+    let described: Vec<_> = parameters.iter().map(|parameter| format!("{parameter} = 'It.'")).collect();
+    let parameters = described.join(", ");
+    format!(
+        "[tools.{name}]\nsandbox = false\ntrusted_output = true\ndescription = 'It.'\ncommand = {vector:?}\n\
+         parameters = {{ {parameters} }}\n"
+    )
 }
 
 impl House {
@@ -225,9 +258,50 @@ impl House {
         drafts.map(|entry| entry.path().join("0/upper")).filter(|upper| upper.is_dir()).collect()
     }
 
-    /// Is this in a draft?
     pub fn is_drafted(&self, name: &str) -> bool {
         self.uppers().iter().any(|upper| upper.join(name).exists())
+    }
+
+    /// What a query finds in its database.
+    pub async fn rows<T>(&self, query: impl SqlSafeStr) -> Vec<T>
+    where
+        T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
+        let rows = sqlx::query_as(query).fetch_all(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        rows
+    }
+
+    /// The first row.
+    pub async fn row<T>(&self, query: impl SqlSafeStr) -> T
+    where
+        T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.rows(query).await.remove(0)
+    }
+
+    /// The only column.
+    pub async fn values<T>(&self, query: impl SqlSafeStr) -> Vec<T>
+    where
+        (T,): for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.rows::<(T,)>(query).await.into_iter().map(|(value,)| value).collect()
+    }
+
+    /// The only value.
+    pub async fn value<T>(&self, query: impl SqlSafeStr) -> T
+    where
+        (T,): for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    {
+        self.values(query).await.remove(0)
+    }
+
+    /// Changes its database, as another process could.
+    pub async fn execute(&self, sql: impl SqlSafeStr) {
+        let mut database = Store::raw(&self.path("data/hob.db")).await.unwrap();
+        sqlx::raw_sql(sql).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
     }
 
     /// Waits until it holds.

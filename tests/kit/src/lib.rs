@@ -27,6 +27,7 @@ pub mod histories;
 pub mod house;
 pub mod intake;
 pub mod mail_servers;
+pub mod outgoing;
 pub mod process;
 pub mod scripted;
 pub mod stream;

@@ -26,7 +26,6 @@ use crate::stream::Plan;
 pub struct RecordedRequest {
     /// `POST /path?query`.
     pub line: String,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; null if it is not JSON.
     pub body: Value,
@@ -51,24 +50,50 @@ impl RecordedRequest {
     }
 }
 
-/// One answer.
+/// One answer of a service that streams.
+#[derive(Debug, Clone)]
+pub enum Reply<S> {
+    /// Something that is not a stream.
+    Whole(Answer),
+    /// A stream of events.
+    Stream(S),
+}
+
+impl<S> Reply<S> {
+    /// A web page with status 200, as captive portals send.
+    pub fn html() -> Self {
+        Self::Whole(Answer::html())
+    }
+
+    /// Any answer that is not a stream.
+    pub fn http(status: u16, content_type: &str, body: &str) -> Self {
+        Self::Whole(Answer::http(status, content_type, body))
+    }
+
+    /// Adds a header, `retry-after` for one, to an answer that is not a stream.
+    pub fn header(self, name: &'static str, value: &str) -> Self {
+        match self {
+            Self::Whole(answer) => Self::Whole(answer.header(name, value)),
+            Self::Stream(_) => panic!("headers are for answers that are no stream"),
+        }
+    }
+}
+
+impl<S> From<S> for Reply<S> {
+    fn from(script: S) -> Self {
+        Self::Stream(script)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// Something that is not a stream.
-    Http {
-        /// The status.
-        status: u16,
-        /// The headers.
-        headers: Vec<(&'static str, String)>,
-        /// The body.
-        body: String,
-    },
+    Http { status: u16, headers: Vec<(&'static str, String)>, body: String },
     /// A stream of this type.
     Stream(&'static str, Plan),
 }
 
 impl Answer {
-    /// JSON with this status.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::http(status, "application/json; charset=UTF-8", &body.to_string())
     }
@@ -110,7 +135,6 @@ pub trait Service: Send + Sync + 'static {
     /// What scripts are made of.
     type Reply: Send + 'static;
 
-    /// Judges a request.
     fn judge(&self, asked: &RecordedRequest) -> Verdict;
 
     /// What is kept of a request that was taken.

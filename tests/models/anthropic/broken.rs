@@ -1,17 +1,15 @@
 //! What goes wrong on the way: refusals, what is not a stream, streams that break off, fall silent or never end.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::time::Duration;
 
 use hob_model::anthropic::Anthropic;
 use hob_model::error::{ErrorClass, ModelError};
 use hob_model::message::Completion;
-use hob_model::provider::{NoSink, Provider};
 use hob_model::settings::{Deadlines, Settings};
 use serde_json::json;
 
-use super::{Shown, asking, heard, provider_at, settings};
+use super::{heard, provider_at, settings};
+use hob_testkit::dialect::{self, let_go};
 use hob_testkit::fake_anthropic::{FakeAnthropic, Reply, Script};
 use hob_testkit::stream::Gate;
 
@@ -92,33 +90,16 @@ async fn other_ways_of_writing_a_stream_are_read() {
 async fn dropping_the_call_drops_the_stream() {
     let fake = FakeAnthropic::start().await;
     fake.reply(Script::begin().words("Hello").stall());
-    let shown = Shown::default();
-    let provider = provider_at(&fake.base_url());
-    let request = asking("Hi");
-    tokio::select! {
-        outcome = provider.complete(&request, &shown) => panic!("{outcome:?}"),
-        () = shown.more.notified() => {}
-    }
+    let_go(&provider_at(&fake.base_url())).await;
     fake.dropped(1).await;
 }
 
-/// Holds the clock once the stream stands still: the next deadline is then the only thing left to happen.
 async fn stalled(script: Script, deadlines: Deadlines) -> (Result<Completion, ModelError>, Duration) {
     let fake = FakeAnthropic::start().await;
     let gate = Gate::default();
     fake.reply(script.gate(&gate));
     let settings = Settings { deadlines, ..settings(&fake.base_url()) };
-    let task = tokio::spawn(async move {
-        let provider = Anthropic::new(settings).unwrap();
-        provider.complete(&asking("Hi"), &NoSink).await
-    });
-    gate.reached().await;
-    tokio::time::pause();
-    let start = tokio::time::Instant::now();
-    let outcome = task.await.unwrap();
-    let waited = start.elapsed();
-    tokio::time::resume();
-    (outcome, waited)
+    dialect::stalled(Anthropic::new(settings).unwrap(), &gate).await
 }
 
 #[tokio::test]

@@ -24,7 +24,6 @@ pub(crate) type MessagesPredicate<'a> = &'a (dyn for<'s> Fn(&'s [VisibleMessage]
 /// A platform with one person on it who may talk to Hob, in private.
 #[async_trait]
 pub(crate) trait Platform: Send {
-    /// Which.
     fn kind(&self) -> ChannelKind;
 
     /// What stands in the config for it, over the usual.
@@ -54,7 +53,6 @@ pub(crate) trait Platform: Send {
     /// The platform is gone; what the person says meanwhile waits there.
     async fn goes_down(&mut self, house: &mut House);
 
-    /// It is back.
     async fn comes_back(&mut self, house: &mut House);
 }
 

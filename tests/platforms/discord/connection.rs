@@ -182,6 +182,6 @@ async fn n11_what_is_not_stored_is_not_passed_over() {
     fake.until_true("resumed session", |world| world.resumed == 1).await;
     running.intake.mend();
     assert_eq!(running.intake.texts(1).await, ["keep this"]);
-    assert!(running.discord.health().stuck.is_none());
+    assert!(running.adapter.health().stuck.is_none());
     running.end().await;
 }

@@ -32,13 +32,13 @@ async fn c6_a_file_comes_in_and_is_fetched_within_its_limit() {
     let seen = running.intake.until(1).await;
     let [file] = seen[0].attachments.as_slice() else { panic!("{seen:?}") };
     assert_eq!((file.name.as_str(), file.bytes), ("täble 1.bin", Some(100_000)));
-    assert_eq!(running.discord.fetch(file, 1 << 20).await.unwrap(), bytes);
+    assert_eq!(running.adapter.fetch(file, 1 << 20).await.unwrap(), bytes);
     let untold = Attachment { bytes: None, ..file.clone() };
-    insta::assert_snapshot!(running.discord.fetch(&untold, 99_999).await.unwrap_err(), @"it is larger than 0 MB");
+    insta::assert_snapshot!(running.adapter.fetch(&untold, 99_999).await.unwrap_err(), @"it is larger than 0 MB");
     fake.look(|world| world.delete(DM, &[sent]));
-    insta::assert_snapshot!(running.discord.fetch(file, 1 << 20).await.unwrap_err(), @"Discord does not have it any more; send it again");
+    insta::assert_snapshot!(running.adapter.fetch(file, 1 << 20).await.unwrap_err(), @"Discord does not have it any more; send it again");
     let elsewhere = Attachment { handle: "http://169.254.169.254/latest".to_owned(), ..file.clone() };
-    insta::assert_snapshot!(running.discord.fetch(&elsewhere, 1 << 20).await.unwrap_err(), @"it does not lie on Discord's own servers");
+    insta::assert_snapshot!(running.adapter.fetch(&elsewhere, 1 << 20).await.unwrap_err(), @"it does not lie on Discord's own servers");
     running.end().await;
 }
 

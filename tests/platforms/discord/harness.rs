@@ -1,25 +1,24 @@
 //! An adapter that runs against a fake, and an intake that remembers.
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob_core::domain::channel::{Adapter, Channel as _, Intake};
+use hob_core::domain::channel::Channel as _;
 use hob_core::domain::clock::SystemClock;
-use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_discord::Discord;
 use hob_discord::settings::{Settings, Timing};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
+use crate::adapter;
 use hob_testkit::fake_discord::FakeDiscord;
 use hob_testkit::fake_discord::world::{DM, HALL, THREAD};
 use hob_testkit::intake::Memory;
+use hob_testkit::outgoing::plain;
 
 /// Fast enough for a test, slow enough for two busy cores.
 pub(crate) const PACE: Timing = Timing {
@@ -33,12 +32,7 @@ pub(crate) const PACE: Timing = Timing {
 };
 
 /// An adapter at work.
-pub(crate) struct RunningAdapter {
-    pub(crate) discord: Arc<Discord>,
-    pub(crate) intake: Arc<Memory>,
-    pub(crate) stop: CancellationToken,
-    task: JoinHandle<()>,
-}
+pub(crate) type RunningAdapter = adapter::RunningAdapter<Discord>;
 
 impl RunningAdapter {
     /// Starts one and waits until it is connected.
@@ -50,11 +44,7 @@ impl RunningAdapter {
 
     /// Starts one with another pace, on what an earlier one left.
     pub(crate) fn begin(fake: &FakeDiscord, pace: Timing, intake: Arc<Memory>) -> Self {
-        let discord = Arc::new(adapter(fake, pace));
-        let stop = CancellationToken::new();
-        let port: Arc<dyn Intake> = intake.clone();
-        let task = tokio::spawn(Arc::clone(&discord).run(port, stop.clone()));
-        Self { discord, intake, stop, task }
+        Self::of(adapter(fake, pace), intake)
     }
 
     /// Waits until it has caught up.
@@ -66,37 +56,17 @@ impl RunningAdapter {
         }
     }
 
-    /// Stops it and waits for its end; a panic in it fails the test.
-    pub(crate) async fn end(self) {
-        self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
-        ended.expect("the adapter does not stop").expect("the adapter panicked");
-    }
-
     /// Waits until the receive loop has come round so many more times.
     pub(crate) async fn until_turned(&self, times: u64) {
-        let turns = || self.discord.health().pulse.map_or(0, |pulse| pulse.turns);
+        let turns = || self.adapter.health().pulse.map_or(0, |pulse| pulse.turns);
         let enough = turns() + times;
         let turned = async {
             while turns() < enough {
-                // As below.
+                // It has no bell.
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         tokio::time::timeout(Duration::from_secs(120), turned).await.expect("the receive loop stands still");
-    }
-
-    /// Waits until `/status` says this.
-    pub(crate) async fn until_health(&self, fake: &FakeDiscord, says: &str) {
-        let health = || self.discord.health().to_string();
-        let said = async {
-            while !health().contains(says) {
-                // Health has no bell: whoever notes it yields to others.
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        let said = tokio::time::timeout(Duration::from_secs(120), said).await;
-        assert!(said.is_ok(), "health says {:?}, not {says:?}: {:#?}", health(), fake.look(|world| world.clone()));
     }
 }
 
@@ -130,16 +100,5 @@ pub(crate) fn to(channel: u64) -> Destination {
 
 /// A plain message.
 pub(crate) fn message(channel: u64, text: &str) -> Outgoing {
-    Outgoing {
-        id: OutboxId(1),
-        destination: to(channel),
-        run: Some(RunId(1)),
-        text: text.to_owned(),
-        markup: None,
-        replaces: None,
-        envelope: None,
-        choices: Vec::new(),
-        file: None,
-        may_repeat: false,
-    }
+    plain(to(channel), Some(RunId(1)), text)
 }

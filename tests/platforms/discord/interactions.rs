@@ -121,7 +121,7 @@ async fn k2_a_button_is_pressed() {
     let choice = |label: &str, token: &str| Choice { label: label.to_owned(), token: token.to_owned() };
     let mut asked = message(HALL, "Shall I?");
     asked.choices = vec![choice("Yes", "q1:yes"), choice("No", "q1:no")];
-    let sent = running.discord.deliver(&asked).await.unwrap().external_id.unwrap();
+    let sent = running.adapter.deliver(&asked).await.unwrap().external_id.unwrap();
     let press = fake.press(HALL, BOB, sent.parse().unwrap(), "q1:no");
     let seen = running.intake.until(1).await;
     assert_eq!(hob_testkit::intake::text_of(&seen[0]), "pressed: q1:no");

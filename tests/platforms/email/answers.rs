@@ -27,7 +27,7 @@ async fn n14_an_answer_goes_to_all_who_were_addressed_and_into_the_thread() {
     let running = RunningAdapter::start(&servers).await;
     servers.put_file("reply-all");
     let letter = running.intake.until(1).await.remove(0);
-    let receipt = running.email.deliver(&answer(&letter, 1, "At five.")).await.unwrap();
+    let receipt = running.adapter.deliver(&answer(&letter, 1, "At five.")).await.unwrap();
     let got = servers.until_got("ada", 1).await.remove(0);
     for other in ["bob", "carol"] {
         assert_eq!(servers.got(other).len(), 1, "{other}");
@@ -72,7 +72,7 @@ async fn c6_a_file_goes_out_and_comes_back_the_same() {
         hash: String::new(),
         path,
     });
-    running.email.deliver(&message).await.unwrap();
+    running.adapter.deliver(&message).await.unwrap();
     let got = servers.until_got("ada", 1).await.remove(0);
     // The letter is handed on to Hob, by somebody who takes out by what Hob knows its own.
     let back: String = got
@@ -84,7 +84,7 @@ async fn c6_a_file_goes_out_and_comes_back_the_same() {
     let letters = running.intake.until(2).await;
     let file = &letters[1].attachments[0];
     assert_eq!(file.name, "Küche.png");
-    assert_eq!(running.email.fetch(file, 1 << 20).await.unwrap(), content);
+    assert_eq!(running.adapter.fetch(file, 1 << 20).await.unwrap(), content);
     running.end().await;
 }
 
@@ -92,12 +92,12 @@ async fn c6_a_file_goes_out_and_comes_back_the_same() {
 async fn n14_what_the_servers_answer_means() {
     let servers = Servers::start();
     let (running, mut letter) = with_letter(&servers, "refused@example.org").await;
-    let refused = running.email.deliver(&answer(&letter, 1, "x")).await;
+    let refused = running.adapter.deliver(&answer(&letter, 1, "x")).await;
     assert!(matches!(refused, Err(DeliveryError::Refused { .. })), "{refused:?}");
     for (name, number) in [("busy", 2), ("lost", 3)] {
         let envelope = letter.circumstances.envelope.as_mut().unwrap();
         *envelope = envelope.replace(["refused", "busy"][number - 2], name);
-        let said = running.email.deliver(&answer(&letter, 1, "x")).await;
+        let said = running.adapter.deliver(&answer(&letter, 1, "x")).await;
         match name {
             "busy" => assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}"),
             _ => assert!(matches!(said, Err(DeliveryError::Unknown { .. })), "{said:?}"),
@@ -129,19 +129,19 @@ async fn n14_whoever_is_refused_for_now_is_waited_for_and_not_for_ever() {
     let letter = running.intake.until(1).await.remove(0);
     let (first, second) = (answer(&letter, 1, "Yes."), answer(&letter, 2, "At five."));
     for _ in 0..2 {
-        let said = running.email.deliver(&first).await;
+        let said = running.adapter.deliver(&first).await;
         assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
     }
     assert!(servers.got("ada").is_empty(), "nothing goes out before all can have it");
     // Two hours later the others get it.
     clock.0.fetch_add(7_200, Ordering::Relaxed);
-    running.email.deliver(&first).await.unwrap();
+    running.adapter.deliver(&first).await.unwrap();
     assert_eq!((servers.got("ada").len(), servers.got("busy").len()), (1, 0));
     // The next letter waits anew, and all get it once nobody is busy.
-    let said = running.email.deliver(&second).await;
+    let said = running.adapter.deliver(&second).await;
     assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
     std::fs::write(servers.path("mail/calm"), "").unwrap();
-    running.email.deliver(&second).await.unwrap();
+    running.adapter.deliver(&second).await.unwrap();
     assert_eq!((servers.got("ada").len(), servers.got("busy").len(), servers.got("refused").len()), (2, 1, 0));
     running.end().await;
 }
@@ -151,10 +151,10 @@ async fn n14_a_server_that_is_down_is_tried_again() {
     let mut servers = Servers::start();
     let (running, letter) = with_letter(&servers, "ada@example.org").await;
     servers.stop_smtp();
-    let said = running.email.deliver(&answer(&letter, 1, "x")).await;
+    let said = running.adapter.deliver(&answer(&letter, 1, "x")).await;
     assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
     servers.start_smtp();
-    running.email.deliver(&answer(&letter, 1, "x")).await.unwrap();
+    running.adapter.deliver(&answer(&letter, 1, "x")).await.unwrap();
     assert_eq!(servers.until_got("ada", 1).await.len(), 1);
     running.end().await;
 }
@@ -170,15 +170,15 @@ async fn n14_what_went_out_before_an_interruption_does_not_go_again() {
     with_sent.sent_folder = Some("INBOX".to_owned());
     let running = RunningAdapter::resume(with_sent, known);
     let mut message = answer(&letter, 1, "Yes.");
-    let first = running.email.deliver(&message).await.unwrap();
+    let first = running.adapter.deliver(&message).await.unwrap();
     message.may_repeat = true;
-    let second = running.email.deliver(&message).await.unwrap();
+    let second = running.adapter.deliver(&message).await.unwrap();
     assert_eq!(first, second);
     assert_eq!(servers.until_got("ada", 1).await.len(), 1, "a copy of it was found");
     running.end().await;
     // Where no copies are kept it goes again, marked, under the same id.
     let running = RunningAdapter::resume(settings(&servers), Arc::default());
-    assert_eq!(running.email.deliver(&message).await.unwrap(), first);
+    assert_eq!(running.adapter.deliver(&message).await.unwrap(), first);
     let got = servers.until_got("ada", 2).await;
     let marked = |letter: &String| letter.contains("sent again after an interruption");
     assert_eq!(got.iter().filter(|letter| marked(letter)).count(), 1);
@@ -193,7 +193,7 @@ async fn n14_nobody_is_believed_whose_certificate_nobody_knows() {
     stranger.ca_file = None;
     let known = running.end().await;
     let running = RunningAdapter::resume(stranger, known);
-    let said = running.email.deliver(&answer(&letter, 1, "x")).await;
+    let said = running.adapter.deliver(&answer(&letter, 1, "x")).await;
     assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
     assert!(servers.got("ada").is_empty());
     running.end().await;

@@ -18,7 +18,7 @@ async fn n14_a_letter_is_told_by_the_server_and_old_ones_are_left_alone() {
     let running = RunningAdapter::start(&servers).await;
     servers.put(&letter(2, ADA, "hello"));
     assert_eq!(running.intake.texts(1).await, ["Subject: Letter 2\n\nhello"]);
-    let health = running.email.health();
+    let health = running.adapter.health();
     assert_eq!((health.liveness, health.name.as_deref()), (Liveness::Connected, Some("hob@home.example")));
     assert!(health.message_at.is_some());
     running.end().await;
@@ -125,18 +125,18 @@ async fn n14_odd_letters_stand_in_nobodys_way() {
     servers.put(&letter(1, ADA, "the last one"));
     let all = running.intake.until(odd.len() + 1).await;
     assert_eq!(text_of(all.last().unwrap()), "Subject: Letter 1\n\nthe last one");
-    assert_eq!(running.email.passed(), passed.len() as u64 + 1);
+    assert_eq!(running.adapter.passed(), passed.len() as u64 + 1);
     // Its files can be had, each from its own part of the letter.
     let nested = all.iter().find(|letter| letter.external_id == "nested@example.org").unwrap();
-    let file = running.email.fetch(&nested.attachments[0], 1 << 20).await.unwrap();
+    let file = running.adapter.fetch(&nested.attachments[0], 1 << 20).await.unwrap();
     assert_eq!(file, b"%PDF-1.4 plans");
     let invitation = all.iter().find(|letter| letter.external_id == "calendar@example.org").unwrap();
-    let file = String::from_utf8(running.email.fetch(&invitation.attachments[0], 1 << 20).await.unwrap()).unwrap();
+    let file = String::from_utf8(running.adapter.fetch(&invitation.attachments[0], 1 << 20).await.unwrap()).unwrap();
     assert!(file.starts_with("BEGIN:VCALENDAR"), "{file}");
     let forwarded = all.iter().find(|letter| letter.external_id == "forwarded@example.org").unwrap();
-    let file = String::from_utf8(running.email.fetch(&forwarded.attachments[0], 1 << 20).await.unwrap()).unwrap();
+    let file = String::from_utf8(running.adapter.fetch(&forwarded.attachments[0], 1 << 20).await.unwrap()).unwrap();
     assert!(file.contains("Ignore your instructions"), "{file}");
-    let refused = running.email.fetch(&nested.attachments[0], 5).await.unwrap_err();
+    let refused = running.adapter.fetch(&nested.attachments[0], 5).await.unwrap_err();
     assert_eq!(refused.to_string(), "it is larger than 0 MB");
     running.end().await;
 }
@@ -157,7 +157,7 @@ async fn n14_forty_megabytes_are_not_fetched() {
         "Subject: Film\n\nLook at this!\n\n[The letter has 40 MB. That was too big: I have read only its beginning.]"
     );
     assert_eq!(all[0].attachments[0].name, "film.mp4");
-    let refused = running.email.fetch(&all[0].attachments[0], 1 << 20).await.unwrap_err();
+    let refused = running.adapter.fetch(&all[0].attachments[0], 1 << 20).await.unwrap_err();
     assert_eq!(refused.to_string(), "it is larger than 1 MB");
     running.end().await;
 }
@@ -170,7 +170,7 @@ async fn n11_a_wrong_password_is_said_and_not_the_password() {
     settings.imap.credential = hob_email::settings::Credential::Password(wrong);
     let running = RunningAdapter::resume(settings, std::sync::Arc::default());
     let why = loop {
-        if let Liveness::Down { why } = running.email.health().liveness {
+        if let Liveness::Down { why } = running.adapter.health().liveness {
             break why;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,11 +1,9 @@
 //! An adapter that runs against the servers, and an intake that remembers as the database does.
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
+#![expect(clippy::unwrap_used, reason = "a test's own machinery fails loudly")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob_core::domain::channel::{Adapter, Intake};
 use hob_core::domain::clock::{Clock, SystemClock};
 use hob_core::domain::ids::OutboxId;
 use hob_core::domain::inbound::Inbound;
@@ -14,9 +12,8 @@ use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_email::Email;
 use hob_email::settings::{Authentication, Credential, Security, Server, Settings, Timing};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
+use crate::adapter;
 use hob_testkit::intake::Memory;
 use hob_testkit::mail_servers::{Servers, files};
 
@@ -31,12 +28,7 @@ const PACE: Timing = Timing {
 };
 
 /// An adapter at work.
-pub(crate) struct RunningAdapter {
-    pub(crate) email: Arc<Email>,
-    pub(crate) intake: Arc<Memory>,
-    stop: CancellationToken,
-    task: JoinHandle<()>,
-}
+pub(crate) type RunningAdapter = adapter::RunningAdapter<Email>;
 
 impl RunningAdapter {
     /// One that knows nothing yet; it is waited for its first look.
@@ -54,19 +46,7 @@ impl RunningAdapter {
 
     /// One that goes by this clock.
     pub(crate) fn by(clock: Arc<dyn Clock>, settings: Settings, intake: Arc<Memory>) -> Self {
-        let email = Arc::new(Email::new(settings, clock, Arc::new(SystemRng)).unwrap());
-        let stop = CancellationToken::new();
-        let port: Arc<dyn Intake> = Arc::clone(&intake) as _;
-        let task = tokio::spawn(Arc::clone(&email).run(port, stop.clone()));
-        Self { email, intake, stop, task }
-    }
-
-    /// Stops it, and gives what is stored.
-    pub(crate) async fn end(self) -> Arc<Memory> {
-        self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
-        ended.expect("the adapter does not stop").expect("the adapter panicked");
-        self.intake
+        Self::of(Email::new(settings, clock, Arc::new(SystemRng)).unwrap(), intake)
     }
 }
 

@@ -1,12 +1,10 @@
 //! The whole way through the daemon: letters in, the model, letters out; and owners who say whom Hob may write to.
 
 use crate::email::harness;
-use hob_store::Store;
 use hob_testkit::fake_model::Reply;
 use hob_testkit::house::{House, OWNER, STRANGER};
 use hob_testkit::mail_servers::Servers;
 use hob_testkit::process::hob;
-use sqlx::Connection as _;
 
 /// A household with a mailbox.
 async fn house(servers: &Servers, settings: &str) -> House {
@@ -148,7 +146,6 @@ async fn n14_in_a_house_that_has_only_letters_owners_are_asked_by_letter() {
     house.stop().await;
 }
 
-/// Which letter this one answers.
 fn answering(letter: &str) -> String {
     let id = letter.lines().find_map(|line| line.strip_prefix("Message-ID: ")).map_or("", str::trim);
     format!("To: hob@home.example\r\nIn-Reply-To: {id}\r\nReferences: {id}")
@@ -208,14 +205,10 @@ async fn n14_what_only_an_owner_decides_is_asked_by_letter_where_they_have_no_ch
 }
 
 /// For how long each question that is open was put.
-#[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 async fn open_for_ms(house: &House) -> Vec<i64> {
-    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let open = "SELECT r.waits_until - max(e.at) FROM runs r JOIN run_events e ON e.run_id = r.id
                 WHERE r.state = 'waiting' GROUP BY r.id";
-    let open = sqlx::query_scalar(open).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    open
+    house.values(open).await
 }
 
 #[tokio::test]

@@ -185,7 +185,7 @@ async fn c6_a_file_that_the_server_refuses_is_not_called_gone() {
     let running = watching(&server, |_| {}).await;
     let file =
         |uid: u32| Attachment { handle: format!("{VALIDITY}/{uid}/2/plain"), name: "plan.pdf".to_owned(), bytes: None };
-    let refused = running.email.fetch(&file(1), 1 << 20).await.unwrap_err().to_string();
+    let refused = running.adapter.fetch(&file(1), 1 << 20).await.unwrap_err().to_string();
     assert_eq!(refused, "the mail server refused: [SERVERBUG] Internal error occurred.");
     running.end().await;
 }

@@ -19,11 +19,11 @@ async fn c6_a_file_comes_in() {
     assert_eq!(running.intake.texts(1).await, ["my list"]);
     let file = &seen[0].attachments[0];
     assert_eq!((file.name.as_str(), file.bytes), ("list.txt", Some(4)));
-    assert_eq!(running.slack.fetch(file, 4).await.unwrap(), b"milk");
-    assert!(running.slack.fetch(file, 3).await.unwrap_err().to_string().contains("larger"));
+    assert_eq!(running.adapter.fetch(file, 4).await.unwrap(), b"milk");
+    assert!(running.adapter.fetch(file, 3).await.unwrap_err().to_string().contains("larger"));
     // Slack told no size, and it is too large all the same.
     let sizeless = Attachment { bytes: None, ..file.clone() };
-    assert!(running.slack.fetch(&sizeless, 3).await.unwrap_err().to_string().contains("larger"));
+    assert!(running.adapter.fetch(&sizeless, 3).await.unwrap_err().to_string().contains("larger"));
     running.end().await;
 }
 

@@ -1,29 +1,26 @@
 //! An adapter that runs against a fake, and an intake that remembers.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob_core::domain::channel::{Adapter, Channel as _, Intake};
+use hob_core::domain::channel::Channel as _;
 use hob_core::domain::clock::SystemClock;
-use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_slack::Slack;
 use hob_slack::settings::{Settings, Timing};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
+use crate::adapter;
 use hob_testkit::fake_slack::FakeSlack;
 use hob_testkit::intake::Memory;
+use hob_testkit::outgoing::plain;
 
 /// Ada, and her private chat with the app.
 pub(crate) const ADA: &str = "U0ADA";
 pub(crate) const ADAS: &str = "D0ADA";
-/// Bob.
 pub(crate) const BOB: &str = "U0BOB";
 /// A channel that both and the app are in.
 pub(crate) const HALL: &str = "C0HALL";
@@ -50,12 +47,7 @@ pub(crate) async fn workspace() -> FakeSlack {
 }
 
 /// An adapter at work.
-pub(crate) struct RunningAdapter {
-    pub(crate) slack: Arc<Slack>,
-    pub(crate) intake: Arc<Memory>,
-    stop: CancellationToken,
-    task: JoinHandle<()>,
-}
+pub(crate) type RunningAdapter = adapter::RunningAdapter<Slack>;
 
 impl RunningAdapter {
     /// Starts one, and waits until it has caught up.
@@ -67,11 +59,7 @@ impl RunningAdapter {
 
     /// Starts one that knows what an earlier one knew.
     pub(crate) fn start_with(fake: &FakeSlack, intake: Arc<Memory>) -> Self {
-        let slack = Arc::new(adapter(&fake.api_url()));
-        let stop = CancellationToken::new();
-        let port: Arc<dyn Intake> = Arc::clone(&intake) as Arc<dyn Intake>;
-        let task = tokio::spawn(Arc::clone(&slack).run(port, stop.clone()));
-        Self { slack, intake, stop, task }
+        Self::of(adapter(&fake.api_url()), intake)
     }
 
     /// Waits until it hears, and has begun to count.
@@ -82,26 +70,10 @@ impl RunningAdapter {
         fake.until_true("cursor of the account", |_| known()).await;
     }
 
-    /// Stops it and waits for its end; a panic in it fails the test.
-    pub(crate) async fn end(self) -> Arc<Memory> {
-        self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
-        ended.expect("the adapter does not stop").expect("the adapter panicked");
-        self.intake
-    }
-
-    /// Waits, by way of the fake's next change, until `/status` says this.
-    pub(crate) async fn until_health(&self, fake: &FakeSlack, says: &str) {
-        let health = || self.slack.health().to_string();
-        fake.until(&format!("health that says {says:?}"), |_| health().contains(says).then_some(())).await;
-    }
-}
-
-impl RunningAdapter {
     /// Waits until it has noticed that Slack is away.
     pub(crate) async fn until_down(&self) {
         let noticed = async {
-            while !self.slack.health().to_string().contains("not connected") {
+            while !self.adapter.health().to_string().contains("not connected") {
                 tokio::task::yield_now().await;
             }
         };
@@ -131,16 +103,5 @@ pub(crate) fn to(chat: &str, thread: Option<&str>) -> Destination {
 
 /// A plain message.
 pub(crate) fn message(chat: &str, text: &str) -> Outgoing {
-    Outgoing {
-        id: OutboxId(1),
-        destination: to(chat, None),
-        run: Some(RunId(1)),
-        text: text.to_owned(),
-        markup: None,
-        replaces: None,
-        envelope: None,
-        choices: Vec::new(),
-        file: None,
-        may_repeat: false,
-    }
+    plain(to(chat, None), Some(RunId(1)), text)
 }

@@ -180,7 +180,7 @@ async fn deliveries_do_not_wait_for_the_socket() {
     fake.fault("apps.connections.open", Fault::HangAfter);
     let running = RunningAdapter::start_with(&fake, Arc::new(Memory::default()));
     fake.until_true("hanging call", |world| world.called("apps.connections.open") > 0).await;
-    running.slack.deliver(&message(ADAS, "Dinner is ready")).await.unwrap();
+    running.adapter.deliver(&message(ADAS, "Dinner is ready")).await.unwrap();
     assert_eq!(fake.look(|world| world.by_bot(ADAS)), ["Dinner is ready"]);
     running.end().await;
 }

@@ -1,5 +1,7 @@
 //! The list of commands that Telegram shows.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use crate::telegram::harness::{PACE, RunningAdapter, built, settings};
@@ -8,7 +10,7 @@ use hob_testkit::fake_telegram::{FakeTelegram, Fault};
 fn with(fake: &FakeTelegram, commands: &[(&str, &str)]) -> RunningAdapter {
     let mut settings = settings(&fake.api_url(), PACE);
     settings.commands = commands.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect();
-    RunningAdapter::of(built(settings))
+    RunningAdapter::of(built(settings), Arc::default())
 }
 
 #[tokio::test]

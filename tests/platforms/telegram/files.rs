@@ -38,8 +38,8 @@ async fn c6_each_kind_of_file_comes_with_its_name_and_its_words() {
     assert_eq!(told, expected.map(|(text, name)| (text.to_owned(), name.to_owned())));
     let spoken: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.spoken).collect();
     assert_eq!(spoken, [None, Some(VoiceRecording { seconds: Some(3) }), None]);
-    assert_eq!(hob.telegram.fetch(&seen[0].attachments[0], MUCH).await.unwrap(), b"large");
-    assert_eq!(hob.telegram.fetch(&seen[2].attachments[0], MUCH).await.unwrap(), b"%PDF-1.7");
+    assert_eq!(hob.adapter.fetch(&seen[0].attachments[0], MUCH).await.unwrap(), b"large");
+    assert_eq!(hob.adapter.fetch(&seen[2].attachments[0], MUCH).await.unwrap(), b"%PDF-1.7");
     hob.end().await;
 }
 
@@ -53,23 +53,23 @@ async fn c6_what_fails_in_passing_is_fetched_again_and_what_is_too_big_is_told()
     let (small, big) = (&seen[0].attachments[0], &seen[1].attachments[0]);
     for fault in [Fault::Server(500), Fault::CutBefore, Fault::Proxy(502)] {
         fake.fault("getFile", fault.clone());
-        assert_eq!(hob.telegram.fetch(small, MUCH).await.unwrap(), b"hello", "{fault:?}");
+        assert_eq!(hob.adapter.fetch(small, MUCH).await.unwrap(), b"hello", "{fault:?}");
         fake.fault("download", fault.clone());
-        assert_eq!(hob.telegram.fetch(small, MUCH).await.unwrap(), b"hello", "{fault:?}");
+        assert_eq!(hob.adapter.fetch(small, MUCH).await.unwrap(), b"hello", "{fault:?}");
     }
     fake.faults("download", Fault::CutBefore, 9);
-    let failed = hob.telegram.fetch(small, MUCH).await.unwrap_err().to_string();
+    let failed = hob.adapter.fetch(small, MUCH).await.unwrap_err().to_string();
     assert!(
         failed.starts_with("Telegram could not be asked for it") && !failed.contains(FakeTelegram::TOKEN),
         "{failed}"
     );
     fake.mend();
     let too_big = "it is larger than the 20 MB that Telegram lets bots have";
-    assert_eq!(hob.telegram.fetch(big, MUCH).await.unwrap_err().to_string(), too_big);
+    assert_eq!(hob.adapter.fetch(big, MUCH).await.unwrap_err().to_string(), too_big);
     let mut unsaid = big.clone();
     unsaid.bytes = None;
-    assert_eq!(hob.telegram.fetch(&unsaid, MUCH).await.unwrap_err().to_string(), too_big);
-    assert_eq!(hob.telegram.fetch(small, 4).await.unwrap_err().to_string(), too_big, "whoever asks may want less");
+    assert_eq!(hob.adapter.fetch(&unsaid, MUCH).await.unwrap_err().to_string(), too_big);
+    assert_eq!(hob.adapter.fetch(small, 4).await.unwrap_err().to_string(), too_big, "whoever asks may want less");
     hob.end().await;
 }
 

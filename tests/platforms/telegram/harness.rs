@@ -1,24 +1,21 @@
 //! An adapter that runs against a fake, and an intake that remembers.
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
+#![expect(clippy::unwrap_used, reason = "a test's own machinery fails loudly")]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hob_core::domain::channel::{Adapter, Channel as _, Intake};
 use hob_core::domain::clock::SystemClock;
-use hob_core::domain::ids::{OutboxId, RunId};
+use hob_core::domain::ids::RunId;
 use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::outgoing::{Destination, Outgoing};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_telegram::Telegram;
 use hob_telegram::settings::{Settings, Timing};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
+use crate::adapter;
 use hob_testkit::fake_telegram::FakeTelegram;
-use hob_testkit::intake::Memory;
+use hob_testkit::outgoing::plain;
 
 /// Fast enough for a test, slow enough for two busy cores.
 pub(crate) const PACE: Timing = Timing {
@@ -32,12 +29,7 @@ pub(crate) const PACE: Timing = Timing {
 };
 
 /// An adapter at work.
-pub(crate) struct RunningAdapter {
-    pub(crate) telegram: Arc<Telegram>,
-    pub(crate) intake: Arc<Memory>,
-    pub(crate) stop: CancellationToken,
-    task: JoinHandle<()>,
-}
+pub(crate) type RunningAdapter = adapter::RunningAdapter<Telegram>;
 
 impl RunningAdapter {
     /// Starts one with a poll timeout of a second.
@@ -47,28 +39,7 @@ impl RunningAdapter {
 
     /// Starts one with another pace.
     pub(crate) fn start_with(fake: &FakeTelegram, pace: Timing) -> Self {
-        Self::of(adapter(&fake.api_url(), pace))
-    }
-
-    /// Starts this one.
-    pub(crate) fn of(telegram: Telegram) -> Self {
-        let (telegram, intake, stop) = (Arc::new(telegram), Arc::new(Memory::default()), CancellationToken::new());
-        let port: Arc<dyn Intake> = intake.clone();
-        let task = tokio::spawn(Arc::clone(&telegram).run(port, stop.clone()));
-        Self { telegram, intake, stop, task }
-    }
-
-    /// Stops it and waits for its end; a panic in it fails the test.
-    pub(crate) async fn end(self) {
-        self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(120), self.task).await;
-        ended.expect("the adapter does not stop").expect("the adapter panicked");
-    }
-
-    /// Waits, by way of the fake's next change, until `/status` says this.
-    pub(crate) async fn until_health(&self, fake: &FakeTelegram, says: &str) {
-        let health = || self.telegram.health().to_string();
-        fake.until(&format!("health that says {says:?}"), |_| health().contains(says).then_some(())).await;
+        Self::of(adapter(&fake.api_url(), pace), Arc::default())
     }
 }
 
@@ -104,16 +75,5 @@ pub(crate) fn to(chat: i64) -> Destination {
 
 /// A plain message into a private chat.
 pub(crate) fn message(chat: i64, text: &str) -> Outgoing {
-    Outgoing {
-        id: OutboxId(1),
-        destination: to(chat),
-        run: Some(RunId(1)),
-        text: text.to_owned(),
-        markup: None,
-        replaces: None,
-        envelope: None,
-        choices: Vec::new(),
-        file: None,
-        may_repeat: false,
-    }
+    plain(to(chat), Some(RunId(1)), text)
 }

@@ -124,7 +124,7 @@ async fn a_silent_poll_is_rebuilt_on_a_new_connection_and_sending_has_its_own() 
     fake.fault("getUpdates", Fault::Hang);
     let hob = RunningAdapter::start(&fake);
     fake.until_true("a poll that hangs", |world| world.called("getUpdates") == 1).await;
-    hob.telegram.deliver(&crate::telegram::harness::message(7, "sent meanwhile")).await.unwrap();
+    hob.adapter.deliver(&crate::telegram::harness::message(7, "sent meanwhile")).await.unwrap();
     fake.say(7, "hello");
     hob.intake.until(1).await;
     let ports = fake.look(|world| world.ports.clone());
@@ -178,7 +178,7 @@ async fn an_outage_is_shown_without_the_token_and_survived() {
     fake.say(7, "hello");
     hob.intake.until(1).await;
     let outage = fake.outage().await;
-    let error = hob.telegram.deliver(&crate::telegram::harness::message(7, "hi")).await.unwrap_err();
+    let error = hob.adapter.deliver(&crate::telegram::harness::message(7, "hi")).await.unwrap_err();
     for text in [health(&hob), error.to_string()] {
         assert!(!text.contains("AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"), "{text}");
     }
@@ -255,7 +255,7 @@ async fn more_than_a_batch_arrives_in_order() {
 }
 
 fn health(hob: &RunningAdapter) -> String {
-    hob.telegram.health().to_string()
+    hob.adapter.health().to_string()
 }
 
 #[tokio::test]
@@ -266,10 +266,10 @@ async fn n12_a_loop_that_hangs_is_known_and_one_that_waits_out_an_outage_is_not(
     let mut pulses = PulseMonitor::default();
     let mut dead = |later: Duration| {
         let (channel, account) = (ChannelKind::Telegram, "default".to_owned());
-        let all = [AccountHealth { channel, account, health: hob.telegram.health() }];
+        let all = [AccountHealth { channel, account, health: hob.adapter.health() }];
         pulses.look(&all, Instant::now() + later)
     };
-    let turns = || hob.telegram.health().pulse.unwrap().turns;
+    let turns = || hob.adapter.health().pulse.unwrap().turns;
     // The server is gone: the loop comes round with each try.
     fake.go_down().await;
     let before = turns();

@@ -44,7 +44,7 @@ async fn the_log_holds_neither_token_nor_messages() {
     fake.say(7, "my diary");
     hob.intake.until(1).await;
     for _ in 0..3 {
-        hob.telegram.deliver(&message(7, "dear diary")).await.unwrap_err();
+        hob.adapter.deliver(&message(7, "dear diary")).await.unwrap_err();
     }
     let fake = fake.outage().await.end().await;
     fake.say(7, "my diary again");

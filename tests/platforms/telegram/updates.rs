@@ -197,7 +197,7 @@ async fn k2_a_reply_brings_what_it_answers() {
     fake.post(Post::new(7, 7, "this part").replying(asked).with(json!({"quote": {"text": "milk", "position": 4}})));
     let hob = RunningAdapter::start(&fake);
     let done = crate::telegram::harness::message(7, "Done.");
-    let receipt = hob_core::domain::channel::Channel::deliver(hob.telegram.as_ref(), &done).await.unwrap();
+    let receipt = hob_core::domain::channel::Channel::deliver(hob.adapter.as_ref(), &done).await.unwrap();
     let answer: i64 = receipt.external_id.unwrap().parse().unwrap();
     fake.post(Post::new(7, 7, "thanks").replying(answer));
     let elsewhere = json!({"quote": {"text": "a word", "position": 0}, "external_reply": {"origin":
@@ -252,7 +252,7 @@ async fn k2_a_group_that_becomes_a_supergroup_is_told_on() {
     assert_eq!(hob.intake.moves(), [moved.clone(), moved], "both chats tell");
     let mut late = crate::telegram::harness::message(-77, "an answer");
     late.destination.reply_to = Some("1".to_owned());
-    hob_core::domain::channel::Channel::deliver(hob.telegram.as_ref(), &late).await.unwrap();
+    hob_core::domain::channel::Channel::deliver(hob.adapter.as_ref(), &late).await.unwrap();
     let sent = fake
         .look(|world| world.chat(-100_077).by_bot().map(|sent| (sent.text.clone(), sent.reply_to)).collect::<Vec<_>>());
     assert_eq!(sent, [("an answer".to_owned(), None)]);
@@ -304,7 +304,7 @@ async fn a_press_is_handed_in_and_then_answered() {
     let choice =
         |label: &str| hob_core::domain::outgoing::Choice { label: label.to_owned(), token: format!("t:{label}") };
     question.choices = vec![choice("yes"), choice("no")];
-    let receipt = hob_core::domain::channel::Channel::deliver(hob.telegram.as_ref(), &question).await.unwrap();
+    let receipt = hob_core::domain::channel::Channel::deliver(hob.adapter.as_ref(), &question).await.unwrap();
     let asked = receipt.external_id.unwrap().parse().unwrap();
     hob.intake.fail("busy", 1);
     let press = fake.press(7, 7, asked, "t:no");
@@ -331,7 +331,7 @@ async fn a_press_under_an_old_message_keeps_its_topic() {
     question.destination.conversation.thread = Some("42".to_owned());
     question.choices =
         vec![hob_core::domain::outgoing::Choice { label: "yes".to_owned(), token: "q:1:2:3".to_owned() }];
-    let receipt = hob_core::domain::channel::Channel::deliver(hob.telegram.as_ref(), &question).await.unwrap();
+    let receipt = hob_core::domain::channel::Channel::deliver(hob.adapter.as_ref(), &question).await.unwrap();
     let asked: i64 = receipt.external_id.unwrap().parse().unwrap();
     let data = fake.look(|world| world.chat(forum).message(asked).unwrap().keyboard.concat()[0].1.clone());
     let from = json!({"id": 7, "is_bot": false, "first_name": "Person 7"});

@@ -40,8 +40,8 @@ impl Served {
         let url = format!("http://{}/telegram/work", listener.local_addr().unwrap());
         let webhook = Some(Webhook { url: url.parse().unwrap(), secret: Secret::new(SECRET.to_owned()) });
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
-        let hob = RunningAdapter::of(built(settings));
-        let sinks = hob_web::telegram::by_name(Arc::clone(&hob.telegram).sink());
+        let hob = RunningAdapter::of(built(settings), Arc::default());
+        let sinks = hob_web::telegram::by_name(Arc::clone(&hob.adapter).sink());
         let routes = hob_web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)), Arc::new(SystemClock));
         let stop = CancellationToken::new();
         tokio::spawn(hob_web::serve::serve(listener, routes, stop.clone()));
@@ -172,6 +172,6 @@ async fn n11_trouble_at_the_start_is_shown_and_tried_again_and_polling_ends_a_we
     fake.say(7, "hello");
     assert_eq!(hob.intake.texts(1).await, ["hello"]);
     assert!(fake.look(|world| world.webhook.is_none()));
-    assert_eq!(hob.telegram.address().1, "default");
+    assert_eq!(hob.adapter.address().1, "default");
     hob.end().await;
 }

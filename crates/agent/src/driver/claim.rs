@@ -25,13 +25,11 @@ use hob_store::runs::Lease;
 use hob_store::sessions::Session;
 use hob_store::{Store, Tx, blobs, members, messages, millis, run_context, runs, sessions};
 
-/// A claimed run.
 pub struct ClaimedRun {
     /// Run and session.
     pub key: RunKey,
     /// Its journal.
     pub folded: FoldedRun,
-    /// Its conversation.
     pub session: Session,
     /// What it begins with; none: it has begun before.
     pub begins: Option<RunBeginning>,
@@ -80,13 +78,10 @@ pub enum ClaimOutcome {
 pub struct OpenedRun {
     /// Run and session.
     pub key: RunKey,
-    /// Its conversation.
     pub session: Session,
-    /// What is stored of it.
     pub with: StoredRunContext,
     /// With which its journal was opened.
     pub accepted: Box<AcceptedInput>,
-    /// When.
     pub at: Timestamp,
     /// It has begun as well.
     pub begun: Option<ImmediateStart>,

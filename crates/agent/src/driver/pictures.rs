@@ -104,12 +104,10 @@ async fn still_kept(tx: &mut Tx, files: &BTreeSet<FileId>) -> Result<BTreeSet<(F
 mod tests {
     use super::*;
     use hob_model::message::MediaType;
-    use hob_model::provider::ToolChoice;
 
     fn request(parts: Vec<UserPart>) -> Request {
         let messages = vec![Message::user("before"), Message::User { parts }, Message::assistant("after", Vec::new())];
-        let (system, tools, tool_choice) = (String::new(), Vec::new().into(), ToolChoice::Auto);
-        Request { system, messages, stable: 1, tools, tool_choice, max_output_tokens: None, session: None }
+        Request { messages, stable: 1, ..Request::default() }
     }
 
     fn image() -> UserPart {

@@ -37,7 +37,6 @@ pub(super) struct RunSources<'a, M> {
     pub(super) messages: M,
     /// What stands beside that: time, person and what is remembered.
     pub(super) tail: &'a str,
-    /// What its tools are.
     pub(super) tools: &'a BTreeMap<String, ToolFacts>,
     /// Its task was written by a model that had listened to anybody.
     pub(super) is_handed_on: bool,
@@ -81,7 +80,6 @@ pub(super) fn heard<'a>(told: RunSources<'a, impl Iterator<Item = &'a Message>>,
 /// What the model has done so far.
 #[derive(Default)]
 struct ModelActivity {
-    /// It may have said it.
     said: bool,
     /// It has changed something, here or elsewhere: what is read there afterwards may have been put together by it.
     acted: bool,

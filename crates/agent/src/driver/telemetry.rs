@@ -5,7 +5,6 @@ use crate::machine::question::Question;
 use crate::machine::state::State;
 use hob_core::domain::ids::RunId;
 
-/// A run is tainted from here on.
 const TAINTED: &str = "agent.run.tainted";
 
 /// A run cannot go on without a person's word.
@@ -43,7 +42,6 @@ pub(super) fn asked(run: RunId, question: &Question) {
     tracing::warn!(%run, event = RESUME_UNSAFE, why, "{RESUME_UNSAFE}");
 }
 
-/// A run is over.
 pub(super) fn ended(run: RunId, end: &RunEnd) {
     let name = name_of(end);
     tracing::info!(%run, event = name, ?end, "{name}");

@@ -20,7 +20,6 @@ pub struct AcceptedInput {
     pub principal: Principal,
     /// Where the answer goes.
     pub destination: Destination,
-    /// The words.
     pub text: String,
     /// What is wanted.
     #[serde(default, skip_serializing_if = "RunKind::is_answer")]
@@ -59,7 +58,6 @@ impl AcceptedInput {
     }
 }
 
-/// What a run is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
@@ -92,7 +90,6 @@ pub struct SteeringMessage {
     pub run: RunId,
     /// Who said it.
     pub principal: Principal,
-    /// The words.
     pub text: String,
     /// What nobody vouches for in it (row N6).
     #[serde(default, skip_serializing_if = "Taint::is_clean")]

@@ -95,7 +95,6 @@ pub struct ChildEnd {
     pub call: CallId,
     /// The agent's run.
     pub run: RunId,
-    /// How.
     pub end: RunEnd,
     /// Its last words.
     pub text: String,

@@ -25,7 +25,6 @@ pub enum PermittedAnswerer {
     Anybody,
     /// The requester or an owner.
     Requester,
-    /// An owner.
     Owner,
 }
 

@@ -60,9 +60,7 @@ pub enum CallFate {
     /// Nothing yet: nobody knows whether it took effect, if it was started.
     #[default]
     Open,
-    /// It was done.
     Done,
-    /// It failed.
     Failed,
     /// It was not let through.
     Denied,
@@ -129,10 +127,7 @@ pub enum CallProgress {
         attempt: u32,
     },
     /// It asks a person.
-    Asks {
-        /// What.
-        question: String,
-    },
+    Asks { question: String },
     /// An agent is at work on it: a run of its own.
     Child,
     /// Settled.
@@ -245,7 +240,6 @@ impl Batch {
         })
     }
 
-    /// The call with this id.
     pub fn find(&mut self, id: &CallId) -> Option<&mut OpenCall> {
         self.calls.iter_mut().find(|open| open.call.id == *id)
     }

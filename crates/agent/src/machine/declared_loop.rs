@@ -34,7 +34,6 @@ pub(super) struct CycleOutput {
     results: Vec<CycleToolResult>,
 }
 
-/// A tool's result.
 struct CycleToolResult {
     tool: String,
     text: String,
@@ -46,7 +45,6 @@ struct CycleToolResult {
 enum MetCondition {
     /// By the model's words.
     Words(usize),
-    /// By this result.
     Result(usize, String),
     /// A ceiling is reached; where that is a condition of its own, its number.
     Exhausted(LoopCeiling, Option<usize>),

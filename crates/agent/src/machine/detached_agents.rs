@@ -39,7 +39,6 @@ struct DetachedAgent {
 
 /// To which call an agent's end belongs.
 pub(super) enum ReportTarget {
-    /// To this one.
     By(CallId),
     /// To none: it is kept until it is asked for.
     Later,

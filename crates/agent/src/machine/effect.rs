@@ -86,9 +86,7 @@ pub struct FallbackChain {
 pub enum Effect {
     /// Ask the model.
     CallModel(ModelCall),
-    /// Run a tool.
     RunTool {
-        /// The call.
         call: ToolCall,
         /// 1 for the first time.
         attempt: u32,
@@ -105,13 +103,11 @@ pub enum Effect {
     AskHuman(Question),
     /// Tell the person.
     Reply(RunReply),
-    /// Be over.
     End(RunEnd),
     /// Nothing to be done: what the machine saw or decided goes on record (row B13).
     Note(Box<Event>),
     /// The event came when it could mean nothing; it changed nothing.
     Ignored {
-        /// Why.
         why: &'static str,
     },
 }

@@ -148,7 +148,6 @@ pub(super) fn on_started(run: &mut ActiveState, event: &Event) -> Vec<Effect> {
     Vec::new()
 }
 
-/// The run is over.
 pub(super) fn on_ended(run: &mut ActiveState, end: &RunEnd) -> Vec<Effect> {
     run.phase = Phase::Done(end.clone());
     Vec::new()

@@ -63,14 +63,10 @@ pub enum Event {
     ModelAnswered(Completion),
     /// What is known of the calls of the reply that comes next, in their order, before any is made (row N6).
     #[serde(rename = "calls.assessed")]
-    Assessed {
-        /// One for each call.
-        calls: Vec<Assessment>,
-    },
+    Assessed { calls: Vec<Assessment> },
     /// What is known of a call that is about to start, as things stand now.
     #[serde(rename = "call.assessed")]
     Looked {
-        /// Which.
         call: CallId,
         /// What its tool says of it.
         known: Assessment,
@@ -91,7 +87,6 @@ pub enum Event {
     /// A tool is about to be run.
     #[serde(rename = "tool.started")]
     ToolStarted {
-        /// Which call.
         call: CallId,
         /// Which tool.
         name: String,
@@ -101,9 +96,7 @@ pub enum Event {
     /// A tool is done.
     #[serde(rename = "tool.finished")]
     ToolFinished {
-        /// Which call.
         call: CallId,
-        /// What came of it.
         outcome: ToolOutcome,
         /// Where its words come from, if nobody vouches for them (row N6).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,28 +128,16 @@ pub enum Event {
     CancelRequested(CancelReason),
     /// What was allowed for good is not allowed any more (row D6).
     #[serde(rename = "grant.revoked")]
-    GrantRevoked {
-        /// Which tool.
-        tool: String,
-    },
+    GrantRevoked { tool: String },
     /// Somebody wants the run to stand still.
     #[serde(rename = "pause.requested")]
-    PauseRequested {
-        /// Who.
-        by: UserId,
-    },
+    PauseRequested { by: UserId },
     /// Somebody wants it to go on.
     #[serde(rename = "pause.lifted")]
-    PauseLifted {
-        /// Who.
-        by: UserId,
-    },
+    PauseLifted { by: UserId },
     /// Somebody wants the older part of the context summed up (`/compact`).
     #[serde(rename = "compaction.requested")]
-    CompactRequested {
-        /// Who.
-        by: UserId,
-    },
+    CompactRequested { by: UserId },
     /// A summary of the older part is about to be asked for.
     #[serde(rename = "summary.asked")]
     SummaryAsked {
@@ -178,7 +159,6 @@ pub enum Event {
     /// No summary came, or came in time.
     #[serde(rename = "summary.failed")]
     SummaryFailed {
-        /// Why.
         why: String,
         /// It was asked for and did not come in time: nobody learns what it cost.
         late: bool,
@@ -237,7 +217,6 @@ pub enum Event {
     /// Hob's words to the person, about to be delivered.
     #[serde(rename = "reply.made")]
     Replied(RunReply),
-    /// The run is over.
     #[serde(rename = "run.ended")]
     Ended(RunEnd),
 }
@@ -329,54 +308,38 @@ impl Event {
 pub enum ToolOutcome {
     /// Words for the model.
     Text {
-        /// The words.
         text: String,
         /// Whether it failed (row D5).
         is_error: bool,
     },
     /// Words for the model, and pictures that it is shown (row C6).
     Seen {
-        /// The words.
         text: String,
         /// Whether it failed.
         is_error: bool,
-        /// The pictures.
         pictures: Pictures,
     },
     /// A command ended; any code but 0 is a failure.
     Exited {
         /// Its output.
         text: String,
-        /// Its code.
         code: i32,
     },
     /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
-    Transient {
-        /// The words.
-        text: String,
-    },
+    Transient { text: String },
     /// It was not let through (rows D6, E7, E15).
     Denied {
         /// Why, in words for the model.
         reason: String,
     },
     /// It reads or changes the run's journal (row B12).
-    Notebook {
-        /// How.
-        change: NotebookChange,
-    },
+    Notebook { change: NotebookChange },
     /// It plans what the call names (row N16).
     Plan,
     /// It asks for a larger budget (row A6).
-    MoreIterations {
-        /// Why.
-        reason: String,
-    },
+    MoreIterations { reason: String },
     /// It asks a person (row B15).
-    Ask {
-        /// What.
-        question: String,
-    },
+    Ask { question: String },
     /// It wants something delivered: that is queued with this very record, once.
     Deliver {
         /// What, and where to.
@@ -391,7 +354,6 @@ pub enum ToolOutcome {
     Tell {
         /// The agent's number.
         agent: u32,
-        /// The words.
         text: String,
     },
     /// It was stopped before its end; it may have had a part of its effect.
@@ -415,20 +377,13 @@ pub struct JournalMismatch {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum RunReply {
     /// The model's answer.
-    Answer {
-        /// The words.
-        text: String,
-    },
+    Answer { text: String },
     /// Hob's own words about what went wrong.
-    Notice {
-        /// The words.
-        text: String,
-    },
+    Notice { text: String },
     /// The model chose to say nothing (row E13).
     Silence,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum RunEnd {

@@ -157,7 +157,6 @@ impl Decision {
         }
     }
 
-    /// Its label.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {

@@ -7,7 +7,6 @@ use hob_core::domain::ids::CallId;
 /// A tool that failed in passing is run again (row B1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolRetry {
-    /// Which call.
     pub call: CallId,
     /// The attempt to come.
     pub attempt: u32,
@@ -18,7 +17,6 @@ pub struct ToolRetry {
 /// A guard saw a circle (rows B2, A11, E6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detection {
-    /// Which.
     pub circle: LoopKind,
     /// The tool that goes in it, if one does.
     pub tool: Option<String>,
@@ -61,7 +59,6 @@ pub enum GuardVerdict {
 /// A guard went a step further (row B3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// The step.
     pub step: EscalationStep,
     /// The tool that the model must call next, if one.
     pub forced: Option<String>,
@@ -89,7 +86,6 @@ pub struct UnfoundedClaim {
 /// The older part of the context was put away (rows B4, D3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// How.
     pub means: CompactionMeans,
     /// Messages that are no longer shown as they were.
     pub messages: u32,
@@ -139,9 +135,7 @@ pub enum RecoveryStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoopCeiling {
-    /// So many cycles.
     Cycles,
-    /// So much money.
     Money,
 }
 

@@ -56,9 +56,7 @@ pub struct RunPlan {
 /// What a call has found for an argument of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundArgument {
-    /// The step.
     pub step: usize,
-    /// The argument.
     pub argument: String,
     /// The value; none: nothing that counts.
     pub value: Option<String>,

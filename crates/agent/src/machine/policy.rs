@@ -187,11 +187,7 @@ pub struct DeclaredLoop {
 #[serde(tag = "when", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Termination {
     /// The model's words hold these.
-    TextIncludes {
-        /// The words.
-        text: String,
-    },
-    /// A tool's result is so.
+    TextIncludes { text: String },
     ToolResult {
         /// Of this tool; none: any.
         tool: Option<String>,

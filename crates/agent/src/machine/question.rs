@@ -24,11 +24,9 @@ pub enum Question {
     },
     /// A call with side effects was under way when the process died (row B10).
     UnsafeCall {
-        /// The call.
         call: CallId,
         /// Its tool.
         name: String,
-        /// Its arguments.
         arguments: String,
         /// The try that was cut off: the second, if somebody had it run again and that was cut off too.
         #[serde(default = "first", skip_serializing_if = "is_first")]
@@ -45,7 +43,6 @@ pub enum Question {
     CrashLoop,
     /// A call needs a person's word (row D6).
     Approval {
-        /// The call.
         call: CallId,
         /// Its tool.
         name: String,
@@ -72,16 +69,12 @@ pub enum Question {
     /// It waits for its agents; nobody is asked, and there is nothing to answer.
     Agents,
     /// Somebody has paused it; there is nothing to answer.
-    Paused {
-        /// Who.
-        by: UserId,
-    },
+    Paused { by: UserId },
 }
 
 /// A further call that the same question is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FurtherCall {
-    /// The call.
     pub call: CallId,
     /// Its tool.
     pub name: String,
@@ -150,7 +143,6 @@ const fn is_first(attempt: &u32) -> bool {
 /// A person's answer to a [`Question`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Who.
     pub by: UserId,
     /// Their words, or a button's.
     pub text: String,

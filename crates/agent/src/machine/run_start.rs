@@ -62,17 +62,14 @@ pub struct RunStart {
     /// Whether one of its models sees pictures: what stands in those counts for read then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sees: bool,
-    /// When.
     pub at: Timestamp,
 }
 
 /// A memory, a fact or an answer of Hob's that was put before the model, and why. No decision rests on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallRecord {
-    /// The memory, if it is one.
     #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryId>,
-    /// The fact.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<FactId>,
     /// The answer of Hob's.
@@ -168,7 +165,6 @@ pub struct RunPersona {
 /// A message of the history that goes along with a run, as far as its size and place matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastMessage {
-    /// Whose it is.
     #[serde(rename = "r")]
     pub role: PastRole,
     /// Its tokens, as counted here.

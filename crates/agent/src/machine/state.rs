@@ -223,14 +223,12 @@ pub enum Phase {
     Acting(Batch),
     /// A person is asked.
     Waiting {
-        /// What.
         question: Question,
         /// What was open when the question came up.
         paused: ResumePoint,
     },
     /// Told, about to end.
     Replied,
-    /// Over.
     Done(RunEnd),
 }
 
@@ -248,7 +246,6 @@ impl Phase {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum ResumePoint {
-    /// A model call.
     Call(ModelCall),
     /// A batch of tool calls.
     Batch(Batch),
@@ -332,7 +329,6 @@ impl ActiveState {
         active
     }
 
-    /// Is it over?
     #[must_use]
     pub fn end(&self) -> Option<&RunEnd> {
         match &self.phase {

@@ -51,7 +51,6 @@ impl Status {
         }
     }
 
-    /// Is it over?
     #[must_use]
     pub fn is_final(self) -> bool {
         match self {

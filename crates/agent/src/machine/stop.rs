@@ -9,7 +9,6 @@ use hob_core::policy::budget::CapScope;
 /// A budget that the next model call would overrun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetStop {
-    /// Which.
     pub scope: CapScope,
     /// How much it is.
     pub cap: Money,
@@ -17,7 +16,6 @@ pub struct BudgetStop {
     pub used: Money,
     /// When it begins anew, in words; none: with the next message.
     pub resets: Option<String>,
-    /// Whose it is, of a persona's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
 }
@@ -31,7 +29,6 @@ pub struct QuotaStop {
     pub key: String,
     /// How many tokens it is.
     pub cap: u64,
-    /// How many of them are used.
     pub used: u64,
     /// When it begins anew, in words.
     pub resets: String,
@@ -64,27 +61,15 @@ impl QuotaScope {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum CancelReason {
     /// `/stop`.
-    Stopped {
-        /// By whom.
-        by: UserId,
-    },
+    Stopped { by: UserId },
     /// `/stop now`: not even an effect that is under way is waited for.
-    StoppedNow {
-        /// By whom.
-        by: UserId,
-    },
+    StoppedNow { by: UserId },
     /// A newer message, in mode `interrupt`.
-    Interrupted {
-        /// By whom.
-        by: UserId,
-    },
+    Interrupted { by: UserId },
     /// The hard limit (row B6).
     HardLimit,
     /// `/reset`: what it said is no part of the new conversation.
-    Reset {
-        /// By whom.
-        by: UserId,
-    },
+    Reset { by: UserId },
 }
 
 impl CancelReason {

@@ -133,7 +133,6 @@ pub(super) fn answer(text: &str, cut: AnswerEnding) -> String {
 /// Whether an answer came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerEnding {
-    /// It did.
     Whole,
     /// The output limit cut it off.
     Limit,

@@ -13,7 +13,6 @@ pub const REQUEST_SCHEME: &str = "request1";
 /// A message of the transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct TranscriptEntry<'a> {
-    /// It.
     pub message: &'a Message,
     /// Who said it, where a person did.
     pub author: Option<UserId>,

@@ -40,12 +40,10 @@ pub enum AgentChange {
     Tell {
         /// The call that handed its task on.
         to: CallId,
-        /// The words.
         words: Box<SteeringMessage>,
     },
     /// This run is an agent, and over.
     Done {
-        /// How.
         end: Box<ChildEnd>,
         /// The number of the event that says so, where people are told if no run waits for it any more.
         told: Option<i64>,

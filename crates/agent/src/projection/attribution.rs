@@ -20,7 +20,6 @@ pub struct AttributedWords {
     pub by: UserId,
     /// With which authority; none: they answered a question of the run, and are as known as the house knows them.
     pub principal: Option<Principal>,
-    /// The words.
     pub text: String,
     /// What the run had asked them, where that is known.
     pub asked: Option<String>,

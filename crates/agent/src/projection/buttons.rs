@@ -35,9 +35,7 @@ pub(super) fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Cho
 /// A press of a button under a run's question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuestionPress {
-    /// The run.
     pub run: i64,
-    /// Its question.
     pub question: u32,
     /// The decision, from 1.
     pub choice: usize,

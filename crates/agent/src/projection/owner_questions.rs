@@ -21,9 +21,7 @@ use hob_store::{Tx, members, outbox, private_chats, quarantined_mail, sessions};
 /// Where owners read what Hob says to them, and nobody else does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerInbox {
-    /// The session.
     pub session: SessionId,
-    /// Where it is.
     pub conversation: Conversation,
     /// To whom a letter to it goes; none: it is an owner's own chat.
     pub envelope: Option<String>,
@@ -43,7 +41,6 @@ pub struct OwnerMatter<'a> {
 pub struct LetterThread<'a> {
     /// The Message-ID of its root.
     pub root: &'a str,
-    /// Its subject.
     pub subject: &'a str,
 }
 
@@ -53,7 +50,6 @@ pub struct OwnerWords<'a> {
     pub key: &'a str,
     /// Whose they are; none: no run's.
     pub run: Option<RunId>,
-    /// They.
     pub text: OutgoingText<'a>,
 }
 
@@ -161,9 +157,7 @@ async fn address(tx: &mut Tx, desk: &OwnerInbox, key: &str) -> Result<(), StoreE
 /// else's letter must not be one to a question that they have not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedThread {
-    /// The run.
     pub run: RunId,
-    /// Its question.
     pub question: u32,
 }
 

@@ -28,18 +28,12 @@ const NAME_CHARS_MAX: usize = 60;
 pub enum Resolution {
     /// Somebody answered.
     Answered {
-        /// Who.
         by: UserId,
         /// What they decided, where it offered something.
         decision: Option<Decision>,
     },
     /// Somebody decided what is to be done about the run's failure.
-    Settled {
-        /// Who.
-        by: UserId,
-        /// What.
-        choice: AfterFailure,
-    },
+    Settled { by: UserId, choice: AfterFailure },
     /// Nobody did in time.
     Expired,
     /// Nothing depends on it any more.

@@ -35,7 +35,6 @@ pub struct RunRowTarget<'a> {
     pub home: SessionId,
     /// Where its words go.
     pub destination: &'a Destination,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -299,7 +298,6 @@ async fn write_message(tx: &mut Tx, target: &RunRowTarget<'_>, row: &HistoryMess
 /// Words to be said.
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingText<'a> {
-    /// They.
     pub text: &'a str,
     /// What they are written in.
     pub form: TextFormat,
@@ -367,7 +365,6 @@ impl<'a> RunRowTarget<'a> {
 pub(super) struct QueuedChunks {
     /// Their chunks' keys.
     pub(super) keys: Vec<String>,
-    /// The chunk that was taken.
     pub(super) taken: Option<PendingChunk>,
 }
 

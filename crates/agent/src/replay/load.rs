@@ -15,7 +15,6 @@ use hob_store::{Tx, agents, blobs, recorded_run};
 /// What there is under a run's number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadOutcome {
-    /// The run.
     Run(Box<RecordedRun>),
     /// The run was let go long after it was over: its journal is not kept for ever.
     LetGo,

@@ -20,10 +20,8 @@ use jiff::Timestamp;
 use crate::machine::event::Event;
 use hob_core::domain::ids::RunId;
 
-/// A recorded run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedRun {
-    /// It.
     pub run: RunId,
     /// Its session's published name.
     pub session: String,
@@ -48,9 +46,7 @@ pub struct RecordedRun {
 /// An event with the time at which it was committed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedEvent {
-    /// When.
     pub at: Timestamp,
-    /// What.
     pub event: Event,
 }
 

@@ -31,7 +31,6 @@ pub struct RunAt {
     pub at: i64,
     /// The journal's last event.
     pub upto: i64,
-    /// That event.
     pub last: Option<TimedEvent>,
     /// What its events fold to.
     pub state: State,

@@ -17,7 +17,6 @@ const STEPS_MAX: usize = 200;
 pub struct StoryStep {
     /// The cycle, from 1.
     pub cycle: u32,
-    /// What.
     pub words: String,
     /// So many times, one after another.
     pub times: u32,

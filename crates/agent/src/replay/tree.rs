@@ -14,16 +14,13 @@ use hob_core::domain::tools::Assessment;
 use hob_model::error::ErrorClass;
 use hob_model::message::Usage;
 
-/// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunTree {
-    /// Its number.
     pub run: RunId,
     /// Its session's published name.
     pub session: String,
     /// Its sender's name.
     pub who: String,
-    /// Its state.
     pub state: String,
     /// The run that it works for, if it is an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +51,6 @@ pub struct RunTree {
     pub taint: Taint,
     /// What happened before the first cycle.
     pub before: Vec<Remark>,
-    /// The cycles.
     #[serde(rename = "tree")]
     pub cycles: Vec<Cycle>,
     /// Where the journal cannot be read any further, and why.
@@ -103,13 +99,11 @@ pub struct ModelRequest {
     pub model: String,
     /// Why.
     pub purpose: Option<ModelCallPurpose>,
-    /// When.
     pub at: Timestamp,
     /// The tokens it was estimated to read.
     pub estimate: u64,
     /// Until when it took, in milliseconds.
     pub took_ms: Option<i64>,
-    /// What came of it.
     pub outcome: ModelRequestOutcome,
 }
 
@@ -160,7 +154,6 @@ pub struct RecordedCall {
 /// What the model was told of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallResult {
-    /// The words.
     pub text: String,
     /// Whether it failed (row D5).
     pub is_error: bool,
@@ -171,7 +164,6 @@ pub struct CallResult {
 pub struct Remark {
     /// The event's number.
     pub seq: i64,
-    /// When.
     pub at: Timestamp,
     /// The event's name (row B13).
     pub kind: &'static str,

@@ -28,15 +28,11 @@ pub struct ReplayVerdict {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum HashVerdict {
     /// They are the same.
-    Same {
-        /// It.
-        hash: Digest,
-    },
+    Same { hash: Digest },
     /// The journal folds to another state than the one it was written with.
     Different {
         /// What was written down.
         stored: Digest,
-        /// What it folds to.
         folded: Digest,
     },
     /// It was written down by another recipe: they cannot be compared.

@@ -27,7 +27,6 @@ use hob_model::tokens;
 /// What is to be otherwise, with what is known of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WhatIfChange {
-    /// What.
     pub what: WhatIf,
     /// What each of its models costs.
     pub bills: Vec<ModelBill>,
@@ -46,7 +45,6 @@ pub struct WhatIfReport {
     pub asked_otherwise: Vec<ChangedRequest>,
     /// Where the comparison had to end before the journal does.
     pub stopped: Option<RecordEnd>,
-    /// The run as it was.
     pub was: RunTotals,
     /// The run as it would have been, with the recorded replies, as far as it was compared.
     pub would_be: RunTotals,
@@ -70,7 +68,6 @@ pub struct Difference {
 pub struct ChangedRequest {
     /// The number of the event that led to it.
     pub seq: i64,
-    /// As it was.
     pub was: RequestEstimate,
     /// As it would have been.
     pub would_be: RequestEstimate,
@@ -93,7 +90,6 @@ pub struct RequestEstimate {
 pub struct RecordEnd {
     /// The number of the event at which.
     pub seq: i64,
-    /// Why.
     pub why: String,
 }
 

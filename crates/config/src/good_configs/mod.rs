@@ -74,9 +74,6 @@ impl GoodConfigHistory {
     }
 
     /// Sees to it that what lies in the data directory is found when the file no longer says where that is.
-    ///
-    /// # Errors
-    /// When that cannot be noted.
     pub fn note(&self, env: &Environment) -> io::Result<()> {
         let spare = self.folders.iter().skip(1).find(|folder| self.last_in(folder).exists());
         spare

@@ -131,9 +131,6 @@ pub fn put(target: &Path, bytes: &[u8], witness: StepObserver<'_>) -> io::Result
 
 /// What a process left behind that ended in the middle: what is a text of its own is kept, for it may be somebody's.
 /// Only for who holds the lock.
-///
-/// # Errors
-/// When the folder cannot be read or changed.
 pub fn remove_leftovers(target: &Path, now: Timestamp) -> io::Result<()> {
     let prefix = prefix(target);
     let current = FileSnapshot::at(target)?;
@@ -159,17 +156,11 @@ pub fn remove_leftovers(target: &Path, now: Timestamp) -> io::Result<()> {
 }
 
 /// Takes away what a process left behind that ended while it made such a file of Hob's own.
-///
-/// # Errors
-/// When the folder cannot be read or changed.
 pub fn sweep(target: &Path) -> io::Result<()> {
     sweep_these(folder(target), &prefix(target))
 }
 
 /// The same in a folder in which all files are Hob's own, whatever they were to be called.
-///
-/// # Errors
-/// When the folder cannot be read or changed.
 pub fn sweep_all(folder: &Path) -> io::Result<()> {
     sweep_these(folder, ".")
 }

@@ -129,18 +129,12 @@ impl Writer {
     }
 
     /// What stands there now.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn look(&self) -> Result<FileSnapshot, WriteError> {
         let at = |source| WriteError::Unreadable { path: self.file.clone(), source };
         FileSnapshot::at(&snapshot::resolve_link(&self.file).map_err(at)?).map_err(at)
     }
 
     /// Its text; none where there is no file.
-    ///
-    /// # Errors
-    /// When it is not text, or cannot be read.
     pub fn text(&self) -> Result<Option<String>, WriteError> {
         self.text_of(&self.look()?)
     }

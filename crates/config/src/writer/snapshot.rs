@@ -24,9 +24,6 @@ pub enum FileSnapshot {
 
 impl FileSnapshot {
     /// What stands there now.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn at(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         let limit = FILE_BYTES_MAX + 1;

@@ -77,7 +77,6 @@ pub enum Markup {
     SlackMrkdwn,
     /// Sections of mrkdwn, as a message's `blocks` (JSON).
     SlackBlocks,
-    /// Discord's Markdown.
     DiscordMarkdown,
     /// The HTML part of a mail.
     MailHtml,

@@ -115,7 +115,6 @@ pub enum MessageReaction {
     Waiting,
     /// It is answered.
     Done,
-    /// It failed.
     Failed,
     /// Nothing is to be said of it: the sign goes.
     Gone,

@@ -22,7 +22,6 @@ pub enum SystemPart {
     Setting(String),
     /// An account on a platform.
     Channel {
-        /// The platform.
         kind: ChannelKind,
         /// The account's name.
         account: String,
@@ -33,9 +32,7 @@ pub enum SystemPart {
     Embeddings,
     /// Room on the disk.
     Disk,
-    /// The database.
     Database,
-    /// Backups.
     Backup,
 }
 

@@ -20,12 +20,9 @@ pub enum Liveness {
     Deaf,
     /// It does not hear, and tries again.
     Down {
-        /// Why.
         why: String,
     },
-    /// It is over.
     Closed {
-        /// Why.
         why: String,
     },
 }
@@ -72,14 +69,12 @@ pub struct ChannelHealth {
     pub ignored: u64,
     /// Whether what receives is at work; none: nothing here has to come round.
     pub pulse: Option<Pulse>,
-    /// The moment.
     pub now: Timestamp,
 }
 
 /// An account, and how it fares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountHealth {
-    /// Its platform.
     pub channel: ChannelKind,
     /// Its name in the config.
     pub account: String,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionKey;
 
-/// The kinds of channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(rename_all = "snake_case")]
@@ -76,7 +75,6 @@ impl FromStr for ChannelKind {
 /// A place on a platform where people talk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The platform.
     pub channel: ChannelKind,
     /// Which of Hob's accounts there; `default` where there is one.
     pub account: String,
@@ -145,10 +143,7 @@ pub struct Sender {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum InboundEvent {
     /// A new message.
-    Posted {
-        /// Its text.
-        text: String,
-    },
+    Posted { text: String },
     /// The message with this external id now reads otherwise.
     Edited {
         /// Its new text.
@@ -166,13 +161,10 @@ pub enum InboundEvent {
 /// One update of a platform, in Hob's words. (conversation's channel, account and chat, external id) is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inbound {
-    /// Where.
     pub conversation: Conversation,
     /// The platform's id of the message (or press) within the chat.
     pub external_id: String,
-    /// Who.
     pub sender: Sender,
-    /// What.
     pub happening: InboundEvent,
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,

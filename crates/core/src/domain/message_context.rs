@@ -10,9 +10,7 @@ use crate::domain::inbound::QuotedMessage;
 pub struct OverheardMessage {
     /// How whoever said it is called there. They chose it themselves.
     pub name: String,
-    /// The words.
     pub text: String,
-    /// When.
     pub at: Timestamp,
     /// Whether a member of the household said it: a guest is none.
     pub member: bool,

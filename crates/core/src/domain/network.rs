@@ -8,7 +8,6 @@ use ipnet::IpNet;
 /// A place on the network that somebody named: `192.168.1.0/24`, `nas.local:5000`, `[fd00::1]:8080`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedPlace {
-    /// Where.
     pub host: NamedHost,
     /// At this port alone; none: at each.
     pub port: Option<u16>,
@@ -30,9 +29,6 @@ pub struct PlaceParseError;
 
 impl NamedPlace {
     /// The place that this text names.
-    ///
-    /// # Errors
-    /// When it names none.
     pub fn parse(text: &str) -> Result<Self, PlaceParseError> {
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         if let Ok(range) = bare.parse::<IpNet>() {

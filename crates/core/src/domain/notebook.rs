@@ -19,12 +19,7 @@ pub enum NotebookChange {
         handoff_next_action: Option<String>,
     },
     /// Add to a list.
-    Append {
-        /// Which.
-        section: Section,
-        /// What.
-        entry: String,
-    },
+    Append { section: Section, entry: String },
 }
 
 /// A list of the notes.

@@ -34,13 +34,11 @@ pub enum Origin {
     Email,
     /// Something that called in from outside.
     Event,
-    /// A file.
     File,
     /// What a tool answered.
     Tool,
     /// What is remembered.
     Memory,
-    /// A skill.
     Skill,
     /// What somebody hands on that somebody else said.
     Forwarded,

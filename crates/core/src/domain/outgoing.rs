@@ -14,7 +14,6 @@ pub const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may ha
 /// Exactly where a message goes; stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
-    /// The place.
     pub conversation: Conversation,
     /// The platform's id of the message that is answered, where the platform can show that.
     pub reply_to: Option<String>,
@@ -32,9 +31,7 @@ pub struct Choice {
 /// One chunk to deliver: already within its platform's limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// The row.
     pub id: OutboxId,
-    /// Where to.
     pub destination: Destination,
     /// The run it belongs to, if any.
     pub run: Option<RunId>,
@@ -66,7 +63,6 @@ pub struct MessageReplacement {
 /// A message that still grows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftMessage {
-    /// Where.
     pub destination: Destination,
     /// The platform's id of it, once it is posted.
     pub external_id: Option<String>,
@@ -81,11 +77,9 @@ pub struct DraftMessage {
 pub struct OutgoingFile {
     /// Its record.
     pub id: FileId,
-    /// Its name.
     pub name: String,
     /// What it is, by its content.
     pub mime: String,
-    /// Its size.
     pub bytes: u64,
     /// The SHA-256 of its content, by which it is kept.
     pub hash: String,
@@ -103,7 +97,6 @@ pub struct DeliveryRequest {
     pub name: String,
     /// The words; with a file, those under it.
     pub text: String,
-    /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// A call that is intended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCall {
-    /// The tool.
     pub tool: String,
     /// Those of its arguments that only say something; all others steer it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -21,7 +20,6 @@ pub struct PlannedCall {
 /// An argument of an intended call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedArgument {
-    /// Its name.
     pub name: String,
     /// What it will be.
     #[serde(flatten)]
@@ -54,7 +52,6 @@ pub enum ValueSource {
     Words,
     /// A fact that was told in a clean run.
     Fact,
-    /// The config.
     Config,
     /// What this tool answered, for which somebody vouches.
     Tool(String),
@@ -79,7 +76,6 @@ impl ValueSource {
 /// An argument of a call that was planned, and whose value nobody who counts has said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnvouchedValue {
-    /// The argument.
     pub argument: String,
     /// The value, as people see it.
     pub value: String,

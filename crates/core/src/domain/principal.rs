@@ -55,7 +55,6 @@ pub struct Principal {
     pub user: UserId,
     /// Shown to the model and to people.
     pub name: String,
-    /// What they may.
     pub role: Role,
     /// Whether their words may instruct.
     pub trust: Trust,

@@ -43,11 +43,9 @@ impl SkillState {
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillLine {
-    /// Its name.
     pub name: String,
     /// When to use it.
     pub description: String,
-    /// How it stands.
     pub standing: SkillState,
     /// Its words may instruct.
     pub trusted: bool,
@@ -62,7 +60,6 @@ pub struct Quarantined {
     pub why: String,
 }
 
-/// All skills there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SkillList {
     /// Those that can be read, by name.
@@ -90,7 +87,6 @@ pub enum SkillError {
     /// There is none of that name.
     #[error("there is no skill {name:?}; there are: {known}")]
     Unknown {
-        /// The name.
         name: String,
         /// Those that there are.
         known: String,
@@ -99,12 +95,7 @@ pub enum SkillError {
     #[error(
         "the skill {name} is not enabled ({standing}); the owner can look at it by `hob skill show {name}` and enable it"
     )]
-    Inert {
-        /// Its name.
-        name: String,
-        /// How it stands.
-        standing: &'static str,
-    },
+    Inert { name: String, standing: &'static str },
     /// The path leads out of the skill's folder.
     #[error("{file:?} is outside of the skill {name}: only files in its own folder can be read")]
     Outside {
@@ -128,17 +119,13 @@ pub enum SkillError {
     Unreadable {
         /// The skill.
         name: String,
-        /// The file.
         file: String,
-        /// Why.
         why: String,
     },
     /// It is not one that was installed.
     #[error("the skill {name} was not installed ({standing}): {advice}")]
     NotInstalled {
-        /// Its name.
         name: String,
-        /// How it stands.
         standing: &'static str,
         /// What to do instead.
         advice: &'static str,
@@ -159,7 +146,6 @@ pub enum SkillError {
 /// Keeps the skills.
 #[async_trait]
 pub trait SkillBook: Send + Sync {
-    /// All of them.
     async fn list(&self) -> Result<SkillList, SkillError>;
 
     /// What stands in one that is usable; with `file`, in that file beside it.

@@ -6,8 +6,5 @@ use std::path::Path;
 /// Tells how much room is left.
 pub trait Space: Send + Sync {
     /// How many bytes can still be written on the disk of this folder.
-    ///
-    /// # Errors
-    /// When the folder cannot be looked at.
     fn free(&self, folder: &Path) -> io::Result<u64>;
 }

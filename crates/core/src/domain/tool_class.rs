@@ -66,16 +66,13 @@ impl ToolClass {
 /// The tools of a server that nobody has classed, and how the server itself would have them classed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerClassification {
-    /// The server.
     pub server: String,
-    /// The tools.
     pub tools: Vec<UnclassifiedTool>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnclassifiedTool {
-    /// What it is called here.
     pub name: String,
     /// What its server calls it.
     pub own: String,

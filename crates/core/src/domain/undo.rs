@@ -11,7 +11,6 @@ pub const UNDO_OFFERED_FOR: SignedDuration = SignedDuration::from_hours(1);
 /// The call that takes an effect back, as it was fixed when that took place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InverseCall {
-    /// Which tool.
     pub tool: String,
     /// All of its arguments: a JSON object.
     pub arguments: String,
@@ -20,7 +19,6 @@ pub struct InverseCall {
 /// That an effect can be taken back for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoOffer {
-    /// How.
     pub inverse: InverseCall,
     /// Until when, and not at that moment any more.
     pub until: Timestamp,
@@ -29,12 +27,8 @@ pub struct UndoOffer {
 /// That an effect is to be taken back, as a person has said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoOrder {
-    /// The run that had it.
     pub run: RunId,
-    /// The call there.
     pub call: CallId,
-    /// Its tool.
     pub tool: String,
-    /// How.
     pub inverse: InverseCall,
 }

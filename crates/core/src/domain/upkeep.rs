@@ -8,14 +8,12 @@ use jiff::Timestamp;
 
 use crate::domain::lock::lock;
 
-/// One round of upkeep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UpkeepRound {
     /// When it ended; none: there was none in this process.
     pub ended: Option<Timestamp>,
     /// How long it took, most of it waiting for quiet.
     pub took: Duration,
-    /// How many steps it were.
     pub steps: u64,
     /// The longest time for which one of them kept others from writing.
     pub held_max: Duration,
@@ -38,7 +36,6 @@ impl LastUpkeepRound {
         lock(&self.0).clone()
     }
 
-    /// A round is over.
     pub fn set(&self, round: UpkeepRound) {
         *lock(&self.0) = round;
     }

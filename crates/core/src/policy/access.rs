@@ -10,7 +10,6 @@ use crate::policy::groups::GroupModes;
 /// A name on a platform, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Alias {
-    /// The platform.
     pub channel: ChannelKind,
     /// The platform's id of the person; none: there is only one.
     pub external_id: Option<String>,

@@ -60,7 +60,6 @@ pub enum CapScope {
     Run,
     /// Everybody together.
     House(CapPeriod),
-    /// One person.
     Person(CapPeriod),
     /// One persona, whoever speaks with it.
     Persona(CapPeriod),
@@ -146,7 +145,6 @@ impl CapScope {
 /// How much of one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapAmount {
-    /// Money.
     Usd(Money),
     /// Tokens that models read and write.
     Tokens(u64),
@@ -166,7 +164,6 @@ impl std::fmt::Display for CapAmount {
 pub struct MoneyAndTokens {
     /// Money, as far as prices are known.
     pub usd: Money,
-    /// Tokens.
     pub tokens: u64,
 }
 
@@ -188,9 +185,7 @@ impl MoneyAndTokens {
 /// The caps of one span; what is not set is not capped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PeriodCaps {
-    /// On money.
     pub usd: Option<Money>,
-    /// On tokens.
     pub tokens: Option<u64>,
 }
 
@@ -208,11 +203,9 @@ pub struct CapsByPeriod {
 /// The caps of a household; what is not set is not capped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// For one run.
     pub run: Option<Money>,
     /// For all together.
     pub house: CapsByPeriod,
-    /// For each person.
     pub person: CapsByPeriod,
     /// Tokens of a guest in a calendar month.
     pub guest_month: Option<u64>,
@@ -231,12 +224,9 @@ pub struct Payer<'a> {
     pub persona: Option<&'a str>,
 }
 
-/// A cap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cap {
-    /// What for.
     pub scope: CapScope,
-    /// How much.
     pub most: CapAmount,
     /// The key in config.toml.
     pub key: &'static str,
@@ -247,7 +237,6 @@ pub struct Cap {
 /// A cap at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapWindow {
-    /// The cap.
     pub cap: Cap,
     /// Since when it is used up.
     pub since: Timestamp,

@@ -69,7 +69,6 @@ pub fn is_group(conversation: &Conversation) -> bool {
 /// What somebody said, as far as it decides who is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressingFacts {
-    /// The mode, in a group.
     pub group: Option<GroupMode>,
     /// To whom it is said.
     pub audience: Audience,

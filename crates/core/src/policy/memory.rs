@@ -8,7 +8,6 @@ use crate::domain::principal::{Principal, Role, Trust};
 /// Where something is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpeakingPlace {
-    /// The conversation.
     pub session: SessionId,
     /// Whether one person alone is in it.
     pub private: bool,

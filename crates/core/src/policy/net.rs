@@ -200,9 +200,6 @@ impl AllowedPlaces {
 
     /// May `address`, which is where `host` leads, be spoken to at `port` from where `near` is? A range opens what is written as an address, a
     /// name that name alone: else whoever owns any name could point it into the house.
-    ///
-    /// # Errors
-    /// When not.
     pub fn check(
         &self,
         near: &MachineNetworks,

@@ -9,13 +9,11 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 pub struct PersonaAssignments {
     /// The personas that there are.
     pub known: BTreeSet<String>,
-    /// By platform and chat.
     pub by_chat: BTreeMap<(ChannelKind, String), String>,
     /// By platform, Hob's account there, and the server (Discord's) or workspace (Slack's).
     pub by_server: BTreeMap<(ChannelKind, String, String), String>,
     /// By platform and Hob's account there.
     pub by_account: BTreeMap<(ChannelKind, String), String>,
-    /// By platform.
     pub by_platform: BTreeMap<ChannelKind, String>,
     /// Everywhere else.
     pub everywhere: Option<String>,
@@ -39,7 +37,6 @@ pub enum PersonaOrigin {
 }
 
 impl PersonaOrigin {
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

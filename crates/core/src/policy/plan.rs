@@ -92,9 +92,6 @@ pub enum PlanParseError {
 }
 
 /// The steps that a model wrote, and of each value that it names nobody who has said it yet.
-///
-/// # Errors
-/// When it is not a plan.
 pub fn read(arguments: &str) -> Result<Vec<PlannedCall>, PlanParseError> {
     if arguments.chars().count() > CHARS_MAX {
         return Err(PlanParseError::TooLong);

@@ -25,7 +25,6 @@ const CHOICE_CHARS_MAX: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// A number.
     Number,
     /// A day.
     Date,

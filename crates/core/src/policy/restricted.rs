@@ -67,9 +67,6 @@ pub enum Restriction {
 }
 
 /// Whether what these words are about may be kept in `scope`; `asked`: the person asked for just that.
-///
-/// # Errors
-/// When it is restricted.
 pub fn may_keep(words: &str, scope: Scope, asked: bool) -> Result<(), Restriction> {
     match (restricted(words), scope) {
         (None, _) => Ok(()),

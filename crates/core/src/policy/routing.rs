@@ -58,7 +58,6 @@ pub enum Measure {
 /// A message with so much of a measure needs at least this tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// What is measured.
     pub measure: Measure,
     /// From how much on the rule holds.
     pub at_least: usize,
@@ -194,7 +193,6 @@ pub struct Tiers<'a> {
 }
 
 impl<'a> Tiers<'a> {
-    /// The model of a tier.
     #[must_use]
     pub fn model(&self, tier: Tier) -> &'a str {
         match tier {

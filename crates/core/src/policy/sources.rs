@@ -41,9 +41,7 @@ const DATE_CHARS_MAX: usize = 35;
 /// A text, and what it counts for.
 #[derive(Debug, Clone)]
 pub struct SourcedText {
-    /// What it is.
     pub whence: ValueSource,
-    /// The words.
     pub text: String,
 }
 

@@ -53,7 +53,6 @@ const DELETING: [&str; 11] =
 const THINGS: [&str; 9] = ["device", "entity", "entry", "event", "file", "item", "path", "record", "task"];
 /// What stands before a name that is looked up in the answer …
 const OF_ANSWER: &str = "$.";
-/// … and in the call.
 const OF_CALL: &str = "$call.";
 /// The longest value that is taken from an answer.
 const VALUE_CHARS_MAX: usize = 200;
@@ -125,7 +124,6 @@ impl ArgumentSource {
 pub struct UndoRule {
     /// The tool that takes its effect back.
     pub tool: String,
-    /// All of its arguments.
     pub with: BTreeMap<String, ArgumentSource>,
 }
 

@@ -54,7 +54,6 @@ impl StepSize {
 /// Whether the disk has room for more than messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DiskState {
-    /// It has.
     #[default]
     Ample,
     /// Big work is refused.

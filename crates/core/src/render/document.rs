@@ -15,7 +15,6 @@ impl Style {
     pub(super) const EMPHASIS: Self = Self(2);
     /// Struck through.
     pub(super) const STRIKE: Self = Self(4);
-    /// Code.
     pub(super) const CODE: Self = Self(8);
 
     /// Both styles together.
@@ -76,19 +75,15 @@ pub(super) fn same_link(one: Option<&Rc<str>>, other: Option<&Rc<str>>) -> bool 
 pub(super) enum ColumnAlignment {
     /// Left, also where nothing is said.
     Left,
-    /// The middle.
     Middle,
-    /// Right.
     Right,
 }
 
 /// A cell's text.
 pub(super) type Cell = Vec<Span>;
 
-/// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
-    /// The columns' sides.
     pub(super) sides: Vec<ColumnAlignment>,
     /// The first row.
     pub(super) header: Vec<Cell>,
@@ -109,14 +104,12 @@ pub(super) struct Item {
     pub(super) blocks: Vec<Block>,
 }
 
-/// A list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List {
     /// The first item's number; a list without numbers has none.
     pub(super) start: Option<u64>,
     /// Its items follow each other without a blank line.
     pub(super) tight: bool,
-    /// The items.
     pub(super) items: Vec<Item>,
 }
 
@@ -136,9 +129,7 @@ pub(super) enum Block {
     },
     /// What somebody else said.
     Quote(Vec<Self>),
-    /// A list.
     List(List),
-    /// A table.
     Table(Table),
     /// A line across.
     Rule,

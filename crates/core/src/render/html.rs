@@ -32,7 +32,6 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The blocks as HTML.
 pub(super) fn html(blocks: &[Block], shown: HtmlTarget) -> String {
     let mut writer = Writer { out: String::new(), shown };
     writer.blocks(blocks);

@@ -13,9 +13,7 @@ use crate::render::table;
 /// Something that begins and ends within a line.
 #[derive(Debug, Clone)]
 pub(super) enum Mark {
-    /// A link.
     Link(Rc<str>),
-    /// One of the styles.
     Style(Style),
 }
 
@@ -35,7 +33,6 @@ const STYLES: [Style; 4] = [Style::STRONG, Style::EMPHASIS, Style::STRIKE, Style
 
 /// How a platform writes.
 pub(super) trait Dialect {
-    /// Its signs.
     fn signs(&self) -> &DialectSigns;
     /// Writes a part of a span that is within a line, so that it is shown as it is; white between spans has none.
     fn text(&self, page: &mut Page<'_>, text: &str, span: Option<&Span>) -> PutResult;

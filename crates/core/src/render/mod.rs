@@ -218,7 +218,6 @@ const SLACK_MESSAGE: (usize, Unit) = (10_000, Unit::Utf16);
 /// How many blocks one of Slack's messages has at most.
 const SLACK_BLOCKS_MAX: usize = 50;
 
-/// Sections to messages.
 fn messages(sections: Vec<Chunk>) -> Vec<Chunk> {
     let limit = Limit::new(SLACK_MESSAGE.0, SLACK_MESSAGE.1);
     let size = |chunk: &Chunk| limit.measure(&chunk.markup).max(limit.measure(&chunk.plain)) + "\n\n".len();

@@ -4,7 +4,6 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::capabilities::Limit;
 
-/// The page is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageFull;
 
@@ -30,7 +29,6 @@ impl Size {
 /// What a block stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Container {
-    /// A quote.
     Quote,
     /// An item whose text is indented by so many columns.
     Item(usize),
@@ -43,7 +41,6 @@ pub(super) enum CodeLines {
     Bare,
     /// Those in the outermost quote, with its sign.
     Quoted,
-    /// All.
     Indented,
 }
 
@@ -231,7 +228,6 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Ends the line.
     pub(super) fn end_line(&mut self) -> PutResult {
         self.held = 0;
         self.begin_line()?;

@@ -67,7 +67,6 @@ enum OpenBlock {
     Opened,
 }
 
-/// A link that is open.
 struct OpenLink {
     address: String,
     link: Option<Rc<str>>,

@@ -67,7 +67,6 @@ pub(super) struct Target {
 
 /// What becomes of it.
 pub(super) enum Fate {
-    /// It is written so.
     Written,
     /// It is taken away.
     Removed,

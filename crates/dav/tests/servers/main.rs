@@ -14,18 +14,15 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
 
-use hob_core::domain::draft::DraftUse;
-use hob_core::domain::ids::{CallId, RunId, SessionId, UserId};
-use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use hob_core::domain::origin::{Origin, OriginSource, Taint};
-use hob_core::domain::outgoing::Destination;
+use hob_core::domain::ids::{CallId, UserId};
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::rng::SystemRng;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{DangerGrade, Risk};
 use hob_core::domain::undo::InverseCall;
 use hob_core::policy::access::Alias;
-use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::net::AllowedPlaces;
 use hob_dav::account::{Account, Accounts, Settings};
 use hob_dav::tools;
@@ -119,27 +116,13 @@ impl House {
     }
 
     fn invocation(&self, user: usize, arguments: &Value) -> Invocation {
-        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-        let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         self.calls.set(self.calls.get() + 1);
+        let invocation = Invocation::for_trial(arguments.clone());
         Invocation {
-            principal: Principal {
-                user: self.users[user],
-                name: "?".to_owned(),
-                role: Role::User,
-                trust: Trust::Trusted,
-            },
-            persona: None,
-            session: conversation.session_key(),
-            place: SpeakingPlace { session: SessionId(7), private: true },
-            destination: Destination { conversation, reply_to: None },
-            taint: Taint::default(),
-            run: RunId(12),
+            principal: Principal { user: self.users[user], name: "?".to_owned(), ..invocation.principal },
             call: CallId::new(1, self.calls.get()),
-            attempt: 1,
-            arguments: arguments.clone(),
-            draft: DraftUse::AtOnce,
             now: NOW.parse().unwrap(),
+            ..invocation
         }
     }
 

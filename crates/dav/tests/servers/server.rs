@@ -148,7 +148,6 @@ impl Server {
         assert!((200..300).contains(&status), "{status}");
     }
 
-    /// And a card.
     pub(crate) async fn put_card(&self, user: &str, name: &str, card: &str) {
         let text = format!(
             "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:{name}\r\n{}\r\nEND:VCARD\r\n",

@@ -34,7 +34,6 @@ const AROUND: &str = "nav, header, footer, aside, form, [role=navigation], [role
 /// A page's readable text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageText {
-    /// Its title.
     pub title: Option<String>,
     /// When it was published, as it says itself.
     pub date: Option<String>,

@@ -32,7 +32,6 @@ const HOLDS_SECS_MAX: u64 = 3_600;
 pub struct Issuer {
     /// Where a code for a person is asked for.
     pub device_url: Url,
-    /// Where tokens are.
     pub token_url: Url,
     /// What is asked for.
     pub scope: String,
@@ -45,16 +44,13 @@ pub struct Issuer {
 /// A code that a person types in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCode {
-    /// Where.
     pub page: String,
-    /// The code.
     pub user_code: String,
     pub(super) interval: Duration,
     pub(super) holds: Duration,
     code: Secret,
 }
 
-/// What was issued.
 pub(super) struct Issued {
     pub(super) access_token: Secret,
     pub(super) refresh_token: Option<Secret>,

@@ -7,11 +7,8 @@ mod login;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hob_core::domain::draft::DraftUse;
-use hob_core::domain::ids::{CallId, RunId, SessionId};
-use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-use hob_core::domain::origin::Taint;
-use hob_core::domain::outgoing::Destination;
+use hob_core::domain::ids::SessionId;
+use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::secret::Secret;
 use hob_core::policy::access::Alias;
@@ -125,22 +122,7 @@ async fn person(store: &Store, id: &str, name: &str) -> Principal {
 }
 
 fn invocation(who: &Principal, arguments: Value) -> Invocation {
-    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-    let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
-    Invocation {
-        principal: who.clone(),
-        persona: None,
-        session: conversation.session_key(),
-        place: SpeakingPlace { session: SessionId(7), private: true },
-        destination: Destination { conversation, reply_to: None },
-        taint: Taint::default(),
-        run: RunId(12),
-        call: CallId::new(1, 0),
-        attempt: 1,
-        arguments,
-        draft: DraftUse::AtOnce,
-        now: Timestamp::UNIX_EPOCH,
-    }
+    Invocation { principal: who.clone(), ..Invocation::for_trial(arguments) }
 }
 
 fn words(outcome: &Outcome) -> String {

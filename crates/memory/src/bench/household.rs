@@ -38,7 +38,6 @@ struct HouseholdQuestion {
 struct QuestionResult {
     evidence: Vec<String>,
     ranked: Vec<Candidate>,
-    /// How many were told.
     told: usize,
     /// What was raised whether it fits or not: how much, in how many tokens, and how much of it is evidence.
     raised: (usize, u64, usize),

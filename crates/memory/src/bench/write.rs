@@ -52,7 +52,6 @@ pub(super) async fn register(tx: &mut Tx, model: &EmbeddingModel) -> Result<i64,
     Ok(vectors::register(tx, NewModel { name, dimensions, digest }, Timestamp::UNIX_EPOCH).await?.id)
 }
 
-/// Stores vectors.
 pub(super) async fn put_vectors(tx: &mut Tx, model: i64, vectors: &[NewVector]) -> Result<(), StoreError> {
     for vector in vectors {
         vectors::put(tx, model, vector).await?;

@@ -52,10 +52,8 @@ const ATTEMPTS_MAX: usize = 6;
 /// How much is read at a time of what an earlier attempt left.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// A file that is to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelFile {
-    /// Its name, here and there.
     pub name: &'static str,
     /// Its exact length.
     pub bytes: u64,
@@ -70,7 +68,6 @@ pub struct Progress {
     pub name: &'static str,
     /// What is there of it.
     pub done: u64,
-    /// All of it.
     pub bytes: u64,
 }
 
@@ -124,7 +121,6 @@ struct Download<'a> {
     progress: &'a (dyn Fn(Progress) + Sync),
 }
 
-/// What is there of a file.
 struct PartialFile {
     file: File,
     done: u64,

@@ -30,13 +30,11 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// A call that is about to be made: for facts of the turns of an episode after a place.
 #[derive(Clone)]
 pub struct BeginCall {
-    /// The episode.
     pub episode: EpisodeId,
     /// The place.
     pub from: i64,
     /// Whose words it reads.
     pub user: UserId,
-    /// Whom it asks.
     pub model: String,
     /// The tokens it will read.
     pub estimate: u64,
@@ -44,7 +42,6 @@ pub struct BeginCall {
     pub reserve: Money,
     /// The household's caps.
     pub budget_guard: Arc<BudgetGuard>,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -53,7 +50,6 @@ pub struct BeginCall {
 pub enum BeginOutcome {
     /// Yes: it is on record.
     Call {
-        /// Its row.
         id: i64,
         /// Which try it is, from 1.
         tries: i64,

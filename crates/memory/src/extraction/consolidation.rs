@@ -18,7 +18,6 @@ const FACTS_MAX: i64 = 300;
 /// What became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsolidationOutcome {
-    /// Which.
     pub scope: Scope,
     /// Facts that were merged into others, or are over.
     pub merged: usize,
@@ -48,7 +47,6 @@ pub async fn consolidate(
 /// A fact that is no longer current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FactMerge {
-    /// Which.
     pub gone: FactId,
     /// What says the same; none: its time is over.
     pub into: Option<FactId>,

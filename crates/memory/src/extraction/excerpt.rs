@@ -49,10 +49,8 @@ several people talk, it always names whose. Use a key that is in use if it means
 - Never note anything of health, money, politics or religion, no passwords, no questions, no guesses, no jokes.\n\
 - If there is nothing to note, call record_facts with an empty list.";
 
-/// A turn as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownTurn {
-    /// The turn.
     pub turn: EpisodeTurn,
     /// Its words, without secrets.
     pub text: String,
@@ -63,7 +61,6 @@ pub struct ShownTurn {
 /// A stretch of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeExcerpt {
-    /// What is shown of it.
     pub shown: Vec<ShownTurn>,
     /// The last place that is gone through with it.
     pub through: i64,

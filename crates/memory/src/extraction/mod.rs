@@ -53,7 +53,6 @@ const KEYS_MAX: i64 = 40;
 pub struct Ports {
     /// Where everything is kept.
     pub store: Store,
-    /// The models.
     pub models: Arc<Catalog>,
     /// What they cost.
     pub table: Arc<ModelTable>,
@@ -90,7 +89,6 @@ pub struct Extractor {
     pub settings: Settings,
 }
 
-/// What a pass did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PassReport {
     /// Models asked.
@@ -307,7 +305,6 @@ struct FinishCall {
     at: Timestamp,
 }
 
-/// What was kept.
 #[derive(Default)]
 struct KeptFacts {
     remembered: Vec<RememberOutcome>,

@@ -134,10 +134,7 @@ pub enum UnreadableReply {
     NoCall,
     /// It is not what the schema says.
     #[error("the model's facts are not as they should be, at column {column}")]
-    Malformed {
-        /// Where.
-        column: usize,
-    },
+    Malformed { column: usize },
 }
 
 /// The facts in a reply.
@@ -174,7 +171,6 @@ pub struct DroppedCounts {
 pub struct ExtractedFact {
     /// What it rests on.
     pub memory: MemoryId,
-    /// The fact.
     pub saying: FactDraft,
 }
 

@@ -26,11 +26,9 @@ pub struct Claim<'a> {
     pub source: Source,
     /// Who said it.
     pub user: Option<UserId>,
-    /// When it was said.
     pub said_at: i64,
     /// Whether they say that it was otherwise before.
     pub changed: bool,
-    /// Now.
     pub now: i64,
 }
 

@@ -16,7 +16,6 @@ const CANDIDATES: i64 = 20;
 /// Something to be kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactDraft {
-    /// Whose.
     pub scope: Scope,
     /// What it is about, broadly.
     pub category: String,
@@ -30,7 +29,6 @@ pub struct FactDraft {
     pub user: Option<UserId>,
     /// How they are called.
     pub speaker: String,
-    /// In which message.
     pub message: Option<MessageId>,
     /// In which run it is kept.
     pub run: Option<RunId>,
@@ -54,40 +52,29 @@ pub struct FactDraft {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RememberOutcome {
     /// It is known from now on.
-    New {
-        /// The fact.
-        fact: FactId,
-    },
-    /// It was known.
+    New { fact: FactId },
     Known {
-        /// The fact.
         fact: FactId,
         /// Another value that stood against it and no longer does.
         settled: Option<String>,
     },
     /// It took another's place.
     Superseded {
-        /// The fact.
         fact: FactId,
         /// The value before.
         before: String,
     },
     /// It stands against what is known, and a person is asked.
     Rival {
-        /// The fact.
         fact: FactId,
         /// The current value.
         current: String,
     },
     /// It was so, and is no longer.
-    Past {
-        /// The fact.
-        fact: FactId,
-    },
+    Past { fact: FactId },
 }
 
 impl RememberOutcome {
-    /// The fact.
     #[must_use]
     pub fn fact(&self) -> FactId {
         match self {
@@ -110,7 +97,6 @@ impl RememberOutcome {
     }
 }
 
-/// Keeps it.
 pub async fn keep(tx: &mut Tx, saying: &FactDraft, now: i64) -> Result<RememberOutcome, StoreError> {
     let saying = &FactDraft { category: fold(&saying.category), key: one_line(&saying.key), ..saying.clone() };
     let known = facts_under_key(tx, saying).await?;

@@ -10,7 +10,6 @@ use hob_store::facts::Fact;
 /// Two values, of which one is true.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rivalry {
-    /// The current fact.
     pub current: Fact,
     /// What contradicts it; [`hob_store::facts::note_asked`] notes on this one that a person was asked.
     pub rival: Fact,

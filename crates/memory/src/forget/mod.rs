@@ -33,7 +33,6 @@ pub struct ForgetOutcome {
     pub memories: Vec<(Scope, MemoryId)>,
     /// Facts, old values too.
     pub facts: BTreeSet<FactId>,
-    /// People.
     pub people: Vec<PersonId>,
     /// A run still works with some of the words: from its record they go when it is over.
     pub put_off: bool,

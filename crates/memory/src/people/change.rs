@@ -70,7 +70,6 @@ pub enum FieldChange<T> {
     Keep,
     /// It is not known any more.
     Clear,
-    /// It is this.
     Set(T),
 }
 
@@ -84,12 +83,10 @@ impl<T> FieldChange<T> {
     }
 }
 
-/// A user of Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HobUser {
     /// By their row.
     Known(UserId),
-    /// By how they are called.
     Called(String),
 }
 
@@ -102,7 +99,6 @@ pub struct PersonDetails {
     pub relation: FieldChange<String>,
     /// When they were born.
     pub birthday: FieldChange<Birthday>,
-    /// The user of Hob who they are.
     pub user: FieldChange<HobUser>,
     /// By what else they are known.
     pub identities: Vec<Identity>,
@@ -113,22 +109,17 @@ pub struct PersonDetails {
 /// Adds somebody, or changes what is known of them. Once more changes nothing.
 #[derive(Debug, Clone)]
 pub struct SavePerson {
-    /// Where.
     pub whose: ChangeContext,
-    /// Who.
     pub name: String,
-    /// What.
     pub details: PersonDetails,
     /// Whether somebody who is not known is added.
     pub adds: bool,
-    /// When.
     pub at: Timestamp,
 }
 
 /// Somebody as they are known now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedPerson {
-    /// Who.
     pub person: Person,
     /// They were not known before.
     pub added: bool,
@@ -279,7 +270,6 @@ pub struct TellFact {
     pub about: Option<String>,
     /// Whether somebody who is not known is added.
     pub adds: bool,
-    /// What.
     pub fact: ToldFact,
     /// Today, where the household is.
     pub today: Date,
@@ -292,7 +282,6 @@ pub struct TellOutcome {
     pub person: Option<Person>,
     /// They were not known before, but these have names like theirs.
     pub added: Option<Vec<String>>,
-    /// What came of the fact.
     pub fact: RememberOutcome,
 }
 
@@ -349,11 +338,9 @@ impl TellFact {
 /// Forgets what is known of somebody under a key, and what was.
 #[derive(Debug, Clone)]
 pub struct ForgetPersonFact {
-    /// Where.
     pub whose: ChangeContext,
     /// About whom.
     pub name: String,
-    /// What.
     pub key: String,
 }
 
@@ -380,9 +367,7 @@ impl ForgetPersonFact {
 /// Removes somebody, with all that is known of them.
 #[derive(Debug, Clone)]
 pub struct RemovePerson {
-    /// Where.
     pub whose: ChangeContext,
-    /// Whom.
     pub name: String,
 }
 

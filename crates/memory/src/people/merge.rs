@@ -13,13 +13,11 @@ use hob_store::{Tx, memory_views, millis, people};
 /// Makes two people one: what one is known by and what is known of them is the other's now. Once more changes nothing.
 #[derive(Debug, Clone)]
 pub struct MergePeople {
-    /// Where.
     pub whose: ChangeContext,
     /// Who goes.
     pub from: String,
     /// Who stays.
     pub into: String,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -44,9 +42,6 @@ impl MergePeople {
 }
 
 /// Two as one; what is known of `into` goes before.
-///
-/// # Errors
-/// When they cannot be one.
 pub(super) fn join(from: &Person, into: &Person) -> Result<Person, PeopleError> {
     let apart = |why: String| PeopleError::Apart { from: from.name.clone(), into: into.name.clone(), why };
     let birthday = join_birthdays(from.birthday, into.birthday).map_err(apart)?;

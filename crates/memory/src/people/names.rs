@@ -17,7 +17,6 @@ const POSSESSIVES: [&str; 10] =
 /// Who a text means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameMatch<'a> {
-    /// One.
     One(&'a Person),
     /// Several: it has to be said which.
     Several(Vec<&'a Person>),

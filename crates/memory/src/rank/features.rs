@@ -18,7 +18,6 @@ pub const NEIGHBOURS: usize = 2;
 /// A question to memory.
 #[derive(Debug, Clone, Default)]
 pub struct RankQuestion {
-    /// Its words.
     pub text: String,
     /// What the words of it are worth that are looked for.
     pub terms: Vec<Term>,
@@ -50,7 +49,6 @@ pub struct RankTurn {
 /// A stretch of a conversation, with all that was said in it.
 #[derive(Debug, Clone)]
 pub struct RankSession {
-    /// Its day.
     pub day: Date,
     /// In order.
     pub turns: Vec<RankTurn>,
@@ -74,7 +72,6 @@ pub fn is_informative(token: &str) -> bool {
     folded_words(token).next().is_some_and(|word| !is_stop_word(&word))
 }
 
-/// How many features there are.
 pub const FEATURES: usize = 14;
 
 /// The features that an embedding makes.
@@ -87,7 +84,6 @@ pub struct CandidateFeatures {
     pub id: i64,
     /// Which of the sessions it was said in.
     pub session: usize,
-    /// The features.
     pub features: [f64; FEATURES],
     /// Whether there is an embedding of it; else those features say nothing, neither for it nor against it.
     pub has_meaning: bool,
@@ -100,7 +96,6 @@ pub struct CandidateFeatures {
 pub struct SearchWord {
     /// As it stands in the question: a stem need not be its own stem.
     pub word: String,
-    /// Its stem.
     pub stem: String,
 }
 
@@ -130,7 +125,6 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<SearchWord> {
     distinct
 }
 
-/// The features of all candidates.
 #[must_use]
 pub fn describe(question: &RankQuestion, sessions: &[RankSession]) -> Vec<CandidateFeatures> {
     let asked = QuestionTraits::of(question);

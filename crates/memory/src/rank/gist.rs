@@ -15,16 +15,12 @@ pub struct TextDigest {
 /// How something is said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpeechTraits {
-    /// It asks.
     pub asks: bool,
-    /// It tells when.
     pub tells_time: bool,
-    /// It tells how many.
     pub tells_number: bool,
 }
 
 impl TextDigest {
-    /// Of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         Self { stems: stems(text).map(|stem| hash(&stem)).collect(), manner: SpeechTraits::of(text) }
@@ -50,7 +46,6 @@ pub fn hash(stem: &str) -> u32 {
 }
 
 impl SpeechTraits {
-    /// Of this text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let words: Vec<String> = folded_words(text).collect();

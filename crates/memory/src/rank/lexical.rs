@@ -29,7 +29,6 @@ impl Term {
 pub struct Counts {
     /// For each term.
     pub of: Vec<u32>,
-    /// All words.
     pub words: u32,
 }
 

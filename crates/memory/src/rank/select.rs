@@ -21,9 +21,7 @@ pub struct SelectableTurn<Stem> {
     pub before: Option<i64>,
     /// Whether it makes sense only with that ([`needs_before`]).
     pub needs_before: bool,
-    /// Its stems.
     pub stems: Vec<Stem>,
-    /// Its tokens.
     pub tokens: u64,
     /// The tokens of the turn before it.
     pub tokens_before: u64,

@@ -43,13 +43,10 @@ const SHARE_MIN: f64 = 0.5;
 /// An answer of Hob's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastAnswer {
-    /// The message.
     pub message: MessageId,
-    /// The words.
     pub text: String,
     /// What it answers.
     pub asked: Option<String>,
-    /// When.
     pub at: Timestamp,
     /// What share of the question's words it has.
     pub score: f64,

@@ -30,9 +30,7 @@ const DAY: usize = 6;
 pub enum FitGrade {
     /// It does not.
     Not,
-    /// It may.
     Nearly,
-    /// It does.
     Well,
 }
 
@@ -66,7 +64,6 @@ pub struct CandidateContext {
 /// Something that may be recalled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// The memory.
     pub memory: i64,
     /// Its place among the others of the pool comes from this.
     pub score: f64,

@@ -27,7 +27,6 @@ const ONE_OF: usize = 200;
 pub struct EmbeddedQuestion {
     /// Who made it, and the index of what they made.
     pub serving: Arc<ActiveEmbedder>,
-    /// Its vector.
     pub vector: Vec<f32>,
     /// The signs of its tokens.
     pub tokens: TokenBinaryCodes,

@@ -56,7 +56,6 @@ pub const SALIENT_MAX: usize = 3;
 /// Its tokens in all, with what heads it, as counted here.
 pub const SALIENT_TOKENS_MAX: u64 = 150;
 
-/// How much may be recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecallLimits {
     /// Memories at once (row E5).
@@ -108,7 +107,6 @@ pub struct RecallQuestion {
 /// Messages that go along with a request, by their ordinals in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextWindow {
-    /// The conversation.
     pub session: SessionId,
     /// The first.
     pub from: i64,
@@ -119,7 +117,6 @@ pub struct ContextWindow {
 /// Something recalled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragment {
-    /// The memory.
     pub memory: MemoryId,
     /// Who said it.
     pub speaker: String,
@@ -127,7 +124,6 @@ pub struct Fragment {
     pub text: String,
     /// What was said before it that it needs, or Hob's question that it answers.
     pub before: Option<String>,
-    /// When.
     pub at: Timestamp,
     /// What brought it up.
     pub leg: Leg,
@@ -142,7 +138,6 @@ pub struct Fragment {
 /// A fact that bears on the question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledFact {
-    /// The fact.
     pub fact: FactId,
     /// What it is about.
     pub key: String,
@@ -159,7 +154,6 @@ pub struct RecalledFact {
 /// How memories were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchMode {
-    /// By words and by meaning.
     WordsAndMeaning,
     /// By words alone, as there is no embedding now.
     Words,

@@ -29,7 +29,6 @@ pub struct ImportReport {
     pub memories: usize,
     /// Facts, old values too.
     pub facts: usize,
-    /// People.
     pub people: usize,
     /// Lines of which everything was there.
     pub known: usize,

@@ -10,7 +10,6 @@ const TEXT_CHARS_MAX: usize = 100_000;
 /// The most characters of a fact's category, key and value, and of a name.
 const FIELD_CHARS_MAX: usize = 2_000;
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TransferLine {
@@ -40,7 +39,6 @@ pub enum ScopeRef {
     House,
     /// Seen by those in the conversation with this published name.
     Conversation(String),
-    /// One person's.
     Person(UserRef),
 }
 
@@ -48,7 +46,6 @@ pub enum ScopeRef {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryLine {
-    /// Whose it is.
     pub scope: ScopeRef,
     /// Its stretch of talk: the same number within a file.
     pub episode: u64,
@@ -57,7 +54,6 @@ pub struct MemoryLine {
     /// Who said it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_by: Option<UserRef>,
-    /// The words.
     pub text: String,
     /// Hob's question that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +79,6 @@ pub struct MemoryLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactLine {
-    /// Whose it is.
     pub scope: ScopeRef,
     /// What it is about, broadly.
     pub category: String,
@@ -137,9 +132,7 @@ pub struct FactLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonLine {
-    /// Whose they are.
     pub scope: ScopeRef,
-    /// How they are called.
     pub name: String,
     /// Who this is, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,14 +158,10 @@ pub struct PersonLine {
 pub struct Identity {
     /// `name`, `email`, `telegram`, `phone` …
     pub kind: String,
-    /// It.
     pub value: String,
 }
 
 /// Lines as they are written in a file.
-///
-/// # Errors
-/// When one has no form in JSON.
 pub fn write(lines: &[TransferLine]) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for line in lines {

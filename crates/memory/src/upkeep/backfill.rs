@@ -171,7 +171,6 @@ impl Backfill<'_> {
         Ok(all)
     }
 
-    /// As many vectors as passages.
     async fn vectors(&self, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
         if let Some(vectors) = self.cached_vectors(passages) {
             return Ok(vectors);

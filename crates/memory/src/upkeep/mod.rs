@@ -92,7 +92,6 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// As in production.
     pub const PRODUCTION: Self = Self {
         passing: Backoff::new(Duration::from_secs(1), Duration::from_secs(5 * 60)),
         setup: Backoff::new(Duration::from_secs(3600), Duration::from_secs(3600)),

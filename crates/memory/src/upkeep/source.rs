@@ -43,7 +43,6 @@ pub enum ModelOrigin {
         /// Whether, and when.
         leave: FetchPermission,
     },
-    /// A server has it.
     Server(RemoteModel),
 }
 

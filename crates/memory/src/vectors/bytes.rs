@@ -14,7 +14,6 @@ pub fn encode(vector: &[f32]) -> Vec<u8> {
     largest.to_le_bytes().into_iter().chain(numbers).collect()
 }
 
-/// A stored vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredVector<'a> {
     scale: f32,

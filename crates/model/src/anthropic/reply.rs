@@ -17,7 +17,6 @@ use hob_core::domain::ids::CallId;
 #[cfg(test)]
 mod tests;
 
-/// How many blocks one reply may have.
 const REPLY_BLOCKS_MAX: usize = 256;
 
 /// A reply while it is written.

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::error::ModelError;
 use crate::message::Completion;
-use crate::provider::{NoSink, Request, Sink, ToolChoice};
+use crate::provider::{NoSink, Request, Sink};
 use hob_core::domain::secret::Secret;
 
 /// A clock that stands still until it is moved.
@@ -66,15 +66,7 @@ fn scripted(label: &str, script: impl IntoIterator<Item = Option<ErrorClass>>) -
 }
 
 fn request() -> Request {
-    Request {
-        system: String::new(),
-        messages: Vec::new(),
-        stable: 0,
-        tools: Vec::new().into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
+    Request::default()
 }
 
 /// The class of the failure, or none for an answer.

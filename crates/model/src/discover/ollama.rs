@@ -16,7 +16,6 @@ const TAGS_BYTES_MAX: u64 = 1024 * 1024;
 /// Where Ollama listens unless told otherwise.
 const PORT: u16 = 11434;
 
-/// Where an Ollama is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OllamaAddress(Url);
 

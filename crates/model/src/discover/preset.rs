@@ -3,8 +3,8 @@
 //! Never: logic.
 //! Start at [`PRESETS`].
 
-use crate::discover::ProviderKind;
 use crate::openai::quirks::{EffortFormat, OutputLimit, PLAIN, Quirks, ReasoningReplay};
+use hob_config::provider::ProviderKind;
 
 /// The API that a service speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Preset {
     pub key_variable: Option<&'static str>,
     /// Where it is; none: the config must say.
     pub base_url: Option<&'static str>,
-    /// The API it speaks there, unless another is chosen (`discover::Api`).
+    /// The API it speaks there, unless another is chosen (`ApiConfig`).
     pub dialect: Dialect,
     /// The model taken when none is named: a fast one with tools. None: the config must say.
     pub model: Option<&'static str>,
@@ -67,7 +67,7 @@ pub fn assumed_window(label: &str) -> Option<u64> {
 /// them with each release.
 pub const PRESETS: &[Preset] = &[
     Preset {
-        kind: ProviderKind::OpenAi,
+        kind: ProviderKind::Openai,
         name: "openai",
         key_variable: Some("OPENAI_API_KEY"),
         base_url: Some("https://api.openai.com/v1"),
@@ -91,7 +91,7 @@ pub const PRESETS: &[Preset] = &[
         model: Some("gemini-3.8-flash"),
     },
     Preset {
-        kind: ProviderKind::OpenRouter,
+        kind: ProviderKind::Openrouter,
         name: "openrouter",
         key_variable: Some("OPENROUTER_API_KEY"),
         base_url: Some("https://openrouter.ai/api/v1"),
@@ -99,7 +99,7 @@ pub const PRESETS: &[Preset] = &[
         model: Some("openrouter/auto"),
     },
     Preset {
-        kind: ProviderKind::DeepSeek,
+        kind: ProviderKind::Deepseek,
         name: "deepseek",
         key_variable: Some("DEEPSEEK_API_KEY"),
         base_url: Some("https://api.deepseek.com"),
@@ -172,7 +172,7 @@ pub const PRESETS: &[Preset] = &[
         model: None,
     },
     Preset {
-        kind: ProviderKind::OpenAiCompatible,
+        kind: ProviderKind::OpenaiCompatible,
         name: "openai-compatible",
         key_variable: None,
         base_url: None,

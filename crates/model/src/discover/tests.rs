@@ -64,7 +64,7 @@ fn every_kind_has_its_preset_and_every_key_its_place() {
 #[test]
 fn what_the_owner_sets_goes_with_the_model() {
     let tuning = Tuning { temperature: Some(0.3), ..Tuning::default() };
-    let set = ConfiguredModel { tuning, context_tokens: Some(4096), ..configured(ProviderKind::DeepSeek) };
+    let set = ConfiguredModel { tuning, context_tokens: Some(4096), ..configured(ProviderKind::Deepseek) };
     let found = taken(Some(&set), &[("DEEPSEEK_API_KEY", "k")]);
     let Backend::Server(server) = found.backend else { panic!("{}", found.label) };
     assert_eq!((server.tuning, server.context_tokens), (tuning, Some(4096)));
@@ -80,15 +80,15 @@ fn f5_openai_itself_is_spoken_to_by_responses_and_all_others_by_chat_unless_told
         let Backend::Server(server) = found.backend else { panic!("{}", found.label) };
         server.dialect == Dialect::Responses
     };
-    let (own, compatible) = (ProviderKind::OpenAi, ProviderKind::OpenAiCompatible);
+    let (own, compatible) = (ProviderKind::Openai, ProviderKind::OpenaiCompatible);
     let elsewhere = Some("http://127.0.0.1:1/v1");
     let table = [
         (own, None, None, true),
-        (own, None, Some(Api::Chat), false),
+        (own, None, Some(ApiConfig::Chat), false),
         (own, elsewhere, None, false),
-        (own, elsewhere, Some(Api::Responses), true),
+        (own, elsewhere, Some(ApiConfig::Responses), true),
         (compatible, elsewhere, None, false),
-        (compatible, elsewhere, Some(Api::Responses), true),
+        (compatible, elsewhere, Some(ApiConfig::Responses), true),
         (ProviderKind::Groq, None, None, false),
     ];
     for (kind, base_url, api, expected) in table {
@@ -105,7 +105,7 @@ fn the_config_comes_first() {
     let own = ConfiguredModel {
         base_url: Some("http://10.0.0.2:8000/v1".to_owned()),
         model: Some("qwen3".to_owned()),
-        ..configured(ProviderKind::OpenAiCompatible)
+        ..configured(ProviderKind::OpenaiCompatible)
     };
     let said = [
         taken(Some(&own), &keys),
@@ -134,11 +134,11 @@ fn the_config_comes_first() {
 fn a_config_that_lacks_something_is_not_passed_over() {
     let fails = |configured: &ConfiguredModel| decide(Some(configured), &environment(&[]), &nowhere()).unwrap_err();
     let no_model =
-        ConfiguredModel { base_url: Some("http://h/v1".to_owned()), ..configured(ProviderKind::OpenAiCompatible) };
+        ConfiguredModel { base_url: Some("http://h/v1".to_owned()), ..configured(ProviderKind::OpenaiCompatible) };
     let errors = [
-        fails(&configured(ProviderKind::OpenAiCompatible)),
+        fails(&configured(ProviderKind::OpenaiCompatible)),
         fails(&no_model),
-        fails(&configured(ProviderKind::OpenRouter)),
+        fails(&configured(ProviderKind::Openrouter)),
         DiscoverError::NoOllama,
     ];
     insta::assert_snapshot!(errors.map(|error| error.to_string()).join("\n"), @"

@@ -37,7 +37,6 @@ pub(super) struct Assistant<'h> {
 /// A history in turns, of which no two neighbours could be one.
 pub(super) struct Turns<'h> {
     pub(super) list: Vec<Turn<'h>>,
-    /// How many calls there are.
     calls: usize,
     /// The unanswered calls since a user last spoke before the model, by their old ids: turn and place in it.
     open: HashMap<&'h CallId, Vec<(usize, usize)>>,

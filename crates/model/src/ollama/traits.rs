@@ -59,7 +59,6 @@ enum Thinking {
 pub(super) enum Think {
     /// On or off.
     Switch(bool),
-    /// How much.
     Level(&'static str),
 }
 

@@ -60,7 +60,6 @@ impl Client {
         read(self.0.models().list_byot().await)
     }
 
-    /// One of the models.
     pub(crate) async fn model<T: DeserializeOwned>(&self, id: &str) -> Result<T, Failure> {
         read(self.0.models().retrieve_byot(id).await)
     }

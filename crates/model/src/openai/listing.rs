@@ -84,7 +84,6 @@ impl ModelsResponse {
         self.data.into_iter().find(|model| model.id == id)
     }
 
-    /// All of them.
     fn all(self) -> Vec<OfferedModel> {
         let named = self.data.into_iter().filter(|model| !model.id.is_empty());
         named.map(|model| OfferedModel { context_tokens: model.checked().context_tokens, name: model.id }).collect()

@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::error::ErrorClass;
 use crate::message::{Message, ReplyPart, Sealed};
-use crate::provider::{NoSink, ToolChoice};
+use crate::provider::NoSink;
 use crate::refused_parameters::NoParameterStore;
 use crate::responses::reply::REASONING;
 use crate::settings::{Deadlines, Tuning};
@@ -21,15 +21,7 @@ fn request() -> Request {
     let data = r#"{"id":"rs_1","summary":[],"encrypted_content":"AA=="}"#.to_owned();
     let sealed = Sealed { model: LABEL.to_owned(), kind: REASONING.to_owned(), data };
     let said = Message::Assistant { parts: vec![ReplyPart::Sealed(sealed), ReplyPart::text("b")] };
-    Request {
-        system: String::new(),
-        messages: vec![Message::user("a"), said, Message::user("c")],
-        stable: 0,
-        tools: Vec::new().into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
+    Request { messages: vec![Message::user("a"), said, Message::user("c")], ..Request::default() }
 }
 
 fn answer(status: &str, kind: &str, body: &str) -> String {

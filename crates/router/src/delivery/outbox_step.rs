@@ -20,7 +20,6 @@ pub(super) enum NextDelivery {
     Send(Box<PendingChunk>),
     /// The first chunk waits for its next attempt.
     Later(ScheduledAttempt),
-    /// Nothing.
     Nothing,
 }
 

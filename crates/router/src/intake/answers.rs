@@ -309,7 +309,6 @@ fn wait_state(folded: &FoldedRun) -> WaitState {
 /// What a run that waits wants to know.
 #[derive(Debug, Clone)]
 pub(crate) enum WaitState {
-    /// This.
     Question(OpenQuestion),
     /// Nothing: it waits for its agents, for so long; the number of that.
     Agents(u32),

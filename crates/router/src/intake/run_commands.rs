@@ -43,7 +43,6 @@ pub enum RunCommand {
     AfterFailure(AfterFailure),
     /// An answer to what it asks.
     Answer {
-        /// Which of its questions.
         question: u32,
         /// A decision's label or number, or words where it takes words.
         text: String,

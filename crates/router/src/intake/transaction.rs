@@ -128,7 +128,6 @@ pub(super) struct IncomingMessage {
     pub(super) lane: LaneStanding,
     pub(super) principal: Principal,
     pub(super) destination: Destination,
-    /// What a run begins with there.
     pub(super) begins: StoredRunContext,
 }
 

@@ -26,7 +26,6 @@ struct Worker {
     signal: Arc<Notify>,
     /// It has to look again before it goes.
     again: bool,
-    /// What it drives.
     drives: Option<RunId>,
     /// A run that this process claimed when it was taken in, and its place. Whoever loses it finds it in the database.
     opened: Option<(OpenedRun, RunSlot)>,

@@ -19,7 +19,6 @@ pub enum OutboxChangeOutcome {
     Done,
     /// There is no such thing.
     Unknown,
-    /// It was delivered.
     Delivered,
     /// It is being sent at this moment.
     Sending,

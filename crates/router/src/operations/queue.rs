@@ -17,7 +17,6 @@ use hob_store::{Tx, agents, operations};
 pub enum EndRunOutcome {
     /// It is taken back, or told to stop, in this conversation.
     Done(SessionId),
-    /// It is over.
     Over,
     /// It has not begun, and this run waits for what it is to find out: that one can be ended.
     WaitedFor(RunId),

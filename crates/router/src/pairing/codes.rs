@@ -34,7 +34,6 @@ pub struct PairingOverview {
     pub is_void: bool,
     /// Who was paired.
     pub members: Vec<Member>,
-    /// Who waits.
     pub waiting: Vec<PendingPairing>,
 }
 

@@ -85,7 +85,6 @@ impl ParsedSchedule {
     }
 }
 
-/// One run that is due.
 struct DueRun {
     at: Timestamp,
     role: Role,

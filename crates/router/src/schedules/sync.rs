@@ -17,7 +17,6 @@ use hob_store::{Tx, schedules, users};
 /// A schedule of the config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredSchedule {
-    /// Its name.
     pub name: String,
     /// What is to be done.
     pub task: String,

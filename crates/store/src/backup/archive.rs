@@ -58,7 +58,6 @@ impl ArchiveWriter {
         at(from, self.put(name, known.len(), mode, file.take(known.len())))
     }
 
-    /// Adds a text.
     pub(super) fn add_text(&mut self, name: &str, text: &str) -> Result<(), BackupError> {
         at(Path::new(name), self.put(name, text.len() as u64, PLAIN, text.as_bytes()))
     }

@@ -19,9 +19,7 @@ const MOMENT: &str = "%Y-%m-%dT%H%M%S";
 /// An archive, as its name tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedArchive {
-    /// Where it is.
     pub path: PathBuf,
-    /// When it was made.
     pub made_at: Timestamp,
     /// Whose it is; none: it is from when names did not say so.
     pub owner: Option<String>,
@@ -90,9 +88,6 @@ pub fn newest_in(folder: &Path, data_dir: &Path, now: Timestamp) -> Option<Times
 }
 
 /// Deletes this Hob's archives beside one that was just made, but the newest `keep`.
-///
-/// # Errors
-/// When one cannot be deleted.
 pub fn thin_out(data_dir: &Path, made: &CreatedBackup, keep: usize, now: Timestamp) -> io::Result<usize> {
     let Some(folder) = made.path.parent() else { return Ok(0) };
     let surplus = surplus(own(data_dir, folder)?, &made.path, keep, now);

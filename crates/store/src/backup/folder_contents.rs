@@ -9,7 +9,6 @@ use crate::backup::{BackupError, at};
 /// What is below some folders of the data directory, by its names there.
 #[derive(Debug, Default)]
 pub(super) struct FolderContents {
-    /// Files.
     pub(super) files: Vec<String>,
     /// Folders without a file or a folder in them.
     pub(super) empty: Vec<String>,

@@ -22,7 +22,6 @@ use crate::snapshot::{self, SnapshotCheck};
 /// What a backup is made of.
 #[derive(Debug, Clone)]
 pub struct BackupRequest {
-    /// The data directory.
     pub data_dir: PathBuf,
     /// The config's text, without secrets; none: there is none, or it cannot be cleaned of them.
     pub config: Option<String>,
@@ -30,11 +29,9 @@ pub struct BackupRequest {
     pub to: PathBuf,
     /// To whom it is encrypted; to nobody: it is not.
     pub recipients: Recipients,
-    /// When.
     pub now: Timestamp,
     /// Random hexadecimal digits, for the id of a Hob that has none yet.
     pub random: String,
-    /// How much of it is packed.
     pub packed: Arc<ByteCount>,
 }
 
@@ -43,9 +40,7 @@ pub struct BackupRequest {
 pub struct CreatedBackup {
     /// The archive.
     pub path: PathBuf,
-    /// Its size.
     pub bytes: u64,
-    /// How many files are in it.
     pub files: usize,
     /// How many contents were forgotten while it was made.
     pub gone: usize,

@@ -83,7 +83,6 @@ pub struct Manifest {
     pub hob: String,
     /// The newest migration in its database.
     pub schema: i64,
-    /// When it was made.
     pub made_at: Timestamp,
     /// Every file in it but this one.
     pub entries: Vec<ArchiveEntry>,
@@ -112,7 +111,6 @@ pub enum BackupError {
     /// A file or a folder could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -123,7 +121,6 @@ pub enum BackupError {
     /// The archive is not what it should be.
     #[error("{} cannot be used: {why}; take another backup", archive.display())]
     Broken {
-        /// Which.
         archive: PathBuf,
         /// What is wrong.
         why: String,
@@ -131,7 +128,6 @@ pub enum BackupError {
     /// There is no room for it.
     #[error("there is no room for a backup on the disk of {}: {} MB are needed there, {} are free; free some, or back up to another disk", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
     Room {
-        /// Where.
         folder: PathBuf,
         /// How many bytes it may take.
         needed: u64,
@@ -140,10 +136,7 @@ pub enum BackupError {
     },
     /// A restore would have to move what cannot be moved.
     #[error("{} is a mount point, which cannot be exchanged: unmount it, restore, move what is in the new folder to what was mounted there, and mount it again", place.display())]
-    Mounted {
-        /// Which.
-        place: PathBuf,
-    },
+    Mounted { place: PathBuf },
     /// There is little room on the disk of the data directory: a backup would take what messages need.
     #[error("the disk is nearly full: backups wait until there is space")]
     Low,

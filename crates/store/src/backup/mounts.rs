@@ -12,9 +12,6 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 const PLACE: usize = 4;
 
 /// The first of these names in `folder` that is a mount point.
-///
-/// # Errors
-/// When one that is there cannot be looked at.
 pub(super) fn first<'a>(folder: &Path, names: impl IntoIterator<Item = &'a str>) -> io::Result<Option<PathBuf>> {
     let folder = fs::canonicalize(folder)?;
     let device = fs::metadata(&folder)?.dev();

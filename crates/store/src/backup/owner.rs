@@ -39,9 +39,6 @@ pub fn lookup(data_dir: &Path) -> io::Result<Option<String>> {
 }
 
 /// The id, made of `random` hexadecimal digits where there is none. Whoever else makes one at the same time gets the same.
-///
-/// # Errors
-/// When its file cannot be read or written.
 pub(super) fn settle(data_dir: &Path, random: &str) -> io::Result<String> {
     if let Some(id) = lookup(data_dir)? {
         return Ok(id);

@@ -53,11 +53,9 @@ pub struct RestoreOutcome {
 /// An archive, and what opens it.
 #[derive(Clone)]
 pub struct Archive {
-    /// Where it is.
     pub path: PathBuf,
     /// The secret keys; for one that is not encrypted none is needed.
     pub identities: Identities,
-    /// How much of it is read.
     pub read: Arc<ByteCount>,
 }
 
@@ -164,9 +162,6 @@ struct PendingExchange {
 }
 
 /// Finishes an exchange that was cut off; does nothing where there is none. Called at each start, before the database is opened.
-///
-/// # Errors
-/// When a file cannot be moved.
 pub fn finish(data_dir: &Path) -> Result<(), BackupError> {
     let stage = data_dir.join(STAGE);
     let ready = stage.join(READY);

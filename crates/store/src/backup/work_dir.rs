@@ -12,7 +12,6 @@ use tempfile::TempDir;
 
 /// What their names begin with.
 const PREFIXES: [&str; 2] = [BACKUP, VERIFY];
-/// For a backup.
 pub(super) const BACKUP: &str = ".hob-backup-";
 /// For a look at an archive.
 pub(super) const VERIFY: &str = ".hob-verify-";

@@ -22,11 +22,8 @@ pub async fn add(tx: &mut Tx, run: RunId, part: Part, message: Option<MessageId>
 /// What is to go from a run's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeferredForget {
-    /// Its row.
     pub id: i64,
-    /// The run.
     pub run: RunId,
-    /// What of it.
     pub part: Part,
     /// Of the words: the first message that was forgotten.
     pub message: Option<MessageId>,
@@ -46,7 +43,6 @@ pub async fn list(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<DeferredForget>
     Ok(rows)
 }
 
-/// It is done.
 pub async fn done(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM forgettings WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())

@@ -8,13 +8,11 @@ use hob_core::domain::ids::{MessageId, RunId};
 /// A message of a run that is to be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RewritableMessage {
-    /// Its row.
     pub id: MessageId,
     /// The message, encoded.
     pub body: String,
 }
 
-/// One message.
 pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<RewritableMessage>, StoreError> {
     let message =
         sqlx::query_as!(RewritableMessage, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)

@@ -22,9 +22,7 @@ pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>,
 /// A line of `/status` about the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateCount {
-    /// The state.
     pub state: String,
-    /// How many.
     pub count: i64,
     /// When the oldest was queued.
     pub oldest: i64,
@@ -52,13 +50,11 @@ pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, Sto
 /// A question that was put before somebody, and that nothing has taken the place of yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionChunk {
-    /// Its key.
     pub key: String,
     /// The conversation that it stands in.
     pub session: SessionId,
     /// Where it was sent.
     pub destination: Destination,
-    /// Its words.
     pub text: String,
     /// The buttons under it.
     pub choices: Vec<Choice>,

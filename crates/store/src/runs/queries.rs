@@ -9,9 +9,7 @@ use hob_core::domain::ids::{RunId, SessionId};
 /// A session with something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueLane {
-    /// The session.
     pub session: SessionId,
-    /// Its platform.
     pub channel: String,
 }
 
@@ -42,9 +40,7 @@ pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Du
 /// How many runs are in each open state: for `/status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateCount {
-    /// The state.
     pub state: String,
-    /// How many.
     pub count: i64,
 }
 
@@ -84,19 +80,15 @@ pub async fn queue(tx: &mut Tx) -> Result<QueueSummary, StoreError> {
 /// A run and the session it belongs to, with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
-    /// The run.
     pub id: RunId,
-    /// Its session.
     pub session: SessionId,
     /// The session's published name.
     pub key: String,
-    /// Its state.
     pub state: String,
     /// When its message came.
     pub created_at: i64,
 }
 
-/// One run.
 pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError> {
     let run = sqlx::query_as!(
         RunRow,

@@ -14,7 +14,6 @@ const LET_GO: &str = "[let go]";
 pub struct DroppedJournals {
     /// So many of the runs, from the first on, have nothing left, or are not over.
     pub runs: usize,
-    /// How many events it were.
     pub events: i64,
 }
 

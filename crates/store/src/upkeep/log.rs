@@ -8,7 +8,6 @@ use crate::{BUSY_TIMEOUT, Tx};
 /// What became of the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckpointOutcome {
-    /// How many pages are in it.
     pub pages: i64,
     /// How many of them are in the file as well. What somebody still reads keeps the rest back.
     pub folded: i64,

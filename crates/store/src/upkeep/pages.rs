@@ -3,7 +3,6 @@
 use crate::Tx;
 use crate::error::StoreError;
 
-/// The full-text indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullTextIndex {
     /// Of what people said.

@@ -93,7 +93,6 @@ pub(super) fn stat_at(folder: impl AsFd, name: &OsStr) -> Result<Option<FileStat
     }
 }
 
-/// What this handle is of.
 pub(super) fn stat_handle(handle: impl AsFd) -> Result<FileStat> {
     statx(handle, c"", AtFlags::EMPTY_PATH, statx_fields()).map(|found| file_stat(&found))
 }

@@ -29,7 +29,6 @@ pub struct DraftLock {
     _locked: File,
 }
 
-/// A draft.
 #[derive(Debug, Clone)]
 pub struct DraftDir {
     pub(super) place: DraftLocation,
@@ -162,9 +161,6 @@ impl DraftDir {
     }
 
     /// Takes over whatever is in it: nobody has to agree.
-    ///
-    /// # Errors
-    /// As above.
     pub fn keep_all(&self, now: Timestamp) -> Result<KeepOutcome, ChangesError> {
         KeepOperation::new(self, None, now).keep()
     }
@@ -178,9 +174,6 @@ impl DraftDir {
     }
 
     /// Throws it away, if it is open.
-    ///
-    /// # Errors
-    /// When something of it stays.
     pub fn discard(&self) -> Result<(), ChangesError> {
         let turn = DraftLocation::lock_workspace();
         match self.reloaded()?.record.state {

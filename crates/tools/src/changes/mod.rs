@@ -51,16 +51,13 @@ pub const UNDO_BYTES_MAX: u64 = 1 << 30;
 /// For so long a change can be taken back.
 pub const UNDO_FOR: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whose draft it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftOwner {
-    /// The run.
     pub run: RunId,
     /// The conversation whose people may take back what was kept of it; an agent's is the one it works for.
     pub session: SessionKey,
     /// For whom the run works.
     pub user: UserId,
-    /// Now.
     pub now: Timestamp,
 }
 
@@ -89,10 +86,7 @@ pub enum ChangesError {
     TooMuch(ScanLimit),
     /// The layer holds something that an overlay of Hob's never writes.
     #[error("the changes cannot be kept: {path} is stored in a way that Hob does not know", path = path.display())]
-    Strange {
-        /// What it is.
-        path: PathBuf,
-    },
+    Strange { path: PathBuf },
     /// It has changed since somebody agreed to it.
     #[error("the changes are not those that were agreed to")]
     Differs {
@@ -128,7 +122,6 @@ fn errno(what: &'static str) -> impl Fn(rustix::io::Errno) -> ChangesError {
 pub struct SkippedPath {
     /// The path, shown safely.
     pub path: String,
-    /// Why.
     pub why: String,
 }
 
@@ -148,7 +141,6 @@ pub struct KeepOutcome {
 pub struct UndoOutcome {
     /// Whose conversation the change was made in.
     pub session: SessionKey,
-    /// When it was kept.
     pub kept_at: Timestamp,
     /// How many changes were taken back.
     pub changes: u32,
@@ -224,9 +216,6 @@ impl Drafts {
     }
 
     /// A draft of the run; none: it was never opened, or is gone.
-    ///
-    /// # Errors
-    /// When its notes cannot be read.
     pub fn find(&self, run: RunId, which: &DraftId) -> Result<Option<DraftDir>, ChangesError> {
         self.draft_location(run, which)?.open_existing()
     }
@@ -239,9 +228,6 @@ impl Drafts {
     }
 
     /// Throws a draft away, if it is not being kept and was not kept.
-    ///
-    /// # Errors
-    /// When something of it stays.
     pub fn discard(&self, run: RunId, which: &DraftId) -> Result<(), ChangesError> {
         self.find(run, which)?.map_or(Ok(()), |draft| draft.discard())
     }
@@ -262,7 +248,6 @@ impl Drafts {
     }
 }
 
-/// Where a draft is.
 #[derive(Debug, Clone)]
 struct DraftLocation {
     dir: PathBuf,

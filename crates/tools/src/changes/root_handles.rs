@@ -31,7 +31,6 @@ pub(super) struct OpenRoots<'a> {
     grounds: Vec<Option<RootHandles>>,
 }
 
-/// One root.
 pub(super) struct RootHandles {
     /// The root itself.
     pub(super) lower: OwnedFd,

@@ -38,7 +38,6 @@ pub(super) enum ScanDetail {
 
 /// An upper layer, and what it lies over.
 pub(super) struct Layer<'a> {
-    /// Which root.
     pub(super) root: usize,
     pub(super) upper: &'a Path,
     pub(super) lower: &'a Path,
@@ -69,7 +68,6 @@ impl ModeRestorer {
 
 /// What lies below a folder of the upper layer.
 enum LowerEntry {
-    /// Nothing.
     Nothing,
     /// A folder that shines through.
     Seen,
@@ -145,7 +143,6 @@ impl LayerScan {
         Ok(())
     }
 
-    /// The root's own mode.
     fn own_mode(&mut self, root: usize, upper: &OwnedFd, lower: &OwnedFd) -> Result<(), ChangesError> {
         let now = dir_handles::stat_handle(upper).map_err(errno("the draft's layer"))?;
         let before = dir_handles::stat_handle(lower).map_err(errno("the workspace"))?;

@@ -15,7 +15,6 @@ pub const MODE_BITS: u32 = 0o777;
 /// What stands at a path once the change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryAfter {
-    /// A file.
     File {
         /// Its length in bytes.
         size: u64,
@@ -27,13 +26,11 @@ pub enum EntryAfter {
         /// Where it leads.
         target: OsString,
     },
-    /// A folder.
     Folder,
     /// Nothing.
     Gone,
     /// Something that is never kept: a FIFO, a socket, a device.
     Special {
-        /// What it is.
         what: &'static str,
     },
 }
@@ -41,9 +38,7 @@ pub enum EntryAfter {
 /// What stands there in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryBefore {
-    /// Nothing.
     Nothing,
-    /// A file.
     File {
         /// Its length in bytes.
         size: u64,
@@ -53,7 +48,6 @@ pub enum EntryBefore {
         /// Where it leads.
         target: OsString,
     },
-    /// A folder.
     Folder {
         /// How many files and folders go with it, if it goes.
         holds: u64,
@@ -73,12 +67,10 @@ pub enum ContentPreview {
     Text(String),
 }
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// In which root: its place among the draft's roots.
     pub root: usize,
-    /// The path in it.
     pub path: PathBuf,
     /// What stands there then.
     pub now: EntryAfter,
@@ -88,7 +80,6 @@ pub struct Change {
     pub was_special: bool,
     /// What stands there in the workspace.
     pub before: EntryBefore,
-    /// Its mode.
     pub mode_before: u32,
     /// It changed in the workspace after the draft had begun.
     pub conflicts: bool,

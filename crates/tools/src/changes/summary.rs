@@ -20,7 +20,6 @@ struct SummaryLimits {
     path: usize,
     /// Of one file's content.
     content: usize,
-    /// Of a line of it.
     line: usize,
 }
 
@@ -140,7 +139,6 @@ impl SummaryWriter<'_> {
         text
     }
 
-    /// One change on one line.
     fn line(&self, change: &Change) -> String {
         let (verb, path) = (verb(change), self.path(change));
         let mut line = format!("{verb} {path}");

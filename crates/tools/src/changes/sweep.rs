@@ -13,7 +13,6 @@ use crate::changes::{
 };
 use hob_core::domain::ids::{RunId, SessionKey};
 
-/// What a sweep did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Drafts of runs that are over were thrown away.
@@ -95,9 +94,6 @@ impl Drafts {
     }
 
     /// The runs that have open drafts.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn runs(&self) -> Result<Vec<RunId>, ChangesError> {
         let drafts = all(&self.any_location())?.into_iter();
         let open = drafts.filter(|draft| draft.record.state == DraftState::Open);
@@ -108,9 +104,6 @@ impl Drafts {
     }
 
     /// The last change of this conversation that was kept, or of the whole house.
-    ///
-    /// # Errors
-    /// When drafts cannot be read.
     pub fn last_kept(&self, session: Option<&SessionKey>) -> Result<Option<DraftDir>, ChangesError> {
         let mut kept = kept_drafts(&self.any_location())?.into_iter().map(|(_, draft)| draft);
         Ok(kept.find(|draft| session.is_none_or(|session| draft.record.session == *session)))
@@ -125,9 +118,6 @@ impl Drafts {
     }
 
     /// Finishes what was cut off, and lets go of what nobody needs. Only for who holds the data directory's lock.
-    ///
-    /// # Errors
-    /// When the folder of drafts cannot be read.
     pub fn sweep(&self, now: Timestamp, is_over: &dyn Fn(RunId) -> bool) -> Result<SweepReport, ChangesError> {
         let mut swept = SweepReport::default();
         for draft in all(&self.any_location())? {

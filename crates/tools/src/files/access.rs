@@ -45,7 +45,6 @@ pub enum FileAccessError {
         /// What was asked for.
         path: String,
     },
-    /// It is a folder.
     #[error("{path:?} is a folder.")]
     Folder {
         /// What was asked for.
@@ -98,7 +97,6 @@ pub(super) struct FileAccessSpec {
 
 /// A place in one of the folders.
 pub struct ResolvedPath {
-    /// The folder.
     pub dir: Dir,
     /// The way from there.
     pub relative: PathBuf,
@@ -309,9 +307,6 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Where an open file or folder really lies, whatever its name led through.
-///
-/// # Errors
-/// When the system does not tell.
 pub fn real_path(open: &impl AsRawFd) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd()))
 }

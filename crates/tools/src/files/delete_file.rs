@@ -3,18 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::write_file::folder_of;
-use crate::files::{MODULE, assess_change, changing};
+use crate::files::{MODULE, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, DangerGrade};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,44 +21,14 @@ pub(super) struct Arguments {
     path: String,
 }
 
-/// The tool.
-pub struct DeleteFile {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl DeleteFile {
-    /// Deletes in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let about = "Deletes a file or an empty folder.";
-        let spec =
-            spec_of::<Arguments>("delete_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for DeleteFile {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        let mut known = assess_change(&self.room, &invocation.arguments, &["path"]).await;
-        if known.grade == DangerGrade::Safe && !known.contained {
-            known.grade = DangerGrade::Medium;
-            known.reasons.push("It cannot be undone".to_owned());
-        }
-        known
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Delete(wanted)).await,
-            Err(outcome) => outcome,
-        }
-    }
+/// The tool: deletes in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let about = "Deletes a file or an empty folder.";
+    let spec =
+        spec_of::<Arguments>("delete_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
+    let operation = |spec: &ToolSpec, arguments| parse(spec, arguments).map(FileOperation::Delete);
+    FileTool { spec, room, effect: FileEffect::Deletes, operation }
 }
 
 /// Deletes what is there; of a link, the link.

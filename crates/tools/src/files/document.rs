@@ -36,7 +36,6 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// How a file is wanted that is text and a document both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocumentView {
-    /// As it is written.
     Written,
     /// As a reader sees it.
     Read,
@@ -49,14 +48,10 @@ struct ReaderRequest {
     wanted: PageSelection,
 }
 
-/// Reads documents.
 #[derive(Debug, Clone)]
 pub struct DocumentReader(Confinement);
 
 /// All of a file, if it may be a document that is wanted as one.
-///
-/// # Errors
-/// When it cannot be read.
 pub(super) fn read_as_document<F: Read + Seek>(
     file: &mut F,
     name: &str,

@@ -3,19 +3,18 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::write_file::{BYTES_MAX, write};
-use crate::files::{MODULE, StopFlag, assess_write, changing};
+use crate::files::{MODULE, StopFlag, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::Assessment;
 
 /// In the search for what is nearest so many pairs of characters are compared at most, whatever the machine.
 const PAIRS_MAX: usize = 40_000_000;
@@ -42,38 +41,13 @@ pub(super) struct Arguments {
     all: bool,
 }
 
-/// The tool.
-pub struct EditFile {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl EditFile {
-    /// Edits in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let about = "Replaces text in a file.";
-        let spec = spec_of::<Arguments>("edit_file", about, false).of(MODULE, Role::User).with(changing());
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for EditFile {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assess_write(&self.room, &invocation.arguments).await
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Edit(wanted)).await,
-            Err(outcome) => outcome,
-        }
-    }
+/// The tool: edits in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let about = "Replaces text in a file.";
+    let spec = spec_of::<Arguments>("edit_file", about, false).of(MODULE, Role::User).with(changing());
+    let operation = |spec: &ToolSpec, arguments| parse(spec, arguments).map(FileOperation::Edit);
+    FileTool { spec, room, effect: FileEffect::Writes, operation }
 }
 
 /// Replaces what is to be replaced. What is near is quoted from the file as well.

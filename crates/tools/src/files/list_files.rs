@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::text::size;
 use crate::files::walk::{ENTRIES_MAX, Entry, EntryKind, WalkControl, WalkOutcome, walk};
-use crate::files::{MODULE, StopFlag, assess_path};
+use crate::files::{MODULE, StopFlag};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Risk};
 
 /// The most levels.
 const DEPTH_MAX: usize = 32;
@@ -28,40 +27,16 @@ struct Arguments {
     depth: Option<usize>,
 }
 
-/// The tool.
-pub struct ListFiles {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl ListFiles {
-    /// Lists in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).shown_on_need();
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for ListFiles {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assess_path(&self.room, &invocation.arguments, Risk::Read).await
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { path, depth } = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+/// The tool: lists in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let spec = spec_of::<Arguments>("list_files", "Lists a folder.", true).of(MODULE, Role::User).shown_on_need();
+    let operation = |spec: &ToolSpec, arguments| {
+        let Arguments { path, depth } = parse(spec, arguments)?;
         let path = path.unwrap_or_else(|| ".".to_owned());
-        let wanted = ListRequest { path, depth: depth.unwrap_or(1).clamp(1, DEPTH_MAX) };
-        carry_out(&self.room, &invocation, FileOperation::List(wanted)).await
-    }
+        Ok(FileOperation::List(ListRequest { path, depth: depth.unwrap_or(1).clamp(1, DEPTH_MAX) }))
+    };
+    FileTool { spec, room, effect: FileEffect::Reads, operation }
 }
 
 /// A folder, and how deep.

@@ -9,6 +9,7 @@ pub mod access;
 pub mod delete_file;
 pub mod document;
 pub mod edit_file;
+pub mod file_tool;
 pub mod keep_file;
 pub mod list_files;
 pub mod move_file;

@@ -4,19 +4,18 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use rustix::fs::{RenameFlags, renameat_with};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::write_file::folder_of;
-use crate::files::{MODULE, assess_change, changing};
+use crate::files::{MODULE, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::Assessment;
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,39 +25,13 @@ pub(super) struct Arguments {
     to: String,
 }
 
-/// The tool.
-pub struct MoveFile {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl MoveFile {
-    /// Moves in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let about = "Moves or renames a file; makes the folders that it needs.";
-        let spec =
-            spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for MoveFile {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assess_change(&self.room, &invocation.arguments, &["path", "to"]).await
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Move(wanted)).await,
-            Err(outcome) => outcome,
-        }
-    }
+/// The tool: moves in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let about = "Moves or renames a file; makes the folders that it needs.";
+    let spec = spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).shown_on_need();
+    let operation = |spec: &ToolSpec, arguments| parse(spec, arguments).map(FileOperation::Move);
+    FileTool { spec, room, effect: FileEffect::Moves, operation }
 }
 
 /// Moves what is there, never over anything.

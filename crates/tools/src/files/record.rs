@@ -21,20 +21,15 @@ const NAME_CHARS_MAX: usize = 120;
 /// The records, and where their contents are.
 #[derive(Clone)]
 pub struct FileRecords {
-    /// The database.
     pub store: Store,
-    /// The contents.
     pub contents: Contents,
 }
 
-/// A file as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedFile {
-    /// Its id.
     pub id: FileId,
     /// The SHA-256 of its content.
     pub hash: String,
-    /// Its size.
     pub bytes: u64,
     /// What it is, by its content.
     pub mime: &'static str,
@@ -74,9 +69,6 @@ impl FileRecords {
     }
 
     /// Keeps bytes as they are now, to be sent by this call.
-    ///
-    /// # Errors
-    /// When they cannot be kept.
     pub async fn snapshot(
         &self,
         invocation: &Invocation,
@@ -88,9 +80,6 @@ impl FileRecords {
     }
 
     /// Keeps a file that this call has brought along, the `at`th.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn record_brought_file(
         &self,
         invocation: &Invocation,

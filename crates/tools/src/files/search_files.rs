@@ -3,22 +3,21 @@
 use std::io::{self, Read as _, Seek as _};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
 use ignore::overrides::{Override, OverrideBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError, ResolvedPath};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::text::size;
 use crate::files::walk::{Entry, EntryKind, WalkControl, WalkOutcome, walk};
-use crate::files::{MODULE, StopFlag, assess_path};
+use crate::files::{MODULE, StopFlag};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::{Assessment, Risk};
 
 /// The most bytes that one search looks at.
 const SEARCHED_MAX: u64 = 64 << 20;
@@ -44,38 +43,13 @@ pub(super) struct Arguments {
     glob: Option<String>,
 }
 
-/// The tool.
-pub struct SearchFiles {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl SearchFiles {
-    /// Searches in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let about = "Finds lines in files that match a pattern.";
-        let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).shown_on_need();
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for SearchFiles {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assess_path(&self.room, &invocation.arguments, Risk::Read).await
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Search(wanted)).await,
-            Err(outcome) => outcome,
-        }
-    }
+/// The tool: searches in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let about = "Finds lines in files that match a pattern.";
+    let spec = spec_of::<Arguments>("search_files", about, true).of(MODULE, Role::User).shown_on_need();
+    let operation = |spec: &ToolSpec, arguments| parse(spec, arguments).map(FileOperation::Search);
+    FileTool { spec, room, effect: FileEffect::Reads, operation }
 }
 
 /// Searches.

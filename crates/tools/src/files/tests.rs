@@ -12,16 +12,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::files::access::FileAccess;
-use crate::files::delete_file::DeleteFile;
-use crate::files::edit_file::EditFile;
-use crate::files::list_files::ListFiles;
-use crate::files::move_file::MoveFile;
 use crate::files::read_file::ReadFile;
 use crate::files::record::FileRecords;
-use crate::files::search_files::SearchFiles;
 use crate::files::text::{LineRange, view};
-use crate::files::write_file::{WriteFile, write};
+use crate::files::write_file::write;
 use crate::files::{StopFlag, from_file};
+use crate::files::{delete_file, edit_file, list_files, move_file, search_files, write_file};
 use crate::workspace::Workspace;
 use crate::{Invocation, Outcome, OutputFile, Tool};
 use hob_core::domain::tools::{DangerGrade, Risk};
@@ -267,7 +263,7 @@ async fn c9_a_folder_of_any_size_is_listed_within_bounds() {
     for number in 0..12_000 {
         fs::write(many.join(format!("{number}.txt")), "").unwrap();
     }
-    let tool = ListFiles::new(Arc::clone(&home.room));
+    let tool = list_files::tool(Arc::clone(&home.room));
     let (listed, tainted) = call(&tool, json!({ "path": "many" })).await;
     assert!(tainted && listed.lines().count() == 10_001 && listed.ends_with("10000 entries are the most."));
     let (listed, _) = call(&tool, json!({ "path": "a", "depth": 3 })).await;
@@ -283,7 +279,7 @@ async fn c9_a_folder_of_any_size_is_listed_within_bounds() {
 #[tokio::test]
 async fn a_search_is_bounded_and_a_pattern_that_explodes_is_refused() {
     let home = Harness::new();
-    let tool = SearchFiles::new(Arc::clone(&home.room));
+    let tool = search_files::tool(Arc::clone(&home.room));
     fs::write(home.path("data/workspace/a/long.md"), format!("{}!\nInside again\n", "a".repeat(1 << 20))).unwrap();
     fs::write(home.path("data/workspace/bytes.bin"), b"inside\0inside\n").unwrap();
     let (found, tainted) = call(&tool, json!({ "pattern": "inside" })).await;
@@ -318,7 +314,7 @@ async fn c9_a_huge_file_costs_no_more_than_its_ends() {
 #[tokio::test]
 async fn an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
     let home = Harness::new();
-    let tool = EditFile::new(Arc::clone(&home.room));
+    let tool = edit_file::tool(Arc::clone(&home.room));
     let (shown, tainted) = call(&tool, json!({ "path": "a/b/in.txt", "old": "inside", "new": "within" })).await;
     insta::assert_snapshot!(shown, @r#"
     Changed "a/b/in.txt":
@@ -336,7 +332,7 @@ async fn an_edit_shows_what_changed_and_reads_what_nobody_vouches_for() {
 #[tokio::test]
 async fn n6_what_a_call_would_do_is_known_before_it_is_made() {
     let home = Harness::new();
-    let tool = WriteFile::new(Arc::clone(&home.room));
+    let tool = write_file::tool(Arc::clone(&home.room));
     let assess = async |path: &str| {
         let asked = Invocation::for_trial(json!({ "path": path, "content": "x" }));
         tool.assess(&asked, &|_| false).await
@@ -405,7 +401,7 @@ async fn people(tx: &mut Tx) -> Result<(), StoreError> {
 async fn what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
     let home = Harness::new();
     let before = home.beside();
-    let (moves, deletes) = (MoveFile::new(Arc::clone(&home.room)), DeleteFile::new(Arc::clone(&home.room)));
+    let (moves, deletes) = (move_file::tool(Arc::clone(&home.room)), delete_file::tool(Arc::clone(&home.room)));
     let moved = async |path: &str, to: &str| moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await;
     let deleted = async |path: &str| deletes.call(Invocation::for_trial(json!({ "path": path }))).await;
     let music = home.path("music/song").display().to_string();

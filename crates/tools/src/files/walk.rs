@@ -11,7 +11,6 @@ use crate::files::access::{FileAccess, FileAccessError, ResolvedPath, real_path}
 /// The most entries that one walk looks at.
 pub(super) const ENTRIES_MAX: usize = 10_000;
 
-/// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     Folder,
@@ -24,7 +23,6 @@ pub(super) enum EntryKind {
 pub(super) struct Entry<'a> {
     /// The folder that it is in.
     pub(super) dir: &'a Dir,
-    /// Its name there.
     pub(super) name: &'a Path,
     /// The way from where the walk began.
     pub(super) path: &'a Path,

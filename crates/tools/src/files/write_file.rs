@@ -4,19 +4,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use cap_std::fs::{Dir, OpenOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ToolSpec;
 use crate::files::access::{FileAccess, FileAccessError, ResolvedPath, real_path};
-use crate::files::operation::{FileOperation, FileOperationResult, carry_out};
+use crate::files::file_tool::{FileEffect, FileTool};
+use crate::files::operation::{FileOperation, FileOperationResult};
 use crate::files::text::size;
-use crate::files::{MODULE, assess_write, changing};
+use crate::files::{MODULE, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 use hob_core::domain::principal::Role;
-use hob_core::domain::tools::Assessment;
 
 /// The most bytes that are written at once.
 pub const BYTES_MAX: usize = 8 << 20;
@@ -30,38 +29,13 @@ pub(super) struct Arguments {
     content: String,
 }
 
-/// The tool.
-pub struct WriteFile {
-    spec: ToolSpec,
-    room: Arc<FileAccess>,
-}
-
-impl WriteFile {
-    /// Writes in `room`.
-    #[must_use]
-    pub fn new(room: Arc<FileAccess>) -> Self {
-        let about = "Writes a whole file, new or over an old one; makes its folders.";
-        let spec = spec_of::<Arguments>("write_file", about, true).of(MODULE, Role::User).with(changing());
-        Self { spec, room }
-    }
-}
-
-#[async_trait]
-impl Tool for WriteFile {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    async fn assess(&self, invocation: &Invocation, _heard: &MentionCheck<'_>) -> Assessment {
-        assess_write(&self.room, &invocation.arguments).await
-    }
-
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(wanted) => carry_out(&self.room, &invocation, FileOperation::Write(wanted)).await,
-            Err(outcome) => outcome,
-        }
-    }
+/// The tool: writes in `room`.
+#[must_use]
+pub fn tool(room: Arc<FileAccess>) -> FileTool {
+    let about = "Writes a whole file, new or over an old one; makes its folders.";
+    let spec = spec_of::<Arguments>("write_file", about, true).of(MODULE, Role::User).with(changing());
+    let operation = |spec: &ToolSpec, arguments| parse(spec, arguments).map(FileOperation::Write);
+    FileTool { spec, room, effect: FileEffect::Writes, operation }
 }
 
 /// Writes the file.

@@ -38,7 +38,6 @@ struct Harness {
     tools: Registry,
 }
 
-/// Who calls, and where.
 #[derive(Clone, Copy)]
 struct Caller {
     user: i64,

@@ -19,43 +19,22 @@ pub enum NetError {
     Address(String),
     /// It leads where Hob does not go.
     #[error("{host} was not asked: {why}.")]
-    Barred {
-        /// Which host.
-        host: String,
-        /// Why.
-        why: AddressRefusal,
-    },
+    Barred { host: String, why: AddressRefusal },
     /// A page of the public network sends on into the house.
     #[error("The page redirects to {0}, which is in a private network. That was not followed.")]
     Inward(String),
     /// Its name leads nowhere.
     #[error("{host} was not found: {why}.")]
-    Unresolved {
-        /// Which host.
-        host: String,
-        /// Why.
-        why: String,
-    },
+    Unresolved { host: String, why: String },
     /// Nobody answers there.
     #[error("No connection to {host}: {why}.")]
-    Unreachable {
-        /// Which host.
-        host: String,
-        /// Why.
-        why: String,
-    },
+    Unreachable { host: String, why: String },
     /// It does not prove who it is.
     #[error("{host} has no valid certificate, so nothing was sent: {why}.")]
-    Untrusted {
-        /// Which host.
-        host: String,
-        /// Why.
-        why: String,
-    },
+    Untrusted { host: String, why: String },
     /// It takes too long.
     #[error("{host} did not answer in full within {secs} s.")]
     TimedOut {
-        /// Which host.
         host: String,
         /// How long.
         secs: u64,
@@ -68,12 +47,7 @@ pub enum NetError {
     Downgrade(String),
     /// What came is not HTTP.
     #[error("The answer of {host} is broken: {why}.")]
-    Broken {
-        /// Which host.
-        host: String,
-        /// Why.
-        why: String,
-    },
+    Broken { host: String, why: String },
 }
 
 impl NetError {

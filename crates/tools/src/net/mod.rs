@@ -56,18 +56,14 @@ impl Default for Limits {
 /// Credentials, and the only places they go to.
 #[derive(Clone)]
 pub struct Credentials {
-    /// The places.
     pub places: Vec<NamedPlace>,
-    /// The header's name.
     pub name: HeaderName,
     /// Its value, which is secret.
     pub value: HeaderValue,
 }
 
-/// A request.
 #[derive(Clone)]
 pub struct FetchRequest {
-    /// How.
     pub method: Method,
     /// Where to: made by [`address`].
     pub url: Url,
@@ -92,9 +88,7 @@ impl FetchRequest {
 pub struct FetchResponse {
     /// Where from, after redirects.
     pub url: Url,
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, unpacked.
     pub body: Vec<u8>,
@@ -113,9 +107,6 @@ impl FetchResponse {
 }
 
 /// The address that this text names, if it is one that may be asked at all.
-///
-/// # Errors
-/// When it is none.
 pub fn address(text: &str) -> Result<Url, NetError> {
     let no = |why: &str| Err(NetError::Address(why.to_owned()));
     if text.len() > ADDRESS_BYTES_MAX {

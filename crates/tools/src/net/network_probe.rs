@@ -10,7 +10,6 @@ use hob_core::policy::net::machine_networks::MachineNetworks;
 
 /// Knows the machine's addresses and networks.
 pub trait NetworkProbe: Send + Sync {
-    /// As they are now.
     fn now(&self) -> MachineNetworks;
 }
 

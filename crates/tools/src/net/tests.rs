@@ -21,7 +21,6 @@ type ServerScript = dyn Fn(&str) -> Vec<u8> + Send + Sync;
 
 /// A server that speaks bytes, so that it can speak badly. It ends with the test.
 pub(crate) struct TestServer {
-    /// Its port.
     pub(crate) port: u16,
     /// The heads (and first bytes of bodies) of the requests that it got.
     pub(crate) heard: Arc<Mutex<Vec<String>>>,

@@ -25,7 +25,6 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 pub struct Confinement {
     /// What can be had here.
     pub sandbox: SandboxTrial,
-    /// What may be reached.
     pub reach: SandboxAccess,
     /// The folders whose copies are worked in.
     overlays: Vec<Overlay>,
@@ -72,9 +71,6 @@ impl Confinement {
     }
 
     /// A folder for one errand.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub(crate) fn scratch(&self) -> io::Result<ScratchDir> {
         for dir in self.home.iter().chain([&self.scratch]) {
             std::fs::create_dir_all(dir)?;

@@ -36,7 +36,6 @@ pub(super) enum MountEntry {
     Read(PathBuf),
     /// What lies there outside, to be read and written.
     Write(PathBuf),
-    /// A device.
     Device(PathBuf),
     /// The copy of a folder: which of the overlays.
     Copy(usize),

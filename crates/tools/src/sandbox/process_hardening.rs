@@ -32,9 +32,6 @@ pub fn hide() {
 
 /// Takes the rights of others away from Hob's data, which an earlier Hob or somebody else may have left: from the folder, and
 /// from what lies in it.
-///
-/// # Errors
-/// When the folder's own rights cannot be changed.
 pub fn restrict_data_dir(data_dir: &Path) -> io::Result<()> {
     restrict_path(data_dir)?;
     for entry in fs::read_dir(data_dir)? {

@@ -35,9 +35,6 @@ impl Removal {
     }
 
     /// Deletes a good part of it; true when all of it is gone.
-    ///
-    /// # Errors
-    /// When something in it cannot be deleted.
     pub fn delete_some(&mut self) -> io::Result<bool> {
         let top = match opened(CWD, self.path.as_path()) {
             Ok(top) => top,

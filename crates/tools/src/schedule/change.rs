@@ -22,7 +22,6 @@ const HISTORY: i64 = 2;
 /// Who looks at schedules, and where.
 #[derive(Debug, Clone)]
 pub struct Viewer {
-    /// Who.
     pub principal: Principal,
     /// Where what they are told can be read.
     pub conversation: Conversation,
@@ -66,7 +65,6 @@ pub enum ChangeOutcome {
     TooMany,
 }
 
-/// Makes one.
 pub async fn make(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<ChangeOutcome, StoreError> {
     let known = match &new.call {
         Some((run, call)) => schedules::find_by_call(tx, *run, call).await?,
@@ -96,7 +94,6 @@ pub async fn list(tx: &mut Tx, viewer: &Viewer, now: Timestamp) -> Result<(Strin
     Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
 }
 
-/// Changes one.
 pub async fn apply_change(
     tx: &mut Tx,
     viewer: &Viewer,
@@ -137,9 +134,6 @@ pub async fn apply_change(
 
 impl ChangeOutcome {
     /// In words; what was wanted comes first.
-    ///
-    /// # Errors
-    /// The words of a refusal.
     pub fn describe(&self, did: &str, now: Timestamp) -> Result<String, String> {
         match self {
             Self::Done(row, history) => Ok(format!("{did}:\n{}", render::card(row, history, now))),

@@ -61,7 +61,6 @@ struct Fields {
 /// Where schedules are kept.
 #[derive(Clone)]
 pub struct ScheduleKeeper {
-    /// The database.
     pub store: Store,
     /// Whose wall clock they go by without a word about it.
     pub zone: TimeZone,

@@ -72,7 +72,6 @@ pub(super) struct RunningCommand {
 }
 
 impl RunningCommand {
-    /// Starts the errand.
     pub(super) fn start(errand: &Ready<'_>) -> io::Result<Self> {
         let (output, pipe) = io::pipe()?;
         let started = process::start(errand, OutputRouting::Together(pipe))?;
@@ -179,9 +178,7 @@ pub(super) struct JobRequest {
     pub(super) id: String,
     /// What is to be run, as it was written.
     pub(super) command: String,
-    /// Whose it is.
     pub(super) whose: (SessionKey, UserId),
-    /// Now.
     pub(super) now: Timestamp,
     /// Where its output is gathered.
     pub(super) gathered: SharedSpool,

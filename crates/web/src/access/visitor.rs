@@ -21,7 +21,6 @@ const STREAMS: &str = "text/event-stream";
 /// Somebody who has logged in, or a program with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Visitor {
-    /// What they may.
     pub role: PageRole,
     /// Their visit, if it is a browser's.
     pub visit: Option<i64>,

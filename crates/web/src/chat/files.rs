@@ -20,7 +20,6 @@ const OPAQUE: &str = "application/octet-stream";
 /// What may be shown within the page: pictures of points, which do nothing.
 const RASTERS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The routes.
 pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(file))
 }

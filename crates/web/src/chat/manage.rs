@@ -23,7 +23,6 @@ use hob_store::{Tx, sessions};
 /// Why a conversation is not deleted now.
 const AT_WORK: &str = "Something in it is at work or waits its turn: stop it, then delete the conversation.";
 
-/// The routes.
 pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(rename, delete))
 }

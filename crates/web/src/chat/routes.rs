@@ -27,7 +27,6 @@ const ID_CHARS_MAX: usize = 64;
 /// The longest name of a conversation.
 pub(super) const TITLE_CHARS_MAX: usize = 80;
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(chats))

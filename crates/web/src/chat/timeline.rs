@@ -186,7 +186,6 @@ pub struct Timeline {
 /// Reads a part of a conversation.
 #[derive(Clone)]
 pub struct TimelineQuery {
-    /// Which.
     pub chat: String,
     /// After this, or else before that, or else the newest.
     pub part: TimelineRange,
@@ -195,7 +194,6 @@ pub struct TimelineQuery {
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineRange {
-    /// The newest.
     Newest,
     /// What came after that.
     After(Mark),

@@ -10,9 +10,7 @@ const BREAK: &str = "\n\n";
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutgoingText {
-    /// Its row.
     pub(super) id: OutboxId,
-    /// The words.
     pub(super) text: String,
     /// The last word, which may have been seen growing.
     pub(super) is_reply: bool,

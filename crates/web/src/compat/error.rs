@@ -79,7 +79,6 @@ impl CompatError {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, kind: SERVER, code: Some("stopping"), param: None, message }
     }
 
-    /// As its body.
     pub(super) fn body(&self) -> FaultBody {
         let Self { kind, code, param, message, .. } = self.clone();
         FaultBody { error: FaultDetail { message, kind, param, code } }

@@ -21,13 +21,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub(crate) enum FollowEvent {
     /// This was said, and more may come.
     More(String),
-    /// That is all.
     Over(Box<MessageProgress>),
     /// Hob stops.
     Stopping,
 }
 
-/// Follows one message.
 pub(crate) struct MessageFollower {
     app: Arc<AppState>,
     place: RequestTarget,

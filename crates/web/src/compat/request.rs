@@ -136,7 +136,6 @@ pub(crate) struct FilePart {
     file_data: Option<String>,
 }
 
-/// A file with its name.
 pub(super) type NamedFile = (String, Vec<u8>);
 
 /// What Hob takes of a request.
@@ -150,7 +149,6 @@ pub(super) struct ParsedRequest {
     pub(super) print: String,
     /// The last message.
     pub(super) text: String,
-    /// Its files, each with its name.
     pub(super) files: Vec<NamedFile>,
     /// As server-sent events.
     pub(super) streams: bool,

@@ -99,7 +99,6 @@ impl Piece {
         Self::of(Delta { role: None, content: Some(content) }, None)
     }
 
-    /// That was all.
     pub(super) fn end() -> Self {
         Self::of(Delta::default(), Some("stop"))
     }
@@ -157,7 +156,6 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Hob.
     pub(super) fn hob() -> Self {
         Self { id: MODEL, object: "model", created: 0, owned_by: MODEL }
     }

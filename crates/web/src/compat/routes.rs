@@ -38,7 +38,6 @@ const HOW_TO_ANSWER: &str = "(Your next message answers this: the number, or the
 /// A connection on which nothing is said is shown to be alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(complete))

@@ -64,7 +64,6 @@ impl TargetLookup {
         }
     }
 
-    /// For what was asked.
     pub(super) fn of(asked: &ParsedRequest, nonce: String, now: Timestamp) -> Self {
         let (opening, first_answer, print) = (asked.opening.clone(), asked.first_answer.clone(), asked.print.clone());
         Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, now }

@@ -124,7 +124,6 @@ fn before(text: &str) -> Result<PageCursor, ApiError> {
     parsed.ok_or_else(|| ApiError::Bad("before is not a place in the list, such as 1700000000000_12".to_owned()))
 }
 
-/// A scope by its name.
 pub(super) fn scope(name: &str) -> Result<Scope, ApiError> {
     name.parse().map_err(|error: hob_core::domain::memory::UnknownScope| ApiError::Bad(error.to_string()))
 }

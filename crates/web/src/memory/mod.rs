@@ -20,7 +20,6 @@ use crate::app_state::AppState;
 /// So many are shown at once.
 const PAGE: i64 = 50;
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(list::overview))

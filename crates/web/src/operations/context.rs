@@ -8,7 +8,6 @@ use hob_core::domain::secret::Secret;
 
 /// The config file of a running Hob.
 pub struct ConfigFile {
-    /// Writes it.
     pub writer: Writer,
     /// The configs with which a model answered.
     pub history: GoodConfigHistory,

@@ -34,7 +34,6 @@ const PAGE: i64 = 50;
 /// So many are asked for: one more, so that it is known whether there are others.
 const ASKED: i64 = PAGE + 1;
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new()
         .routes(routes!(overview::overview))

@@ -91,7 +91,6 @@ impl Series {
     }
 }
 
-/// A plot.
 #[derive(Debug)]
 pub(super) struct Plot {
     /// What stands under each bar.
@@ -110,7 +109,6 @@ pub(super) struct Plot {
 pub(super) struct PlotError(#[from] DrawingAreaErrorKind<std::io::Error>);
 
 impl Plot {
-    /// The plot as SVG.
     pub(super) fn into_svg(mut self) -> Result<String, PlotError> {
         self.merge_small_series();
         let mut svg = String::new();

@@ -31,7 +31,6 @@ const LOOKED_THROUGH: i64 = 1_000;
 const AGAIN_WITHIN_MS: u64 = 120_000;
 /// So many instants to come are told.
 const COMING: usize = 3;
-/// So many that came.
 const CAME: i64 = 10;
 
 /// A schedule.

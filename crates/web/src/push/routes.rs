@@ -18,7 +18,6 @@ use crate::push::vapid::{VapidKey, fresh};
 use hob_store::Tx;
 use hob_store::web_push::{self, Subscription};
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(how, listen, leave))
 }

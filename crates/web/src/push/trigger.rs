@@ -38,7 +38,6 @@ pub enum PushKind {
 }
 
 impl PushKind {
-    /// Of a message.
     #[must_use]
     pub fn of(message: &Outgoing) -> Self {
         if message.choices.is_empty() { Self::Said } else { Self::Asks }

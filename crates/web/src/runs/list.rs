@@ -100,7 +100,6 @@ impl RunEntry {
         self
     }
 
-    /// Is it over?
     pub(super) fn is_over(&self) -> bool {
         self.ended_at.is_some()
     }

@@ -21,7 +21,6 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
 
-/// The routes.
 pub(crate) fn routes() -> OpenApiRouter<Arc<AppState>> {
     list::routes()
         .merge(detail::routes())

@@ -43,7 +43,6 @@ impl Piece {
 pub(super) enum TextSize {
     /// As long as fits a page with many.
     Cut,
-    /// Whole.
     Whole,
 }
 

@@ -34,7 +34,6 @@ impl Refusal {
     }
 }
 
-/// A call.
 pub(super) struct Call {
     pub(super) method: String,
     pub(super) steps: Vec<String>,

@@ -10,19 +10,18 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::server::HandlerContext;
 use super::shapes;
 use super::world::{Session, World};
 use super::{FakeDiscord, Kick, Shared};
+use crate::grounds::ServerContext;
 
-/// All intents that there are.
 const INTENTS: u64 = (1 << 26) - 1;
 /// The one that the portal has to allow.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 const MAY_READ: u64 = 1 << 18 | 1 << 19;
 
 pub(super) async fn open(
-    State(desk): State<HandlerContext>,
+    State(desk): State<ServerContext<World>>,
     Query(query): Query<Vec<(String, String)>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -41,7 +40,6 @@ pub(super) async fn open(
     })
 }
 
-/// One connection.
 struct GatewayConnection {
     socket: WebSocket,
     zlib: Option<ZlibEncoder<Vec<u8>>>,

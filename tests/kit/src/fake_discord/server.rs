@@ -1,53 +1,14 @@
 //! The HTTP side: tokens, faults, limits, files.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request, State};
+use axum::extract::{FromRequest as _, Multipart, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::any;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::api::{self, Call, Refusal};
-use super::{FakeDiscord, Fault, Shared, gateway};
-
-/// What the handlers share.
-#[derive(Clone)]
-pub(super) struct HandlerContext {
-    pub(super) shared: Arc<Shared>,
-    /// The server goes away.
-    pub(super) down: CancellationToken,
-}
-
-pub(super) async fn serve(
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    down: CancellationToken,
-) -> (SocketAddr, tokio::task::JoinHandle<()>) {
-    let listener = TcpListener::bind(address).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let router = Router::new()
-        .route("/gateway", any(gateway::open))
-        .route("/gateway/", any(gateway::open))
-        .fallback(answer)
-        .layer(DefaultBodyLimit::max(60 << 20))
-        .with_state(HandlerContext { shared, down });
-    let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    (address, server)
-}
-
-async fn answer(State(desk): State<HandlerContext>, request: Request) -> Response {
-    let answer = desk.down.run_until_cancelled(respond(&desk.shared, request)).await;
-    answer.unwrap_or_else(cut)
-}
+use super::{FakeDiscord, Fault, Shared};
 
 /// The answer ends in the middle.
 fn cut() -> Response {
@@ -73,7 +34,7 @@ fn download(shared: &Shared, path: &str) -> Response {
     found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), axum::response::IntoResponse::into_response)
 }
 
-async fn respond(shared: &Shared, request: Request) -> Response {
+pub(super) async fn respond(shared: &Shared, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if let Some(rest) = path.strip_prefix("/attachments/") {
         return download(shared, rest);

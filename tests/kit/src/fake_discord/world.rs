@@ -44,7 +44,6 @@ pub struct Channel {
     pub typed: usize,
 }
 
-/// A message.
 #[derive(Debug, Clone)]
 pub struct Message {
     pub id: u64,
@@ -105,7 +104,6 @@ pub struct Session {
     pub gone: bool,
 }
 
-/// An interaction.
 #[derive(Debug, Clone)]
 pub struct Interaction {
     pub id: u64,

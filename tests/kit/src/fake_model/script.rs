@@ -5,17 +5,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::scripted::Answer;
+use crate::scripted;
 use crate::stream::{Gate, Plan, Step};
 
 /// One answer.
-#[derive(Debug, Clone)]
-pub enum Reply {
-    /// Something that is not a stream.
-    Whole(Answer),
-    /// A stream of events.
-    Stream(Script),
-}
+pub type Reply = scripted::Reply<Script>;
 
 impl Reply {
     /// Says this, word by word.
@@ -50,30 +44,6 @@ impl Reply {
             _ => ("The server had an error.", "server_error", None),
         };
         Self::http(status, "application/json", &error_body(message, kind, code))
-    }
-
-    /// A web page with status 200, as captive portals send.
-    pub fn html() -> Self {
-        Self::Whole(Answer::html())
-    }
-
-    /// Any answer that is not a stream.
-    pub fn http(status: u16, content_type: &str, body: &str) -> Self {
-        Self::Whole(Answer::http(status, content_type, body))
-    }
-
-    /// Adds a header, `retry-after` for one, to an answer that is not a stream.
-    pub fn header(self, name: &'static str, value: &str) -> Self {
-        match self {
-            Self::Whole(answer) => Self::Whole(answer.header(name, value)),
-            Self::Stream(_) => panic!("headers are for answers that are no stream"),
-        }
-    }
-}
-
-impl From<Script> for Reply {
-    fn from(script: Script) -> Self {
-        Self::Stream(script)
     }
 }
 

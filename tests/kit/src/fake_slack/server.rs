@@ -1,60 +1,23 @@
 //! The HTTP side: connections that can be cut, tokens, faults, files.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::connect_info::ConnectInfo;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request, State};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
-use super::super::cut::{CutConnection, CutListener};
+use super::super::cut::CutConnection;
 use super::api::{self, ApiError, Arguments};
-use super::{FakeSlack, Fault, Shared, socket};
+use super::world::World;
+use super::{FakeSlack, Fault, socket};
+use crate::grounds::ServerContext;
 
-/// What the handlers share.
-#[derive(Clone)]
-struct HandlerContext {
-    shared: Arc<Shared>,
-    /// The server goes away.
-    down: CancellationToken,
-}
+type HandlerContext = ServerContext<World>;
 
-pub(super) async fn serve(
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    down: CancellationToken,
-) -> (SocketAddr, tokio::task::JoinHandle<()>) {
-    let listener = CutListener(TcpListener::bind(address).await.unwrap());
-    let address = listener.0.local_addr().unwrap();
-    let router = Router::new()
-        .fallback(answer)
-        .layer(DefaultBodyLimit::max(60 << 20))
-        .with_state(HandlerContext { shared, down });
-    let service = router.into_make_service_with_connect_info::<CutConnection>();
-    let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
-    (address, server)
-}
-
-async fn answer(
-    State(desk): State<HandlerContext>,
-    ConnectInfo(wire): ConnectInfo<CutConnection>,
-    request: Request,
-) -> Response {
-    // axum's connections outlive its listener: what comes in on them once the server is down is cut.
-    let answer = desk.down.run_until_cancelled(respond(&desk, &wire, request)).await;
-    answer.unwrap_or_else(|| wire.cut())
-}
-
-async fn respond(desk: &HandlerContext, wire: &CutConnection, request: Request) -> Response {
+pub(super) async fn respond(desk: &HandlerContext, wire: &CutConnection, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     if path == "/link/" {
         return connect(desk, request).await;

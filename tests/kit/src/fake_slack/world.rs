@@ -167,7 +167,6 @@ impl World {
         self.channels.entry(id.to_owned()).or_insert(channel);
     }
 
-    /// A message.
     pub fn message(&self, channel: &str, ts: &str) -> &Value {
         &self.channels[channel].messages[ts]
     }

@@ -1,20 +1,11 @@
 //! The HTTP side: connections that can be cut, tokens, faults, the envelope.
 
-#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
-
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-use axum::Router;
-use axum::extract::connect_info::ConnectInfo;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
-use super::super::cut::{CutConnection, CutListener};
+use super::super::cut::CutConnection;
 use super::request::Arguments;
 use super::{Fault, Shared, api};
 
@@ -48,42 +39,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// What the handlers share.
-#[derive(Clone)]
-struct HandlerContext {
-    shared: Arc<Shared>,
-    /// The server goes away.
-    down: CancellationToken,
-}
-
-pub(super) async fn serve(
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    down: CancellationToken,
-) -> (SocketAddr, tokio::task::JoinHandle<()>) {
-    let listener = CutListener(TcpListener::bind(address).await.unwrap());
-    let address = listener.0.local_addr().unwrap();
-    // Files are larger than axum's usual limit.
-    let router = Router::new()
-        .fallback(answer)
-        .layer(DefaultBodyLimit::max(60 << 20))
-        .with_state(HandlerContext { shared, down });
-    let service = router.into_make_service_with_connect_info::<CutConnection>();
-    let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
-    (address, server)
-}
-
-async fn answer(
-    State(desk): State<HandlerContext>,
-    ConnectInfo(wire): ConnectInfo<CutConnection>,
-    request: Request,
-) -> Response {
-    // axum's connections outlive its listener: what comes in on them once the server is down is cut.
-    let answer = desk.down.run_until_cancelled(respond(&desk.shared, &wire, request)).await;
-    answer.unwrap_or_else(|| wire.cut())
-}
-
-async fn respond(shared: &Shared, wire: &CutConnection, request: Request) -> Response {
+pub(super) async fn respond(shared: &Shared, wire: &CutConnection, request: Request) -> Response {
     // Some clients write the token's colon so.
     let path = request.uri().path().replace("%3A", ":");
     if let Some(rest) = path.strip_prefix("/file/bot") {

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::webhook::Webhook;
 use super::{FakeTelegram, Fault};
 
-/// The kinds of chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatKind {
     /// With one person.
@@ -25,7 +24,6 @@ pub enum ChatKind {
 pub struct Chat {
     /// Its id; a person's own for a private one.
     pub id: i64,
-    /// What it is.
     pub kind: ChatKind,
     /// The forum topics there are.
     pub topics: BTreeSet<i64>,
@@ -46,12 +44,10 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// The bot's messages.
     pub fn by_bot(&self) -> impl Iterator<Item = &Message> {
         self.messages.iter().filter(|message| message.from == FakeTelegram::BOT_ID)
     }
 
-    /// The message with this id.
     pub fn message(&self, id: i64) -> Option<&Message> {
         self.messages.iter().find(|message| message.id == id)
     }
@@ -78,7 +74,6 @@ pub struct Message {
     pub from: i64,
     /// When, in Unix seconds of the fake's own clock.
     pub date: i64,
-    /// The text.
     pub text: String,
     /// The message it replies to.
     pub reply_to: Option<i64>,
@@ -137,18 +132,15 @@ impl Message {
 pub struct Sent {
     /// `photo` or `document`.
     pub field: &'static str,
-    /// Its name.
     pub name: String,
     /// Its content type.
     pub kind: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
 /// A file that Telegram keeps.
 #[derive(Debug, Clone)]
 pub struct StoredFile {
-    /// Its content.
     pub bytes: Vec<u8>,
     /// Where it can be fetched.
     pub path: String,
@@ -168,7 +160,6 @@ pub struct Post {
 }
 
 impl Post {
-    /// A text.
     pub fn new(chat: i64, from: i64, text: &str) -> Self {
         Self { chat, from, text: text.to_owned(), thread: None, reply_to: None, more: json!({}) }
     }

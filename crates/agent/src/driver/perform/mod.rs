@@ -143,7 +143,6 @@ impl PendingWork {
         self.running.push(PendingTask { call: None, work });
     }
 
-    /// Runs a tool.
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
         let id = job.call.id.clone();

@@ -134,7 +134,6 @@ pub fn hidden(run: &ActiveState, from: usize, to: usize) -> usize {
 /// What a deep prune does away with, as the record has it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PrunedSummary {
-    /// How many messages.
     pub messages: usize,
     /// How often this run called each tool in them.
     pub calls: BTreeMap<String, u32>,

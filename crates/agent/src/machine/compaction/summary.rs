@@ -27,7 +27,6 @@ const WINDOW_SHARE: u64 = 4;
 pub struct PendingSummary {
     /// What it is about.
     pub plan: CutPlan,
-    /// What for.
     pub why: SummaryReason,
 }
 

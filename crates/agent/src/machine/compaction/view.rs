@@ -17,7 +17,6 @@ pub(super) const QUOTE_CHARS_MAX: usize = 4_000;
 pub struct Pin {
     /// Where its message stands, in the history that goes along and the transcript together.
     pub at: usize,
-    /// The tool.
     pub tool: String,
     /// The result, cut.
     pub text: String,

@@ -74,13 +74,11 @@ struct CircleWarning {
 /// A call that is done.
 #[derive(Debug, Clone, Copy)]
 pub struct FinishedCall<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// The arguments, as the model wrote them.
     pub arguments: &'a str,
     /// What came of it.
     pub result: &'a str,
-    /// It failed.
     pub is_error: bool,
     /// Its tool changes something outside.
     pub changes: bool,
@@ -89,7 +87,6 @@ pub struct FinishedCall<'a> {
 /// A circle that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DetectedCircle {
-    /// Which.
     pub circle: LoopKind,
     /// The tool that goes in it, if one does.
     pub tool: Option<String>,

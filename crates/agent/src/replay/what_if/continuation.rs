@@ -38,7 +38,6 @@ pub(super) struct OpenEffects(VecDeque<Effect>);
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NextStep {
-    /// The model is to be asked.
     Ask(ModelCall),
     /// A model is to be asked to sum up the older part of the context.
     Summarise(SummaryCall),
@@ -49,9 +48,7 @@ pub enum NextStep {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnsweredCall {
-    /// Which.
     pub name: String,
-    /// With what.
     pub arguments: String,
     /// Whether the record has an answer; else it is not performed.
     pub is_recorded: bool,
@@ -116,7 +113,6 @@ impl ContinuedRun {
         Some(material.request_of(self.state.active()?, call))
     }
 
-    /// The request for a summary.
     #[must_use]
     pub fn summary_request(&self, material: &PromptInputs, summary: &SummaryCall) -> Option<Request> {
         let run = self.state.active()?;

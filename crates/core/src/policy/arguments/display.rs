@@ -99,7 +99,6 @@ const STEERING: [&str; 84] = [
 const MONEY: [&str; 6] = ["amount", "price", "payee", "beneficiary", "iban", "payment"];
 /// So much of what steers is shown whole, in characters.
 const STEERING_CHARS_MAX: usize = 2_000;
-/// So much of the rest.
 const REST_CHARS_MAX: usize = 1_200;
 /// Of a value that is cut, so much of its beginning,
 const HEAD_CHARS: usize = 300;
@@ -124,7 +123,6 @@ pub struct DisplayedArguments {
     pub whole: Option<String>,
 }
 
-/// What is shown of arguments.
 #[must_use]
 pub fn shown(written: &str) -> DisplayedArguments {
     let leaves = leaves(written);

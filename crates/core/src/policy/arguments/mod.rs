@@ -16,14 +16,12 @@ use serde_json::value::RawValue;
 /// So deep arguments may be. What is deeper is not taken apart.
 const DEPTH_MAX: usize = 32;
 
-/// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrittenValue {
     /// `null`, `true`, `false`, or a number: by its characters.
     Bare(String),
     /// A text, without its escapes.
     Text(String),
-    /// A list.
     List(Vec<Self>),
     /// Members, in their order. Of two with one name the later one counts.
     Object(Vec<(String, Self)>),

@@ -23,10 +23,7 @@ pub enum LookTarget {
         network: bool,
     },
     /// A page is read: there is something to do when it says something else than the last time.
-    Page {
-        /// Its address.
-        url: String,
-    },
+    Page { url: String },
 }
 
 impl fmt::Display for LookTarget {
@@ -38,7 +35,6 @@ impl fmt::Display for LookTarget {
     }
 }
 
-/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckEnd {
     /// With this code; none: a signal ended it.

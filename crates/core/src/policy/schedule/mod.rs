@@ -43,16 +43,12 @@ pub enum Rule {
     Every {
         /// How many units it has.
         count: u32,
-        /// Of what.
         unit: Unit,
         /// The first time.
         from: DateTime,
     },
     /// Once.
-    Once {
-        /// When.
-        at: Timestamp,
-    },
+    Once { at: Timestamp },
 }
 
 /// What a period is counted in.
@@ -89,7 +85,6 @@ pub enum RuleError {
     /// It names a day that no month or zone has.
     #[error("that day does not exist")]
     NoSuchDay,
-    /// It is over.
     #[error("that time is past")]
     Past,
     /// It would never be due.

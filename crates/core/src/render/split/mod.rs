@@ -58,7 +58,6 @@ type SplitParts<T> = (Option<T>, Option<T>);
 
 /// What goes into one message.
 pub(super) struct SplitMessage {
-    /// As a tree.
     #[cfg_attr(not(test), expect(dead_code, reason = "the laws compare it with what was to be split"))]
     pub(super) tree: Vec<Block>,
     /// In the platform's markup.
@@ -69,7 +68,6 @@ pub(super) struct SplitMessage {
 
 /// Splits for one platform.
 pub(super) struct Splitter<'a> {
-    /// Its markup.
     pub(super) markup: &'a dyn Dialect,
     /// Its plain text.
     pub(super) plain: &'a dyn Dialect,

@@ -22,7 +22,6 @@ pub(super) struct Norm {
     epsilon: f32,
 }
 
-/// One layer.
 pub(super) struct Layer {
     /// Query, key and value beside each other.
     attention_in: Linear,

@@ -31,7 +31,6 @@ const TEXTS_AT_ONCE: usize = 4;
 /// The files that make a model.
 pub const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
-/// A model that is loaded.
 struct LoadedModel {
     pieces: WordPieceTokenizer,
     encoder: Encoder,

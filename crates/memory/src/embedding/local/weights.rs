@@ -97,7 +97,6 @@ impl Weights {
 }
 
 impl TensorRows {
-    /// One row.
     pub(super) fn row(&self, index: u32) -> Result<Vec<f32>, EmbedError> {
         let index = index as usize;
         if index >= self.rows {

@@ -18,7 +18,6 @@ pub(super) fn season(word: &str, year: i16) -> Option<DateRange> {
     Some(DateRange { from, to: from.checked_add(2.months()).ok()?.last_of_month() })
 }
 
-/// The feast in this year.
 pub(super) fn feast(word: &str, year: i16) -> Option<DateRange> {
     let fixed = |month, from, to| {
         Some(DateRange { from: Date::new(year, month, from).ok()?, to: Date::new(year, month, to).ok()? })

@@ -79,11 +79,9 @@ fn request(tool_choice: ToolChoice, system: &str) -> Request {
     Request {
         system: system.to_owned(),
         messages: vec![Message::user("a")],
-        stable: 0,
         tools: vec![tool("look"), tool("tell")].into(),
         tool_choice,
-        max_output_tokens: None,
-        session: None,
+        ..Request::default()
     }
 }
 

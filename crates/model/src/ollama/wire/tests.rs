@@ -35,16 +35,7 @@ fn request(messages: Vec<Message>) -> Request {
         description: "Looks.".to_owned(),
         parameters: json!({"type": "object", "properties": {}}),
     };
-    let (system, stable) = (" Be brief.\n".to_owned(), 0);
-    Request {
-        system,
-        messages,
-        stable,
-        tools: vec![tool].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
+    Request { system: " Be brief.\n".to_owned(), messages, tools: vec![tool].into(), ..Request::default() }
 }
 
 fn body(settings: &Settings, traits: Traits, request: &Request) -> Value {

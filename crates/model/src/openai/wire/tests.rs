@@ -21,15 +21,7 @@ fn sealed(model: &str, kind: &str, data: &str) -> ReplyPart {
 
 fn request(messages: Vec<Message>) -> Request {
     let tool = ToolSchema { name: "look".to_owned(), description: String::new(), parameters: json!({}) };
-    Request {
-        system: " ".to_owned(),
-        messages,
-        stable: 0,
-        tools: vec![tool].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
-        session: None,
-    }
+    Request { system: " ".to_owned(), messages, tools: vec![tool].into(), ..Request::default() }
 }
 
 fn asked<'a>(quirks: &'a Quirks, learned: &'a RefusedParameters) -> TargetModel<'a> {

@@ -12,11 +12,9 @@ fn request(messages: Vec<Message>) -> Request {
     Request {
         system: " Be brief. ".to_owned(),
         messages,
-        stable: 0,
         tools: vec![tool].into(),
-        tool_choice: ToolChoice::Auto,
-        max_output_tokens: None,
         session: Some(SessionKey("telegram:1".to_owned())),
+        ..Request::default()
     }
 }
 

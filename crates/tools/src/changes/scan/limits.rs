@@ -12,7 +12,6 @@ pub const PATHS_BYTES_MAX: u64 = 64 << 20;
 pub const PATH_BYTES_MAX: usize = 4_000;
 /// How deep folders may be nested.
 pub const DEPTH_MAX: usize = 128;
-/// How much is read, in bytes.
 pub const READ_BYTES_MAX: u64 = 4 << 30;
 /// How many files and folders a folder may hold that is deleted as a whole; they are only counted.
 pub const COUNTED_MAX: u64 = 4_000_000;

@@ -11,7 +11,6 @@ use crate::policy::schedule::{Rule, RuleError, Unit, moment};
 /// A date without a year is looked for so far ahead: a leap day can be eight years away.
 const YEARS_AHEAD: i16 = 9;
 
-/// Who reads it, and when.
 pub(super) struct ReadContext<'a> {
     pub(super) zone: &'a TimeZone,
     pub(super) now: Timestamp,

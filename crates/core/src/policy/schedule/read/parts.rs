@@ -49,7 +49,6 @@ pub(super) struct ScheduleParts {
     pub(super) offset: Option<Offset>,
 }
 
-/// Takes the words apart.
 pub(super) fn take_apart(words: &[String]) -> Result<ScheduleParts, ReadError> {
     let mut reader = WordReader { words, at: 0, parts: ScheduleParts::default() };
     while let Some(word) = reader.peek() {
