@@ -106,8 +106,10 @@ pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>
 /// The runs for which a fact was recalled, or what contradicts it or took its place: a contradiction tells both sides.
 pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
-        r#"SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN (
-             SELECT $1 UNION SELECT id FROM facts WHERE rival_of = $1 UNION SELECT superseded_by FROM facts WHERE id = $1)"#,
+        r#"WITH told (id) AS (
+             SELECT $1 UNION SELECT id FROM facts WHERE rival_of = $1 UNION SELECT superseded_by FROM facts WHERE id = $1)
+           SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN told
+           UNION SELECT r.run_id FROM fact_set_members m CROSS JOIN recalled r ON r.set_id = m.set_id WHERE m.fact_id IN told"#,
         fact
     )
     .fetch_all(&mut *tx)

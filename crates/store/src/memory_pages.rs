@@ -168,7 +168,8 @@ pub async fn answers(tx: &mut Tx, before: i64, limit: i64) -> Result<Vec<AnswerR
     let rows = sqlx::query_as!(
         AnswerRow,
         r#"SELECT g.id AS "message!: MessageId", g.run_id AS "run!: RunId", g.text, g.at, s.key AS conversation,
-                  (SELECT count(*) FROM recalled r WHERE r.run_id = g.run_id) AS "recalled!: i64"
+                  (SELECT coalesce(max(json_array_length(s.facts)) + count(CASE WHEN r.leg <> 'fact' THEN 1 END), count(*))
+                   FROM recalled r LEFT JOIN fact_sets s ON s.id = r.set_id WHERE r.run_id = g.run_id) AS "recalled!: i64"
            FROM messages g CROSS JOIN sessions s ON s.id = g.session_id
            WHERE g.id < $1 AND g.role = 'assistant' AND g.text <> '' AND g.pruned = 0
            ORDER BY g.id DESC LIMIT $2"#,
@@ -317,7 +318,9 @@ pub async fn memory_recalled(tx: &mut Tx, memory: MemoryId) -> Result<RecallUsag
 pub async fn fact_recalled(tx: &mut Tx, fact: FactId) -> Result<RecallUsage, StoreError> {
     let row = sqlx::query_as!(
         RecallUsage,
-        r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM recalled WHERE fact_id = $1"#,
+        r#"SELECT count(*) AS "runs!: i64", max(run_id) AS "last: RunId" FROM (
+             SELECT run_id FROM recalled WHERE fact_id = $1
+             UNION SELECT r.run_id FROM fact_set_members m CROSS JOIN recalled r ON r.set_id = m.set_id WHERE m.fact_id = $1)"#,
         fact
     );
     Ok(row.fetch_one(&mut *tx).await?)

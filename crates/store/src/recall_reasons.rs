@@ -33,13 +33,23 @@ pub struct RecalledRow {
     pub parts: String,
 }
 
-/// What was recalled for a run, in order.
+/// What was recalled for a run, in order: what has a row of its own, then the facts that it was told besides. What was forgotten since is
+/// empty, and there once: a fact's own row says nothing then that its place in the set does not.
 pub async fn recalled(tx: &mut Tx, run: RunId) -> Result<Vec<RecalledRow>, StoreError> {
     let recalled = sqlx::query_as!(
         RecalledRow,
         r#"SELECT memory_id AS "memory: MemoryId", fact_id AS "fact: FactId", message_id AS "answer: MessageId",
-                  leg AS "leg!: Leg", score, parts
-           FROM recalled WHERE run_id = $1 ORDER BY place"#,
+                  leg AS "leg!: Leg", score AS "score!: i64", parts AS "parts!: String"
+           FROM (
+             SELECT 0 AS in_set, o.place, o.memory_id, o.fact_id, o.message_id, o.leg, o.score, o.parts
+             FROM recalled o
+             WHERE o.run_id = $1 AND o.set_id IS NULL AND (o.leg <> 'fact' OR o.fact_id IS NOT NULL
+               OR NOT EXISTS (SELECT 1 FROM recalled r WHERE r.run_id = $1 AND r.set_id IS NOT NULL))
+             UNION ALL
+             SELECT 1, e.key, NULL, f.id, NULL, r.leg, r.score, r.parts
+             FROM recalled r CROSS JOIN fact_sets s ON s.id = r.set_id CROSS JOIN json_each(s.facts) e LEFT JOIN facts f ON f.id = e.value
+             WHERE r.run_id = $1 AND NOT EXISTS (SELECT 1 FROM recalled o WHERE o.run_id = $1 AND o.fact_id = e.value))
+           ORDER BY in_set, place"#,
         run
     )
     .fetch_all(&mut *tx)

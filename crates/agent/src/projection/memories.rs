@@ -1,5 +1,7 @@
 //! What people said becomes a memory, in the transaction that puts it into the history (row A1).
 
+use std::collections::BTreeSet;
+
 use crate::journal;
 use crate::machine::run_start::RecallRecord;
 use crate::projection::attribution::AttributedWords;
@@ -111,12 +113,17 @@ pub(super) async fn store_recalled(
 ) -> Result<(), StoreError> {
     let at = millis(target.at);
     let mut rows = Vec::with_capacity(all.len());
+    let told: BTreeSet<FactId> = all.iter().filter_map(|item| item.fact).collect();
     for (item, place) in all.iter().zip(1..) {
+        // Of a fact that is there in any case, that it was told is all there is to say.
+        if item.fact.is_some() && item.parts.is_empty() {
+            continue;
+        }
         let parts = serde_json::to_string(&item.parts).map_err(|error| StoreError::Database(error.to_string()))?;
         let RecallRecord { memory, fact, answer, leg, score, .. } = *item;
         rows.push(NewRecalled { place, memory, fact, answer, leg, score, parts });
     }
-    recall_log::add_all(tx, target.key.run, &rows).await?;
+    recall_log::add_all(tx, target.key.run, &told, &rows).await?;
     let used: Vec<MemoryId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.memory).collect();
     memories::mark_used(tx, &used, at).await?;
     let used: Vec<FactId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.fact).collect();

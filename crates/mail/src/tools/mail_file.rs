@@ -1,26 +1,35 @@
-//! `mail_file`: a letter is put elsewhere, flagged, or marked as read.
+//! `mail_file`: a letter is put elsewhere, flagged, or marked as read; and filed back (row N16).
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::file::{Filed, Filing, file};
+use crate::folders::FolderRole;
 use crate::tools::{Mailboxes, failed, of_mail};
 use hob_core::domain::tools::Risk;
+use hob_core::domain::undo::InverseCall;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 
-#[derive(Deserialize, JsonSchema)]
+/// The tool's name.
+const NAME: &str = "mail_file";
+
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
     /// As mail_search gives it.
     id: String,
     /// The folder that it goes to: its name, or a role such as \Archive.
+    #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     read: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     flagged: Option<bool>,
 }
 
@@ -35,7 +44,7 @@ impl MailFile {
     #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Moves a letter to a folder, flags it, or marks it as read or unread.";
-        Self { spec: of_mail(spec_of::<Arguments>("mail_file", about, true), Risk::Write), mailboxes }
+        Self { spec: of_mail(spec_of::<Arguments>(NAME, about, true), Risk::Write), mailboxes }
     }
 
     async fn file(&self, invocation: &Invocation) -> Result<Outcome, Outcome> {
@@ -44,15 +53,35 @@ impl MailFile {
         if to.is_none() && read.is_none() && flagged.is_none() {
             return Err(Outcome::Error("Say what is to be done: to, read or flagged. Nothing was done.".to_owned()));
         }
-        let done = Box::pin(file(account, &id, &Filing { to, read, flagged })).await;
+        let filing = Filing { to, read, flagged };
+        let done = Box::pin(file(account, &id, &filing)).await;
         let done = done.map_err(|error| match failed(&error) {
             Outcome::Error(why) if invocation.attempt > 1 => {
                 Outcome::Error(format!("{why} The first attempt was cut off, and may have done it."))
             }
             outcome => outcome,
         })?;
-        Ok(Outcome::Text(told(&done)))
+        Ok(filed_back(&done, &filing).into_iter().fold(Outcome::Text(told(&done)), Outcome::undone_by))
     }
+}
+
+/// The call that files a letter back; none where its old place cannot be given back to it: the server does not tell its new id, or has
+/// left the old one behind.
+fn filed_back(done: &Filed, filing: &Filing) -> Option<InverseCall> {
+    let id = match &done.moved {
+        None => &done.was,
+        Some(moved) if moved.is_left_behind => return None,
+        Some(moved) => moved.now.as_ref()?,
+    };
+    let had = |flag: &str| done.flags_before.iter().any(|known| known.eq_ignore_ascii_case(flag));
+    let back = Arguments {
+        id: id.to_string(),
+        to: done.moved.is_some().then(|| done.was.folder.clone()),
+        read: filing.read.map(|_| had("\\Seen")),
+        flagged: filing.flagged.map(|_| had("\\Flagged")),
+    };
+    let arguments = serde_json::to_string(&back).ok()?;
+    Some(InverseCall { tool: NAME.to_owned(), arguments })
 }
 
 fn told(done: &Filed) -> String {
@@ -85,6 +114,12 @@ impl Tool for MailFile {
 
     fn audience(&self) -> Option<&dyn Audience> {
         Some(&self.mailboxes.audience)
+    }
+
+    /// What is thrown away is not asked about less, although it can be fetched back.
+    fn undoable(&self, arguments: &Value) -> bool {
+        let goes_to = arguments["to"].as_str().unwrap_or_default().trim();
+        ![FolderRole::Trash, FolderRole::Junk].iter().any(|role| role.as_str().eq_ignore_ascii_case(goes_to))
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

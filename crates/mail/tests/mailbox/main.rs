@@ -130,7 +130,7 @@ fn words(outcome: &Outcome) -> String {
         Outcome::Text(text) => text.clone(),
         Outcome::Error(text) => format!("error: {text}"),
         Outcome::Transient(text) => format!("transient: {text}"),
-        Outcome::From(_, inner) | Outcome::Along(_, inner) => words(inner),
+        Outcome::From(_, inner) | Outcome::Along(_, inner) | Outcome::Undoable(_, inner) => words(inner),
         other => panic!("{other:?}"),
     }
 }
@@ -320,6 +320,30 @@ async fn a_letter_is_filed_and_no_other_one() {
             assert_eq!(told, "error: The letter is not in INBOX any more. It may have been moved or deleted.");
         }
     }
+}
+
+#[tokio::test]
+async fn n16_a_letter_that_was_filed_is_filed_back_as_it_was() {
+    let house = House::new().await;
+    house.servers.put_for("ada", &letter(1, "ben@x.example", "Tea", "Tea?"));
+    let id = house.found(json!({ "subject": "Tea" })).await.remove(0);
+    let tool = house.tools.get("mail_file").unwrap();
+    for (to, less) in [("\\Archive", true), ("\\Trash", false), ("\\junk", false), ("Ablage", true)] {
+        assert_eq!(tool.undoable(&json!({ "id": id, "to": to })), less, "{to}");
+    }
+    let back = |outcome: Outcome| match outcome {
+        Outcome::Undoable(inverse, _) => (inverse.tool, serde_json::from_str::<Value>(&inverse.arguments).unwrap()),
+        other => panic!("{other:?}"),
+    };
+    let marked = house.call("mail_file", json!({ "id": id, "flagged": true })).await;
+    assert_eq!(back(marked), ("mail_file".to_owned(), json!({ "id": id, "flagged": false })));
+    let (tool, inverse) = back(house.call("mail_file", json!({ "id": id, "to": "\\Archive", "read": true })).await);
+    assert_eq!((house.seen("INBOX").len(), house.seen("Ablage").len()), (0, 1));
+    let told = words(&house.call(&tool, inverse).await);
+    assert!(told.starts_with("Moved from Ablage to INBOX."), "{told}");
+    let inbox = house.seen("INBOX");
+    assert_eq!((inbox.len(), &inbox[0]["flags"]), (1, &json!(["\\Flagged"])), "{inbox:?}");
+    assert_eq!(house.seen("Ablage"), Vec::<Value>::new());
 }
 
 #[tokio::test]
