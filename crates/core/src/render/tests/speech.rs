@@ -19,7 +19,7 @@ fn f10_what_is_there_for_the_eye_is_not_read_out() {
         ("# Tomorrow\n\nRain until noon; then sun!", "Tomorrow. Rain until noon; then sun!"),
         ("See [the forecast](https://example.org/a?b=c).", "See the forecast."),
         ("See https://www.example.org/a/b?c=d for more.", "See example.org for more."),
-        ("Write to <mailto:ada@example.org>", "Write to ada@example.org."),
+        ("Write to <ada@example.org>", "Write to ada@example.org."),
         ("Run this:\n\n```sh\nrm -rf /\n```\n\nThen wait.", "Run this: Then wait. The rest is in the text."),
         ("Set `config.toml` and `a && b`", "Set config.toml and. The rest is in the text."),
         ("```\nonly code\n```", ""),
@@ -49,7 +49,7 @@ fn f10_what_is_too_long_to_be_read_out_ends_after_a_sentence_and_says_that_there
     assert_eq!(spoken(text, text.len()), text);
     assert_eq!(spoken(text, text.len() - 1), "One is here. Two is there. The rest is in the text.");
     assert_eq!(spoken(text, 40), "One is here. The rest is in the text.");
-    assert_eq!(spoken(text, 36), "One is The rest is in the text.", "of one sentence, the words that fit");
+    assert_eq!(spoken(text, 35), "One is The rest is in the text.", "of one sentence, the words that fit");
     assert_eq!(spoken(text, 10), "");
 }
 
