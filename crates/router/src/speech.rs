@@ -300,6 +300,10 @@ impl EndSpeech {
         if self.again || !speeches::settle(tx, due.outbox).await? {
             return Ok(());
         }
+        // What was forgotten meanwhile is not said any more.
+        if answer_of(tx, due).await?.is_none() {
+            return Ok(());
+        }
         match &self.outcome {
             Ok(kept) => self.send(tx, kept).await,
             Err(error) => queue(tx, due, &texts::not_spoken(&error.why), None, self.now).await,

@@ -50,11 +50,9 @@ impl SpeechCommand {
         match tokio::time::timeout(self.timeout, Box::pin(process::run_for_bytes(spec))).await {
             Err(_elapsed) => Err(format!("it took more than {} s", self.timeout.as_secs())),
             Ok(Err(error)) => Err(format!("the command under [speech] could not be run: {error}")),
-            Ok(Ok(ByteOutput { status, out, err })) if status.success() => {
-                drop(err);
-                out.filter(|sound| sound.len() <= SOUND_BYTES_MAX)
-                    .ok_or_else(|| "the command under [speech] wrote too much".to_owned())
-            }
+            Ok(Ok(ByteOutput { status, out, .. })) if status.success() => out
+                .filter(|sound| sound.len() <= SOUND_BYTES_MAX)
+                .ok_or_else(|| "the command under [speech] wrote too much".to_owned()),
             Ok(Ok(ByteOutput { status, err, .. })) => {
                 let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
                 let excess = err.chars().count().saturating_sub(WHY_CHARS_MAX);
