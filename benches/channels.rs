@@ -167,6 +167,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         },
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
+        speaks: false,
         letters: Arc::default(),
     };
     let delivery = Delivery::new(
@@ -198,6 +199,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         meter: Arc::clone(&ports.meter),
         personas: Arc::default(),
         memory: ports.memory.clone(),
+        speaks: false,
         agenda: None,
         skills: Arc::clone(&ports.skills),
         table: Arc::clone(&ports.table),
@@ -222,6 +224,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: IntakeMode::Queue },
             house: Arc::new(house),
             transcriber: None,
+            speech: None,
             looker: None,
         }),
         lanes: Lanes::new(ports, settings),

@@ -132,6 +132,7 @@ fn delivery_config(channels: Vec<Arc<dyn Channel>>) -> DeliveryConfig {
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
+        speaks: false,
         letters: Arc::default(),
     }
 }
@@ -207,6 +208,7 @@ impl World {
             budget_guard,
             meter,
             personas,
+            speaks: false,
             agenda: None,
             memory,
             skills,
@@ -229,6 +231,7 @@ impl World {
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
+                speech: None,
                 looker: None,
             }),
             lanes,

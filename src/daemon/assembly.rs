@@ -40,6 +40,7 @@ use hob_router::command_handlers::CommandServices;
 use hob_router::delivery::config::{DeliveryConfig, DeliveryLimits};
 use hob_router::delivery::{Delivery, DeliveryPorts};
 use hob_router::intake::{IntakeConfig, IntakeLimits};
+use hob_router::speech::SpeechSettings;
 use hob_router::streaming::StreamSettings;
 use hob_skill::library::Library;
 use hob_skill::loaded_skills::SkillFolders;
@@ -149,6 +150,7 @@ pub(super) fn delivery_config(config: &Config, channels: Vec<Arc<dyn Channel>>) 
         limits: delivery_limits(config),
         stream: stream_settings(config),
         reactions: config.delivery.reactions,
+        speaks: config.speech.is_some(),
         letters: Arc::new(email_policy::rules(config)),
     }
 }
@@ -190,6 +192,7 @@ pub(super) struct ConfigServices {
     pub(super) keyless: Vec<SectionOff>,
     pub(super) extractor: Extractor,
     transcriber: Option<Arc<Transcriber>>,
+    speech: Option<Arc<SpeechSettings>>,
 }
 
 impl ConfigServices {
@@ -211,7 +214,8 @@ impl ConfigServices {
         let shared = SharedServices { models, table, budget_guard, memory };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
         let transcriber = config_mapping::transcriber(blueprint)?.map(Arc::new);
-        Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber })
+        let speech = toolset::speech::settings(config, &roots.sandbox, &blueprint.data_dir)?.map(Arc::new);
+        Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber, speech })
     }
 
     /// What intake and commands go by.
@@ -238,6 +242,7 @@ impl ConfigServices {
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
+            speaks: self.speech.is_some(),
             agenda: toolset::dav::agenda(&self.config, &ports.memory, &ports.rng),
             started: roots.started,
         };
@@ -246,6 +251,7 @@ impl ConfigServices {
             limits: intake_limits(&self.config),
             house: Arc::new(house),
             transcriber: self.transcriber.clone(),
+            speech: self.speech.clone(),
             looker: Some(Arc::new(toolset::terminal::looker(&self.config, &roots.sandbox, &blueprint.data_dir))),
         }
     }

@@ -6,6 +6,7 @@ pub(in crate::daemon) mod files;
 pub(crate) mod mail;
 pub mod mcp;
 pub mod own_programs;
+pub mod speech;
 pub mod terminal;
 pub(in crate::daemon) mod web;
 

@@ -89,6 +89,7 @@ fn run_check(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Fin
         Check::Embeddings => Box::pin(probes::tools::embeddings(patient)),
         Check::Mail => Box::pin(probes::network::mail(patient)),
         Check::Mcp => Box::pin(probes::tools::mcp(patient)),
+        Check::Speech => Box::pin(probes::tools::speech(patient)),
         Check::Calendars => Box::pin(probes::calendars::calendars(patient)),
         Check::Schedules => Box::pin(probes::data::schedules(patient)),
         Check::Service => Box::pin(async move { rules::service::service(&patient.units) }),

@@ -49,6 +49,7 @@ async fn n12_the_doctor_beside_a_hob_at_work() {
         "sandbox",
         "embeddings",
         "mcp",
+        "speech",
         "calendars",
         "schedules",
         "service",

@@ -53,6 +53,7 @@ mod salience;
 mod schedules;
 mod secrets;
 mod skills;
+mod speech;
 mod starting;
 mod stopping;
 mod switching;

@@ -10,6 +10,7 @@ use hob_testkit::fake_model::{FakeModel, Reply};
 use hob_testkit::fake_ollama::{FakeOllama, Model, Script as Ollama};
 use hob_testkit::fake_responses::{FakeResponses, call, items, message, thought};
 use hob_testkit::fake_slack::{FakeSlack, Fault as SlackFault};
+use hob_testkit::fake_speech::FakeSpeech;
 use hob_testkit::fake_telegram::world::{ChatKind, Post};
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
 use hob_testkit::fake_transcription::FakeTranscription;
@@ -148,6 +149,27 @@ async fn openais_client_has_recordings_heard_by_the_fake() {
     InternalServerError None It failed.
     AuthenticationError invalid_api_key Incorrect API key provided: sk-***.
     "#);
+}
+
+#[tokio::test]
+async fn openais_client_has_words_spoken_by_the_fake() {
+    let fake = FakeSpeech::start().await;
+    fake.require_key("sk-test").gives(hob_testkit::fake_speech::OPUS).gives(hob_testkit::fake_speech::OPUS);
+    fake.gives(b"ID3\x04").fails(500);
+    let said = said_by(include_str!("fakes/speech_client.py"), &fake.base_url()).await;
+    insta::assert_snapshot!(said, @r#"
+    audio/opus b'OggS' True
+    audio/opus b'OggS' True
+    audio/mpeg b'ID3\x04' False
+    NotFoundError model_not_found The model `tts-9` does not exist or you do not have access to it.
+    BadRequestError None Input should be one of ["alloy", "echo", "fable", "onyx", "nova", "shimmer"]
+    BadRequestError None [{'type': 'string_too_short', 'loc': ('body', 'input')}]
+    BadRequestError None [{'type': 'string_too_long', 'loc': ('body', 'input')}]
+    BadRequestError None Input should be one of ["mp3", "opus", "aac", "flac", "wav", "pcm"]
+    InternalServerError None It failed.
+    AuthenticationError invalid_api_key Incorrect API key provided: sk-***.
+    "#);
+    assert_eq!(fake.said().len(), 4);
 }
 
 #[tokio::test]

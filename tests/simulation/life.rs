@@ -166,6 +166,7 @@ fn delivery_config(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> Deliv
         limits: delivery_limits(),
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
+        speaks: false,
         letters: Arc::new(EmailPolicy { access: Arc::clone(access), ..EmailPolicy::default() }),
     }
 }
@@ -242,6 +243,7 @@ impl Process {
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
                 house: Arc::new(house),
                 transcriber: None,
+                speech: None,
                 looker: None,
             }),
             lanes: lanes.clone(),
@@ -314,6 +316,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
         config: ConfigStatusHandle::default(),
         upkeep: LastUpkeepRound::default(),
         backups: PathBuf::new(),
+        speaks: false,
         agenda: None,
         started: ports.clock.now(),
     }

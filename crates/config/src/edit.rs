@@ -265,6 +265,7 @@ iterations_max = 7   # enough
             "mcp.notes.url",
             "mcp.notes.command",
             "transcription.base_url",
+            "speech.command",
             "telemetry.otlp",
         ] {
             assert!(is_owners(key), "{key}");

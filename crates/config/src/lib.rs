@@ -62,6 +62,7 @@ mod shape;
 pub mod show;
 pub mod skills;
 pub mod slack;
+pub mod speech;
 pub mod state;
 pub mod switched_off;
 pub mod telegram;
@@ -113,6 +114,7 @@ use crate::quotas::QuotaConfig;
 use crate::schedule::ScheduleConfig;
 use crate::skills::SkillsConfig;
 use crate::slack::SlackConfig;
+use crate::speech::SpeechConfig;
 use crate::state::StateConfig;
 use crate::telegram::TelegramConfig;
 use crate::telemetry::TelemetryConfig;
@@ -144,6 +146,9 @@ pub struct Config {
     /// Who puts voice messages into words: a server that has OpenAI's /audio/transcriptions. Without this section nobody
     /// does, and Hob says so.
     pub transcription: Option<TranscriptionConfig>,
+    /// Who says answers aloud: then a voice message is answered by voice as well, and `/voice` changes that for a conversation.
+    /// Without this section nobody does. docs/files.md says more.
+    pub speech: Option<SpeechConfig>,
     /// How much money models may cost, in US dollars. What is left out is not limited. Models without a known price count
     /// for nothing: `hob models` shows what is known.
     pub budget: BudgetConfig,
@@ -267,6 +272,9 @@ impl Config {
         take("aliases", models::validate_aliases(&self.aliases));
         if let Some(transcription) = &self.transcription {
             take("transcription", transcription.validate());
+        }
+        if let Some(speech) = &self.speech {
+            take("speech", speech.validate());
         }
         take("budget", self.budget.validate());
         take("quotas", self.quotas.validate());

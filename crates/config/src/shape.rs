@@ -246,6 +246,7 @@ mod tests {
                 "models",
                 "aliases",
                 "transcription",
+                "speech",
                 "budget",
                 "quotas",
                 "telegram",

@@ -80,10 +80,11 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 21] = [
+const UNITS: [(&[&str], OffMeaning); 22] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
+    (&["speech"], OffMeaning::Absent),
     (&["telemetry"], OffMeaning::Absent),
     (&["telegram"], OffMeaning::Absent),
     (&["telegram_accounts", "*"], OffMeaning::Absent),

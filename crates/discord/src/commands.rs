@@ -19,7 +19,7 @@ const TEXT: u8 = 3;
 type CommandRow = (&'static str, &'static str, Option<(&'static str, bool)>);
 
 /// Hob's chat commands, as the router knows them.
-pub const COMMANDS: [CommandRow; 24] = [
+pub const COMMANDS: [CommandRow; 25] = [
     (SAY, "Say something to Hob", Some(("What to say", true))),
     ("help", "What can be said", None),
     ("status", "How Hob is", None),
@@ -30,6 +30,7 @@ pub const COMMANDS: [CommandRow; 24] = [
     ("model", "Show or choose the model", Some(("Which one, or auto", false))),
     ("auto", "Let each message choose the model again", None),
     ("persona", "Show or choose who Hob is", Some(("Who", false))),
+    ("voice", "Show or choose whether answers are spoken", Some(("on, off or auto", false))),
     ("cost", "What was spent", None),
     ("journal", "What the run has noted", None),
     ("queue", "What waits", Some(("drop and a number, or mode and queue, steer or interrupt", false))),

@@ -33,6 +33,8 @@ mod reply_draft;
 pub mod responses;
 mod schema;
 pub mod settings;
+pub mod sound;
+pub mod speech;
 pub mod think_filter;
 pub mod tokens;
 pub mod transcription;

@@ -20,6 +20,7 @@ use crate::error::{ErrorClass, ModelError};
 use crate::exchange::endpoint::Endpoint;
 use crate::openai::client::Client;
 use crate::settings::Deadlines;
+use crate::sound::{SoundError, SoundService};
 use crate::tokens;
 use hob_core::domain::lock::lock;
 use hob_core::domain::money::Money;
@@ -29,8 +30,8 @@ use hob_core::policy::budget::MoneyAndTokens;
 #[cfg(test)]
 mod tests;
 
-/// The wait before a repetition, where the server names none.
-const RETRY_WAIT: Duration = Duration::from_secs(1);
+/// What is said where it gives no answer.
+const SERVICE: SoundService = SoundService { section: "transcription", given: "the recording", wanted: "a transcript" };
 /// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
 const BYTES_PER_SECOND_MIN: u64 = 2_000;
 
@@ -92,25 +93,6 @@ pub struct Recording<'a> {
     pub kind: RecordingKind,
     /// How long it is, where the platform tells.
     pub seconds: Option<u32>,
-}
-
-/// Why nothing is heard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TranscriptionError {
-    /// In words for whoever sent it, without a full stop.
-    pub why: String,
-    /// The same may go well after so long; none: it will not.
-    pub again: Option<Duration>,
-    /// The service may have worked for an answer that nobody heard or understood.
-    pub worked: bool,
-}
-
-impl TranscriptionError {
-    /// Nothing was sent.
-    #[must_use]
-    pub fn unsent(why: String) -> Self {
-        Self { why, again: None, worked: false }
-    }
 }
 
 /// What was heard.
@@ -207,14 +189,10 @@ impl Transcriber {
     ///
     /// # Errors
     /// With the reason, and whether it is worth another try.
-    pub async fn transcribe_until(
-        &self,
-        recording: &Recording<'_>,
-        end: Instant,
-    ) -> Result<Transcript, TranscriptionError> {
+    pub async fn transcribe_until(&self, recording: &Recording<'_>, end: Instant) -> Result<Transcript, SoundError> {
         let (bytes, most) = (recording.content.len() as u64, self.settings.bytes_max);
         if bytes > most {
-            return Err(TranscriptionError::unsent(format!(
+            return Err(SoundError::unsent(format!(
                 "it has {:.1} MB, and {:.1} MB are the most",
                 mega(bytes),
                 mega(most)
@@ -222,16 +200,7 @@ impl Transcriber {
         }
         let asked = tokio::time::timeout_at(end, self.ask(recording)).await;
         let answer = asked.unwrap_or_else(|_elapsed| Err(ModelError::new(ErrorClass::Timeout, "")));
-        let answer = answer.map_err(|error| {
-            let class = error.class;
-            tracing::warn!(%class, error = error.message, "a recording could not be transcribed");
-            let again = passes(class).then(|| error.retry_after.unwrap_or(RETRY_WAIT));
-            TranscriptionError {
-                why: why(class),
-                again,
-                worked: matches!(class, ErrorClass::Timeout | ErrorClass::Malformed),
-            }
-        })?;
+        let answer = answer.map_err(|error| SoundError::of(SERVICE, &error))?;
         let text = answer.text.trim().to_owned();
         let usage = answer.usage.unwrap_or_default();
         let told = usage.seconds.or(answer.duration).filter(|told| *told >= 0.0);
@@ -279,38 +248,6 @@ impl AsyncTryFrom<RecordingUpload> for Form {
         let form = spoken.fields.into_iter().fold(Self::new(), |form, (name, value)| form.text(name, value));
         Ok(form.part("file", file))
     }
-}
-
-/// Whether the same may go well a moment later.
-fn passes(class: ErrorClass) -> bool {
-    matches!(
-        class,
-        ErrorClass::RateLimit
-            | ErrorClass::Overloaded
-            | ErrorClass::Timeout
-            | ErrorClass::Network
-            | ErrorClass::Server
-            | ErrorClass::Malformed
-    )
-}
-
-/// What to tell whoever sent the recording: what is wrong, and where it can be set right.
-fn why(class: ErrorClass) -> String {
-    let why = match class {
-        ErrorClass::Auth => "the key is not accepted: check `api_key` under [transcription] in config.toml",
-        ErrorClass::Billing => "the account has no credit left",
-        ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Resting => "the service has too much to do",
-        ErrorClass::UnknownModel => "there is no such model: check `model` under [transcription] in config.toml",
-        ErrorClass::Refused => "the service refuses it",
-        ErrorClass::BadRequest | ErrorClass::ContextTooLong => "the service does not take the recording",
-        ErrorClass::Timeout => "it took too long",
-        ErrorClass::Network => "the service cannot be reached",
-        ErrorClass::Server => "the service failed",
-        ErrorClass::Malformed => {
-            "the answer is not a transcript: check `base_url` under [transcription] in config.toml"
-        }
-    };
-    why.to_owned()
 }
 
 /// What so many seconds cost, to the nanodollar.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::delivery::{Delivery, Fetched};
+use crate::delivery::Delivery;
+use crate::delivery::kept_files::Fetched;
 use crate::voice::{TranscribedRecording, VoiceInput};
 use hob_core::domain::ids::{InboundId, SessionId};
 use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent};

@@ -1,7 +1,7 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
 use crate::mail::MailCommand;
-use hob_core::domain::choices::IntakeMode;
+use hob_core::domain::choices::{IntakeMode, VoiceMode};
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::principal::Role;
 use hob_core::policy::groups::GroupMode;
@@ -35,6 +35,8 @@ pub enum Command {
     Auto,
     /// Show or choose who Hob is.
     Persona(Option<String>),
+    /// Show or choose whether answers are spoken.
+    Voice(Option<VoiceMode>),
     /// Show what was spent.
     Cost,
     /// Show what the run has noted.
@@ -172,7 +174,7 @@ pub enum PauseScope {
 
 /// The commands that a platform may offer to whoever types a slash, with what they do. What only works with words behind
 /// it is left out: `/help` tells of those.
-pub const LISTED: [(&str, &str); 19] = [
+pub const LISTED: [(&str, &str); 20] = [
     ("help", "what you can say"),
     ("status", "how I am and what I am doing"),
     ("stop", "end what I am doing here"),
@@ -183,6 +185,7 @@ pub const LISTED: [(&str, &str); 19] = [
     ("model", "show or choose the model"),
     ("auto", "let each message choose the model"),
     ("persona", "show or choose who I am here"),
+    ("voice", "show or choose whether I speak my answers"),
     ("cost", "what was spent"),
     ("undo", "take back what I did last"),
     ("journal", "what I noted on the task I am at"),
@@ -219,6 +222,9 @@ pub fn parse(text: &str) -> Option<Command> {
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
         ("persona", []) => Command::Persona(None),
         ("persona", [name]) => Command::Persona(Some((*name).to_owned())),
+        ("voice", []) => Command::Voice(None),
+        ("voice", [mode]) => VoiceMode::parse(mode)
+            .map_or_else(|| Command::Unknown(text.trim().to_owned()), |mode| Command::Voice(Some(mode))),
         ("cost", []) => Command::Cost,
         ("pause", []) => Command::Pause(PauseScope::Here),
         ("pause", ["all"]) => Command::Pause(PauseScope::Everywhere),
@@ -405,6 +411,10 @@ mod tests {
             ("/model auto", Some(Command::Auto)),
             ("/auto", Some(Command::Auto)),
             ("/cost", Some(Command::Cost)),
+            ("/voice", Some(Command::Voice(None))),
+            ("/voice on", Some(Command::Voice(Some(VoiceMode::On)))),
+            ("/voice auto", Some(Command::Voice(Some(VoiceMode::Auto)))),
+            ("/voice loud", Some(Command::Unknown("/voice loud".into()))),
             ("/persona", Some(Command::Persona(None))),
             ("/persona cook", Some(Command::Persona(Some("cook".into())))),
             ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),

@@ -13,6 +13,7 @@ use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
 use crate::{
     agenda, clean, cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, prompts, status, texts,
+    voice_choice,
 };
 use hob_agent::driver::encode_signal;
 use hob_agent::journal::{QueueChange, RunKey};
@@ -80,6 +81,8 @@ pub struct CommandServices {
     pub upkeep: LastUpkeepRound,
     /// Where backups go.
     pub backups: PathBuf,
+    /// Whether somebody can say answers aloud.
+    pub speaks: bool,
     /// Who knows what is on today; none: no calendar is set up.
     pub agenda: Option<Arc<dyn Agenda>>,
     /// When this process started.
@@ -253,6 +256,8 @@ async fn answer(
             Ok(texts::auto(&context.house.tiers()))
         }
         Command::Persona(name) => persona::answer(tx, &context.house.personas, caller, name.as_deref()).await,
+        Command::Voice(_) if !context.house.speaks => Ok(voice_choice::NONE.to_owned()),
+        Command::Voice(mode) => voice_choice::answer(tx, caller, mode).await,
         Command::Cost => cost::bill(tx, &context.house.budget_guard, context.spender(caller), context.now).await,
         Command::Journal => journal::show(tx, caller.session.id, caller.principal, caller.seen, context.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),

@@ -1,6 +1,7 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
 pub mod config;
+pub mod kept_files;
 mod metrics;
 mod outbox_step;
 mod records;
@@ -9,7 +10,6 @@ mod reservation;
 pub(crate) mod tests;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,24 +30,21 @@ use crate::delivery::reservation::WorkerReservation;
 use crate::presence::Presence;
 use crate::streaming::{DraftGuard, Streaming};
 use hob_agent::ports::{OutboxReservation, RunWatcher};
-use hob_core::domain::channel::{Channel, FetchError, Progress};
+use hob_core::domain::channel::{Channel, Progress};
 use hob_core::domain::clock::Clock;
 use hob_core::domain::health::{AccountHealth, ChannelHealth};
 use hob_core::domain::ids::{OutboxId, RunId, SessionId};
-use hob_core::domain::inbound::{Attachment, ChannelKind, Conversation};
+use hob_core::domain::inbound::{ChannelKind, Conversation};
 use hob_core::domain::lock::lock;
 use hob_core::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob_core::domain::redactor::Redactor;
 use hob_core::domain::rng::Rng;
-use hob_model::message::MediaType;
-use hob_model::picture::{self, PictureRejection};
-use hob_store::contents::{self, Contents, KeptContent};
+use hob_store::contents::Contents;
 use hob_store::error::StoreError;
 use hob_store::outbox::{DeliveryAttempt, PendingChunk};
 use hob_store::{Store, outbox};
 use hob_telemetry::meters::Meters;
 use hob_telemetry::tasks::{catch_panic, spawn_among};
-use hob_tools::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
 const DELIVER_MAX: Duration = Duration::from_secs(90);
@@ -90,6 +87,8 @@ struct Inner {
     channels: Arc<ChannelRegistry>,
     streaming: Streaming,
     signs: Presence,
+    /// Rung when an answer is to be spoken.
+    speech: Arc<Notify>,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
 }
 
@@ -105,7 +104,8 @@ impl Delivery {
         let channels = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
         let streaming = Streaming::new(Arc::clone(&channels), ports.store.clone(), ports.redactor.clone());
         let signs = Presence::new(Arc::clone(&channels));
-        Self { inner: Arc::new(Inner { ports, channels, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
+        let (speech, workers) = (Arc::default(), Mutex::new(BTreeMap::new()));
+        Self { inner: Arc::new(Inner { ports, channels, streaming, signs, speech, workers }) }
     }
 
     /// From now on everything is delivered by this config; what is being sent is sent as it began.
@@ -175,40 +175,9 @@ impl Delivery {
         self.inner.streaming.tidy().await
     }
 
-    /// Fetches a file that came with a message, and keeps it.
-    pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
-        let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
-        let most = self.inner.ports.contents.bytes_max();
-        let bytes = channel.fetch(attachment, most).await.map_err(|error| match most < contents::BYTES_MAX {
-            true => FetchError(format!("{error} (the disk is nearly full: only small files are taken)")),
-            false => error,
-        })?;
-        let mime = sniff(&bytes);
-        let picture = picture::inspect(mime, &bytes);
-        let kept = self.inner.ports.contents.keep(bytes).await;
-        let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
-        Ok(Fetched { kept, mime, picture })
-    }
-
-    /// The bytes of what was kept.
-    pub async fn content_of(&self, kept: &KeptContent) -> io::Result<Vec<u8>> {
-        self.inner.ports.contents.read(&kept.hash, kept.bytes).await
-    }
-
-    /// The bytes of a recorded file.
-    ///
-    /// # Errors
-    /// When they are gone, or cannot be read.
-    pub async fn content(&self, hash: &str, bytes: u64) -> io::Result<Vec<u8>> {
-        self.inner.ports.contents.read(hash, bytes).await
-    }
-
-    /// Deletes the contents that no record refers to any more.
-    ///
-    /// # Errors
-    /// When the directory or the database cannot be read.
-    pub async fn sweep_contents(&self) -> Result<usize, StoreError> {
-        self.inner.ports.contents.sweep(&self.inner.ports.store).await
+    /// Rung when an answer is to be spoken.
+    pub(crate) fn speech_due(&self) -> Arc<Notify> {
+        Arc::clone(&self.inner.speech)
     }
 
     /// What is counted.
@@ -228,15 +197,6 @@ impl Delivery {
         };
         self.inner.channels.config().channels.iter().map(health).collect()
     }
-}
-
-/// A file that was fetched and kept.
-#[derive(Debug)]
-pub struct Fetched {
-    pub kept: KeptContent,
-    pub mime: &'static str,
-    /// Of a picture: whether a model can be shown it.
-    pub picture: Option<Result<MediaType, PictureRejection>>,
 }
 
 impl RunWatcher for Delivery {
@@ -372,9 +332,10 @@ impl Inner {
         wait: Option<AttemptTimer>,
     ) -> NextDelivery {
         let waited = wait.filter(AttemptTimer::is_over).map(|wait| wait.head);
-        let letters = Arc::clone(&self.channels.config().letters);
-        let mut turn =
-            OutboxStep { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
+        let config = self.channels.config();
+        let (letters, speaks) = (Arc::clone(&config.letters), config.speaks);
+        let (now, oldest) = (Timestamp::MIN, Timestamp::MIN);
+        let mut turn = OutboxStep { session, settled, take: true, speaks, waited, letters, now, oldest };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
@@ -383,7 +344,10 @@ impl Inner {
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             let taken = turn.clone();
             match self.ports.store.write(async move |tx| taken.take(tx).await).await {
-                Ok(OutboxStepOutcome { next, asked }) => {
+                Ok(OutboxStepOutcome { next, asked, speaks }) => {
+                    if speaks {
+                        self.speech.notify_one();
+                    }
                     if let Some(settled) = &turn.settled {
                         log(settled.id, &settled.attempt);
                     }

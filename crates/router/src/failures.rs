@@ -82,6 +82,7 @@ pub(super) async fn settle(
         text: begins.as_deref().unwrap_or(choice.label()),
         importance: 0.0,
         envelope: None,
+        spoken: false,
         disposition: if begins.is_some() { "run" } else { "command" },
         sent_at: decider.now,
         received_at: decider.now,

@@ -26,6 +26,7 @@ use crate::delivery::Delivery;
 use crate::intake::sender_access::{attribute_quotation, redact};
 use crate::intake::transaction::IntakeTransaction;
 use crate::lanes::Lanes;
+use crate::speech::SpeechSettings;
 use crate::voice::{LinkedIdentity, VoiceInput};
 use crate::{memory, prompts};
 use hob_core::domain::channel::{Intake, IntakeError, UpdateOutcome};
@@ -79,6 +80,8 @@ pub struct IntakeConfig {
     pub house: Arc<CommandServices>,
     /// Who puts recordings into words; none: nobody.
     pub transcriber: Option<Arc<Transcriber>>,
+    /// Who says answers aloud; none: nobody.
+    pub speech: Option<Arc<SpeechSettings>>,
     /// Who looks whether a schedule has something to do; none: nobody can.
     pub looker: Option<Arc<dyn Looker>>,
 }

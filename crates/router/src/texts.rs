@@ -19,6 +19,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /compact – sum up the older part of our conversation, to make room\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
+    /voice [on|off|auto] – show or choose whether I speak my answers; auto: when you speak to me\n\
     /cost – what was spent, on which models, by whom\n\
     /journal – what I noted on the task I am at, or could not finish\n\
     /undo – take back what I did last: files within a day, other things within an hour; again: the one before\n\
@@ -132,6 +133,11 @@ pub fn calls_made(tool: &str, calls: CallTally) -> String {
     let parts: Vec<String> =
         parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count}{what}")).collect();
     format!("{tool} ({})", parts.join(", "))
+}
+/// An answer that was to be spoken is not; `why` has no full stop.
+#[must_use]
+pub fn not_spoken(why: &str) -> String {
+    format!("I could not speak that: {why}.")
 }
 /// `/compact` while the same person's message is being worked on.
 pub const COMPACTING_NEXT: &str = "I will sum up before my next step.";

@@ -61,6 +61,7 @@ pub(super) async fn begin(tx: &mut Tx, what: TriggeredRun<'_>, now: Timestamp) -
         text: &text,
         importance: 0.0,
         envelope: None,
+        spoken: false,
         disposition: "run",
         sent_at: due,
         received_at: now,

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::delivery::{Delivery, Fetched};
+use crate::delivery::Delivery;
+use crate::delivery::kept_files::Fetched;
 use hob_agent::persona::Personas;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, Sender};
@@ -22,7 +23,8 @@ use hob_core::domain::redactor::Redactor;
 use hob_core::policy::budget::MoneyAndTokens;
 use hob_core::policy::persona::PersonaContext;
 use hob_model::budget_guard::{BudgetGuard, CallReservation, CapExceeded, Spender};
-use hob_model::transcription::{Recording, RecordingKind, Transcriber, Transcript, TranscriptionError};
+use hob_model::sound::SoundError;
+use hob_model::transcription::{Recording, RecordingKind, Transcriber, Transcript};
 use hob_store::error::StoreError;
 use hob_store::recordings::{self, RecordingKey, RecordingTranscript, TranscriptionEnd};
 use hob_store::users::Identity;
@@ -124,7 +126,7 @@ impl VoiceInput<'_> {
         loop {
             let ask = async || match self.delivery.content_of(kept).await {
                 Ok(content) => transcriber.transcribe_until(&Recording { content: &content, kind, seconds }, end).await,
-                Err(error) => Err(TranscriptionError::unsent(format!("it cannot be read: {error}"))),
+                Err(error) => Err(SoundError::unsent(format!("it cannot be read: {error}"))),
             };
             let heard = self.ask_and_bill(&begin, ask).await;
             let again = heard.as_ref().err().and_then(|deaf| deaf.again).filter(|_| is_first);
@@ -143,17 +145,17 @@ impl VoiceInput<'_> {
     async fn ask_and_bill(
         &self,
         begin: &ReserveTranscription,
-        ask: impl AsyncFnOnce() -> Result<Transcript, TranscriptionError>,
-    ) -> Result<Transcript, TranscriptionError> {
-        let failed = |error: StoreError| TranscriptionError::unsent(format!("the database failed: {error}"));
+        ask: impl AsyncFnOnce() -> Result<Transcript, SoundError>,
+    ) -> Result<Transcript, SoundError> {
+        let failed = |error: StoreError| SoundError::unsent(format!("the database failed: {error}"));
         let begin = begin.clone();
         let call = match self.store.write(async move |tx| begin.run(tx).await).await.map_err(failed)? {
             ReservationOutcome::Call(call) => call,
             ReservationOutcome::Heard(heard) => return Ok(heard),
             ReservationOutcome::TakenIn => {
-                return Err(TranscriptionError::unsent("its message was taken in before".to_owned()));
+                return Err(SoundError::unsent("its message was taken in before".to_owned()));
             }
-            ReservationOutcome::Refused(refusal) => return Err(TranscriptionError::unsent(refusal.to_string())),
+            ReservationOutcome::Refused(refusal) => return Err(SoundError::unsent(refusal.to_string())),
         };
         let heard = ask().await.map(|mut heard| {
             self.redactor.redact_in_place(&mut heard.text);

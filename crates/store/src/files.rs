@@ -112,12 +112,20 @@ pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
     Ok(done.rows_affected())
 }
 
-/// Takes the records away of what came with a run's message, but for those that are still on their way out.
+/// By which the voice of a run's answer is recorded.
+#[must_use]
+pub fn voice_key(run: RunId) -> String {
+    format!("speech:{run}")
+}
+
+/// Takes the records away of what came with a run's message, and of its answer's voice, but for those that are still on their way out.
 pub async fn drop_of_run(tx: &mut Tx, run: RunId) -> Result<u64, StoreError> {
+    let voice = voice_key(run);
     let done = sqlx::query!(
-        "DELETE FROM files WHERE inbound_id = (SELECT inbound_id FROM runs WHERE id = $1) AND NOT EXISTS (
+        "DELETE FROM files WHERE (inbound_id = (SELECT inbound_id FROM runs WHERE id = $1) OR key = $2) AND NOT EXISTS (
            SELECT 1 FROM outbox o WHERE o.file_id = files.id AND o.state IN ('pending', 'sending', 'unknown'))",
-        run
+        run,
+        voice
     )
     .execute(&mut *tx)
     .await?;

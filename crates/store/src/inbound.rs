@@ -22,6 +22,8 @@ pub struct NewInbound<'a> {
     pub importance: f64,
     /// What the channel needs to answer it.
     pub envelope: Option<&'a str>,
+    /// Its sender spoke it.
+    pub spoken: bool,
     /// `run`, `command`, `answer` or `refused`.
     pub disposition: &'static str,
     /// By the platform's clock.
@@ -37,8 +39,8 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
     let id = sqlx::query_scalar!(
         r#"INSERT INTO inbound
              (session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at,
-              envelope)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+              envelope, spoken)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
            ON CONFLICT (channel, account, chat, external_id) DO NOTHING
            RETURNING id AS "id!: InboundId""#,
         new.session,
@@ -52,7 +54,8 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
         new.disposition,
         sent_at,
         received_at,
-        new.envelope
+        new.envelope,
+        new.spoken
     )
     .fetch_optional(&mut *tx)
     .await?;

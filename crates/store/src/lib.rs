@@ -64,6 +64,7 @@ pub mod signals;
 pub mod skills;
 pub mod snapshot;
 pub mod space;
+pub mod speeches;
 pub mod spend;
 pub mod summaries;
 pub mod tool_calls;

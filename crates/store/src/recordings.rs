@@ -1,5 +1,5 @@
-//! Recordings on their way into words: what is set aside for them, what they cost, and the words, until their message is
-//! taken in (rows N10, C6).
+//! Recordings on their way into words, and answers on their way into recordings: what is set aside for them, what they cost, and
+//! of the former the words, until their message is taken in (rows N10, C6, F10).
 //!
 //! A row is the claim: it is made before anybody is asked, in the transaction that looks whether the caps allow it.
 
@@ -8,13 +8,13 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::StoreError;
 use crate::spend::{self, SpendTotals};
 use crate::{Tx, millis};
-use hob_core::domain::ids::UserId;
+use hob_core::domain::ids::{RunId, UserId};
 use hob_core::domain::inbound::Conversation;
 
 /// How long a recording's row is kept: what it cost stands in the sums by then.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
-/// A message's file.
+/// A message's file, or the voice of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordingKey {
     /// Where the message was said.
@@ -23,6 +23,15 @@ pub struct RecordingKey {
     pub external_id: String,
     /// Which of its files, from 0 on.
     pub place: i64,
+}
+
+impl RecordingKey {
+    /// Of a run's answer, which is said in this conversation.
+    #[must_use]
+    pub fn of_answer(conversation: Conversation, run: RunId) -> Self {
+        // No platform names a message so.
+        Self { conversation, external_id: format!("speech:{run}"), place: 0 }
+    }
 }
 
 /// What was heard in one.
@@ -118,6 +127,13 @@ pub async fn begin_call(tx: &mut Tx, which: &RecordingKey, call: NewTranscriptio
 pub enum TranscriptionEnd {
     /// The service has heard it, be there words in it or not.
     Heard(RecordingTranscript),
+    /// The service has spoken it.
+    Spoken {
+        /// What it cost, in nano-dollars; none: nobody knows.
+        cost: Option<i64>,
+        /// The tokens that the words are.
+        tokens: i64,
+    },
     /// The service refused or failed, which costs nothing.
     Failed,
     /// Nobody learns it any more, or understands the answer: what was set aside stands in for what it cost.
@@ -128,12 +144,17 @@ pub enum TranscriptionEnd {
 pub async fn end(tx: &mut Tx, call: i64, end: &TranscriptionEnd, at: Timestamp) -> Result<(), StoreError> {
     let (state, words) = match end {
         TranscriptionEnd::Heard(words) => ("answered", Some(words)),
+        TranscriptionEnd::Spoken { .. } => ("answered", None),
         TranscriptionEnd::Failed => ("failed", None),
         TranscriptionEnd::Lost => ("lost", None),
     };
     let (at, text) = (millis(at), words.map(|words| words.words.as_str()));
-    let (seconds, cost) = (words.and_then(|words| words.seconds), words.and_then(|words| words.cost));
-    let (input, output) = words.map_or((0, 0), |words| (words.input_tokens, words.output_tokens));
+    let seconds = words.and_then(|words| words.seconds);
+    let (cost, input, output) = match end {
+        TranscriptionEnd::Heard(words) => (words.cost, words.input_tokens, words.output_tokens),
+        TranscriptionEnd::Spoken { cost, tokens } => (*cost, *tokens, 0),
+        TranscriptionEnd::Failed | TranscriptionEnd::Lost => (None, 0, 0),
+    };
     // Of one that is lost, what was expected stands in.
     let ended = sqlx::query!(
         r#"UPDATE recordings SET state = $2, words = $3, seconds = $4, ended_at = $6,

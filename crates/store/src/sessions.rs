@@ -96,6 +96,18 @@ pub async fn set_persona(tx: &mut Tx, id: SessionId, persona: Option<&str>) -> R
     Ok(())
 }
 
+/// Whether answers are spoken in a session, as it was chosen there; none: as configured.
+pub async fn voice(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query!("SELECT voice FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
+    Ok(row.and_then(|row| row.voice))
+}
+
+/// Sets or clears whether answers are spoken in a session.
+pub async fn set_voice(tx: &mut Tx, id: SessionId, voice: Option<&str>) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET voice = $1 WHERE id = $2", voice, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
 /// Notes the server or workspace that a session is on.
 pub async fn set_server(tx: &mut Tx, id: SessionId, server: &str) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET server = $1 WHERE id = $2", server, id).execute(&mut *tx).await?;

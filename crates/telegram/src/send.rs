@@ -18,7 +18,7 @@ use crate::call::{ApiResponse, CallError, call, upload};
 use crate::convert::button_data;
 use crate::edit::{Edit, EditOutcome, edit};
 use crate::message_text::MessageText;
-use crate::upload::{Upload, form, is_no_photo};
+use crate::upload::{Upload, form};
 use hob_core::domain::capabilities::{Capabilities, Limit};
 use hob_core::domain::inbound::ChannelKind;
 use hob_core::domain::outgoing::{Choice, DeliveryError, Destination, DraftMessage, Outgoing, REPEAT_MARK, Receipt};
@@ -137,7 +137,7 @@ impl<'a> OutgoingMessage<'a> {
                 Ok(answer) => return Ok(receipt(&answer)),
                 Err(error) => error,
             };
-            if let Some(file) = self.file.as_mut().filter(|file| file.is_photo() && is_no_photo(&error)) {
+            if let Some(file) = self.file.as_mut().filter(|file| file.is_refused(&error)) {
                 file.as_document();
                 continue;
             }

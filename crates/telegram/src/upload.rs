@@ -25,14 +25,18 @@ pub(super) struct MultipartForm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UploadKind {
     Photo,
+    Voice,
     Document,
 }
 
 impl UploadKind {
-    /// What Telegram shows as a picture is one.
+    /// What Telegram shows as a picture is one, and what it plays as a voice is one.
     fn of(file: &OutgoingFile) -> Self {
-        let shown = matches!(file.mime.as_str(), "image/jpeg" | "image/png");
-        if shown && file.bytes <= PHOTO_BYTES_MAX { Self::Photo } else { Self::Document }
+        match file.mime.as_str() {
+            "image/jpeg" | "image/png" if file.bytes <= PHOTO_BYTES_MAX => Self::Photo,
+            "audio/opus" => Self::Voice,
+            _ => Self::Document,
+        }
     }
 }
 
@@ -59,8 +63,16 @@ impl<'a> Upload<'a> {
         Ok(Some(Self { file, content, how: UploadKind::of(file) }))
     }
 
-    pub(super) fn is_photo(&self) -> bool {
-        self.how == UploadKind::Photo
+    /// Did Telegram refuse to take it as what it is? Of voices whoever gets them may have said so.
+    pub(super) fn is_refused(&self, error: &CallError) -> bool {
+        let CallError::Api { status: 400, description, .. } = error else { return false };
+        match self.how {
+            UploadKind::Photo => {
+                description.to_lowercase().contains("photo") || description.contains("IMAGE_PROCESS_FAILED")
+            }
+            UploadKind::Voice => description.to_lowercase().contains("voice"),
+            UploadKind::Document => false,
+        }
     }
 
     /// As a document Telegram takes everything.
@@ -71,6 +83,7 @@ impl<'a> Upload<'a> {
     pub(super) fn method(&self) -> &'static str {
         match self.how {
             UploadKind::Photo => "SendPhoto",
+            UploadKind::Voice => "SendVoice",
             UploadKind::Document => "SendDocument",
         }
     }
@@ -78,15 +91,10 @@ impl<'a> Upload<'a> {
     fn field(&self) -> &'static str {
         match self.how {
             UploadKind::Photo => "photo",
+            UploadKind::Voice => "voice",
             UploadKind::Document => "document",
         }
     }
-}
-
-/// Did Telegram refuse to take it as a picture?
-pub(super) fn is_no_photo(error: &CallError) -> bool {
-    matches!(error, CallError::Api { status: 400, description, .. } if description.to_lowercase().contains("photo")
-        || description.contains("IMAGE_PROCESS_FAILED"))
 }
 
 /// The form for a file with the address and the words of `payload`.
@@ -115,10 +123,11 @@ pub(super) fn form(payload: &SendMessage, upload: &Upload<'_>) -> Result<Multipa
         field("reply_markup", &serde_json::to_string(markup)?);
     }
     let (kind, name) = (upload.field(), quoted(&file.name));
+    // Telegram knows a voice by what Opus lies in.
+    let mime = if upload.how == UploadKind::Voice { "audio/ogg" } else { file.mime.as_str() };
     if let Err(error) = write!(
         head,
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"{kind}\"; filename=\"{name}\"\r\nContent-Type: {}\r\n\r\n",
-        file.mime
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"{kind}\"; filename=\"{name}\"\r\nContent-Type: {mime}\r\n\r\n"
     ) {
         tracing::debug!(%error, "a text could not be written into a text");
     }

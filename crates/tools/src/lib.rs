@@ -40,6 +40,7 @@ pub mod sandbox;
 pub mod schedule;
 pub mod skills;
 pub mod spawn_agent;
+pub mod speech;
 pub mod system_info;
 pub mod terminal;
 pub mod use_tool;

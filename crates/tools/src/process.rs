@@ -78,8 +78,51 @@ impl ProcessOutput {
     }
 }
 
+/// The same for what is no text: the output is whole, or there is none.
+pub(super) struct ByteOutput {
+    /// Its own word.
+    pub(super) status: ExitStatus,
+    /// Its standard output; none: there was too much of it.
+    pub(super) out: Option<Vec<u8>>,
+    /// Its standard error, with the middle left out if there was too much of it.
+    pub(super) err: String,
+}
+
 /// Runs it to its end. Dropping the future kills it with everything it started.
 pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
+    let CapturedEnd { status, output } = run_captured(errand).await?;
+    let (out, err) = match output {
+        Some(Captured { out, err }) => (out.into_text(), err.into_text()),
+        None => ("(its output was held open by a child and is lost)".to_owned(), String::new()),
+    };
+    Ok(ProcessOutput { status, out, err })
+}
+
+/// The same, for a program that writes bytes.
+///
+/// # Errors
+/// When it could not be started.
+pub(super) async fn run_for_bytes(errand: ProcessSpec) -> io::Result<ByteOutput> {
+    let CapturedEnd { status, output } = run_captured(errand).await?;
+    let (out, err) = match output {
+        Some(Captured { out, err }) => (out.into_whole(), err.into_text()),
+        None => (None, String::new()),
+    };
+    Ok(ByteOutput { status, out, err })
+}
+
+/// How a program ended, and what it wrote; none: a child of it holds that open.
+struct CapturedEnd {
+    status: ExitStatus,
+    output: Option<Captured>,
+}
+
+struct Captured {
+    out: StreamCapture,
+    err: StreamCapture,
+}
+
+async fn run_captured(errand: ProcessSpec) -> io::Result<CapturedEnd> {
     let mut started = start(&errand.ready().await, OutputRouting::Apart)?;
     let child = &mut started.child;
     let (stdin, stdout, stderr) = (started.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -87,7 +130,7 @@ pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
     let talking = async {
         let (out, err) = (read(stdout, errand.bytes_max), read(stderr, errand.bytes_max));
         let ((), out, err) = tokio::join!(write(stdin, errand.input.clone().unwrap_or_default()), out, err);
-        (out, err)
+        Captured { out, err }
     };
     let mut talking = std::pin::pin!(talking);
     let mut output = None;
@@ -96,14 +139,10 @@ pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
         both = &mut talking => { output = Some(both); child.wait().await? }
         status = child.wait() => status?,
     };
-    let (out, err) = match output {
-        Some(both) => both,
-        None => match tokio::time::timeout(REST, talking).await {
-            Ok(both) => both,
-            Err(_elapsed) => ("(its output was held open by a child and is lost)".to_owned(), String::new()),
-        },
-    };
-    Ok(ProcessOutput { status, out, err })
+    if output.is_none() {
+        output = tokio::time::timeout(REST, talking).await.ok();
+    }
+    Ok(CapturedEnd { status, output })
 }
 
 /// Where its two outputs go.
@@ -225,11 +264,11 @@ async fn write(stdin: Option<ChildStdin>, input: Vec<u8>) {
 }
 
 /// Reads to the end.
-async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> String {
-    let Some(mut source) = source else {
-        return String::new();
-    };
+async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> StreamCapture {
     let mut kept = StreamCapture::new(bytes_max);
+    let Some(mut source) = source else {
+        return kept;
+    };
     let mut buffer = [0_u8; 8192];
     loop {
         match source.read(&mut buffer).await {
@@ -241,7 +280,7 @@ async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> Stri
             }
         }
     }
-    kept.into_text()
+    kept
 }
 
 /// The head and the tail of a stream of any length.
@@ -265,6 +304,13 @@ impl StreamCapture {
         let excess = self.tail.len().saturating_sub(self.half);
         self.tail.drain(..excess);
         self.lost += excess;
+    }
+
+    /// The bytes, if none are missing.
+    fn into_whole(self) -> Option<Vec<u8>> {
+        let (mut whole, tail) = (self.head, self.tail);
+        whole.extend(tail);
+        (self.lost == 0).then_some(whole)
     }
 
     /// The text; no character is cut in two where the middle is missing.

@@ -30,8 +30,8 @@ const LOGIN_BYTES_MAX: usize = 4 << 10;
 /// The longest reason that is passed on.
 const WHY_BYTES_MAX: usize = 64 << 10;
 /// Nothing from elsewhere, nothing inline, in nobody's frame.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; \
+connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'";
 
 /// A file of the page.
 struct Asset {

@@ -118,6 +118,7 @@ fn isolated_config(config: &Config, case: &Case, is_given: bool, left: Money) ->
     config.mcp.clear();
     config.heartbeat = None;
     config.transcription = None;
+    config.speech = None;
     config.server.turn_off();
     config.backup = BackupConfig::default();
     config.telemetry = TelemetryConfig::default();

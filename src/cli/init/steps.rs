@@ -282,9 +282,10 @@ pub(super) fn closing_summary(setup: &mut SetupContext<'_>) -> Result<String, Se
 }
 
 /// What is off unless it is asked for and the steps do not speak of; docs/off.md has all of it.
-const OFF: [(&str, &str); 5] = [
+const OFF: [(&str, &str); 6] = [
     ("caps on money", "budget"),
     ("voice messages in words", "transcription"),
+    ("answers by voice", "speech"),
     ("tasks at set times", "schedule"),
     ("looking by itself what is to do", "heartbeat"),
     ("MCP servers", "mcp"),

@@ -348,6 +348,8 @@ impl PreparedReloader {
             router.sync_schedules(begins.declared.clone()).await?;
         }
         triggers::keep_schedules(&shutdown, &router);
+        let (stops, cut) = (shutdown.drain.clone(), shutdown.silence.clone());
+        shutdown.keep("speech", Arc::clone(&router).speak_answers(stops, cut));
         this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, &router, &shutdown)).collect();
         this.begin_these(begins);
         let page_at = listener

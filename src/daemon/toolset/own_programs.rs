@@ -6,6 +6,7 @@ use hob_config::Config;
 use hob_config::cli_agents::CliAgentConfig;
 use hob_config::hooks::HookConfig;
 use hob_config::mcp::McpConfig;
+use hob_config::speech::SpeechConfig;
 use hob_config::terminal::TerminalConfig;
 use hob_config::tools::ToolConfig;
 use hob_tools::sandbox::program_sandbox::{ProgramAccess, ProgramSandbox};
@@ -42,6 +43,16 @@ pub(in crate::daemon) fn of_hook(hook: &HookConfig) -> Option<ProgramAccess> {
         read: hook.read_dirs.clone(),
         write: hook.write_dirs.clone(),
     })
+}
+
+/// Around what says answers aloud, always.
+pub(in crate::daemon) fn of_speech(speech: &SpeechConfig) -> ProgramAccess {
+    ProgramAccess {
+        folder: "speech".to_owned(),
+        network: speech.network,
+        read: speech.read_dirs.clone(),
+        write: Vec::new(),
+    }
 }
 
 /// Around an MCP server, likewise.

@@ -1,4 +1,4 @@
-//! What is started: the sandbox's trial, the embedding, MCP servers.
+//! What is started: the sandbox's trial, the embedding, MCP servers, the voice.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,6 +61,24 @@ pub(in crate::doctor) async fn embeddings(patient: &DoctorInputs) -> Vec<Finding
         },
     };
     vec![network::embedding(&found)]
+}
+
+/// A word is spoken, where that may be.
+pub(in crate::doctor) async fn speech(patient: &DoctorInputs) -> Vec<Finding> {
+    let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
+    if config.speech.is_none() {
+        return vec![Finding::ok(Check::Speech, "nobody says answers aloud")];
+    }
+    if !patient.live {
+        return vec![Finding::note(Check::Speech, "not tried; `hob doctor --live` has a word spoken")];
+    }
+    let sandbox = sandbox_trial(patient, config, data_dir).await.into();
+    let spoken = match toolset::speech::settings(config, &sandbox, data_dir) {
+        Ok(Some(settings)) => settings.voice.speak("Hello.").await.map_err(|error| error.why),
+        Ok(None) => return Vec::new(),
+        Err(error) => Err(error.to_string()),
+    };
+    vec![network::speech(&spoken.map(|sound| sound.len()))]
 }
 
 pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {

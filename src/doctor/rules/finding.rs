@@ -38,6 +38,8 @@ pub enum Check {
     Mail,
     /// The MCP servers.
     Mcp,
+    /// Who says answers aloud.
+    Speech,
     /// Calendars and address books.
     Calendars,
     /// What is to be done later.
@@ -48,7 +50,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
@@ -64,6 +66,7 @@ impl Check {
         Self::Embeddings,
         Self::Mail,
         Self::Mcp,
+        Self::Speech,
         Self::Calendars,
         Self::Schedules,
         Self::Service,
@@ -89,6 +92,7 @@ impl Check {
             Self::Embeddings => "embeddings",
             Self::Mail => "mail",
             Self::Mcp => "mcp",
+            Self::Speech => "speech",
             Self::Calendars => "calendars",
             Self::Schedules => "schedules",
             Self::Service => "service",

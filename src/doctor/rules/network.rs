@@ -171,6 +171,15 @@ pub fn calendars(name: &str, found: &Result<usize, String>, books: Option<usize>
     }
 }
 
+/// What came of a word that was to be spoken: how many bytes, or nothing.
+#[must_use]
+pub fn speech(spoken: &Result<usize, String>) -> Finding {
+    match spoken {
+        Ok(bytes) => Finding::ok(Check::Speech, format!("a word was spoken, in {bytes} bytes")),
+        Err(why) => Finding::fail(Check::Speech, format!("no word was spoken: {why}"), "see to [speech]"),
+    }
+}
+
 /// An MCP server that was not started.
 #[must_use]
 pub fn mcp_known(name: &str, tools: Option<usize>) -> Finding {

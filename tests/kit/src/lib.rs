@@ -19,6 +19,7 @@ pub mod fake_model;
 pub mod fake_ollama;
 pub mod fake_responses;
 pub mod fake_slack;
+pub mod fake_speech;
 pub mod fake_telegram;
 pub mod fake_transcription;
 pub mod fifo;

@@ -9,6 +9,7 @@ use hob_core::domain::outgoing::{DeliveryError, Outgoing, OutgoingFile};
 use serde_json::json;
 
 use crate::telegram::harness::{PACE, RunningAdapter, adapter, message};
+use hob_testkit::fake_speech::OPUS;
 use hob_testkit::fake_telegram::world::{Post, Sent};
 use hob_testkit::fake_telegram::{FakeTelegram, Fault};
 use hob_testkit::intake::text_of;
@@ -115,6 +116,19 @@ async fn c6_a_file_goes_out_with_its_name_its_bytes_and_its_words() {
     assert_eq!(sent(&fake)[1].1.field, "photo");
     telegram.deliver(&with_file(&dir, "odd.png", "image/png", b"no picture", "")).await.unwrap();
     assert_eq!(sent(&fake)[2].1.field, "document", "what Telegram does not take as a picture goes as a document");
+}
+
+#[tokio::test]
+async fn f10_what_is_spoken_goes_out_as_a_voice_where_one_is_taken() {
+    let (fake, dir) = (fake().await, tempfile::tempdir().unwrap());
+    let telegram = adapter(&fake.api_url(), PACE);
+    let spoken = with_file(&dir, "answer.ogg", "audio/opus", OPUS, "");
+    telegram.deliver(&spoken).await.unwrap();
+    fake.fault("sendVoice", Fault::BadRequest("VOICE_MESSAGES_FORBIDDEN".to_owned()));
+    telegram.deliver(&spoken).await.unwrap();
+    let out: Vec<_> = sent(&fake).into_iter().map(|(_, out)| (out.field, out.kind, out.bytes)).collect();
+    let expected = [("voice", "audio/ogg"), ("document", "audio/opus")];
+    assert_eq!(out, expected.map(|(field, kind)| (field, kind.to_owned(), OPUS.to_vec())));
 }
 
 #[tokio::test]

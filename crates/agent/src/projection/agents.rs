@@ -271,6 +271,7 @@ async fn begin(tx: &mut Tx, target: &RunRowTarget<'_>, spawn: &AgentSpawn) -> Re
         text: &accepted.text,
         importance: 0.0,
         envelope: None,
+        spoken: false,
         disposition: "run",
         sent_at: target.at,
         received_at: target.at,

@@ -58,6 +58,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
                     .collect();
             }
             "transcription" => transcription(section),
+            "speech" => speech(section),
             "budget" => budget(section),
             "quotas" => {
                 section.insert("user_month_tokens".to_owned(), 1_000_000_000_000_i64.into());
@@ -425,6 +426,19 @@ fn transcription(section: &mut toml::Table) {
     for (key, with) in [("base_url", "http://h/a"), ("api_key", "k"), ("model", "m"), ("language", "de")] {
         replace(section, key, with);
     }
+}
+
+/// A server or a command, and words of one line.
+fn speech(section: &mut toml::Table) {
+    for (key, with) in [("api_key", "k"), ("model", "m"), ("voice", "v")] {
+        replace(section, key, with);
+    }
+    replace_items(section, "command", "/bin/${x}");
+    match section.get("command").and_then(Toml::as_array) {
+        Some(command) if !command.is_empty() => drop(section.remove("base_url")),
+        _ => drop(section.insert("base_url".to_owned(), "http://h/a".into())),
+    }
+    folders(section, "read_dirs");
 }
 
 /// Gives the key another value, if it has one.

@@ -42,6 +42,36 @@ impl IntakeMode {
     }
 }
 
+/// Whether answers are spoken in a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum VoiceMode {
+    /// each
+    On,
+    /// none
+    Off,
+    /// those to what was spoken
+    #[default]
+    Auto,
+}
+
+impl VoiceMode {
+    /// The name in the database and the chat.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Auto => "auto",
+        }
+    }
+
+    /// The mode with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::On, Self::Off, Self::Auto].into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
 /// What is done when the window fills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -18,6 +18,7 @@ mod page;
 mod parse;
 mod plain;
 mod slack;
+pub mod speech;
 mod split;
 mod table;
 mod telegram;

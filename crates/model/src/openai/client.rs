@@ -1,4 +1,4 @@
-//! What servers with OpenAI's API do besides talking, asked through async-openai: lists of models, vectors, transcripts.
+//! What servers with OpenAI's API do besides talking, asked through async-openai: lists of models, vectors, transcripts, sound.
 //!
 //! Never: a stream, which async-openai reads ahead without a limit; or a second try, which its caller decides on.
 //! Start at [`Client::new`].
@@ -9,6 +9,7 @@ use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use async_openai::traits::AsyncTryFrom;
+use async_openai::types::audio::CreateSpeechRequest;
 use async_openai::types::embeddings::{CreateEmbeddingRequest, EmbeddingInput, EncodingFormat};
 use reqwest::Response;
 use reqwest::header::HeaderMap;
@@ -47,11 +48,22 @@ impl Client {
     /// As [`Self::new`], with so much time for each answer.
     #[must_use]
     pub fn patient(endpoint: Endpoint, wait: Duration) -> Self {
+        // What async-openai cannot read it writes into the log, whole: it is given JSON or nothing.
+        Self::checking(endpoint, wait, |body| parse_answer::<IgnoredAny>(body).map(drop))
+    }
+
+    /// As [`Self::patient`], for answers that are sound: nothing is read in those.
+    #[must_use]
+    pub fn for_sound(endpoint: Endpoint, wait: Duration) -> Self {
+        Self::checking(endpoint, wait, |_sound| Ok(()))
+    }
+
+    fn checking(endpoint: Endpoint, wait: Duration, check: fn(&[u8]) -> Result<(), Failure>) -> Self {
         let http = endpoint.client().clone();
         let server = Server { endpoint, key: SecretString::default() };
         let client = async_openai::Client::build(http.clone(), server);
         // It takes the place of async-openai's own, with its three retries and its unbounded bodies.
-        let once = tower::service_fn(move |request: HttpRequestFactory| send_once(http.clone(), wait, request));
+        let once = tower::service_fn(move |request: HttpRequestFactory| send_once(http.clone(), wait, check, request));
         Self(client.with_http_service(once))
     }
 
@@ -93,6 +105,12 @@ impl Client {
     {
         read(self.0.audio().transcription().create_byot(form).await)
     }
+
+    /// What this request has spoken, as sound.
+    pub(crate) async fn speak(&self, request: CreateSpeechRequest) -> Result<Vec<u8>, Failure> {
+        let spoken = self.0.audio().speech().create(request).await.map_err(failure)?;
+        Ok(spoken.bytes.into())
+    }
 }
 
 impl Config for Server {
@@ -118,14 +136,18 @@ impl Config for Server {
 }
 
 /// Sends a request, and takes in the whole answer within its limits before async-openai sees any of it.
-async fn send_once(http: reqwest::Client, wait: Duration, request: HttpRequestFactory) -> Result<Response, Failure> {
+async fn send_once(
+    http: reqwest::Client,
+    wait: Duration,
+    check: fn(&[u8]) -> Result<(), Failure>,
+    request: HttpRequestFactory,
+) -> Result<Response, Failure> {
     let sent = async {
         let request = request.build().await.map_err(failure)?;
         Ok(http.execute(request).await.map_err(|error| unreachable_server(&error))?)
     };
     let body = body_within(wait, sent).await?;
-    // What async-openai cannot read it writes into the log, whole: it is given JSON or nothing.
-    parse_answer::<IgnoredAny>(&body)?;
+    check(&body)?;
     Ok(http::Response::new(reqwest::Body::from(body)).into())
 }
 

@@ -48,6 +48,8 @@ pub struct DeliveryConfig {
     pub limits: DeliveryLimits,
     /// How replies are streamed.
     pub stream: StreamSettings,
+    /// Whether somebody can say answers aloud.
+    pub speaks: bool,
     /// Whether messages carry signs of what becomes of them.
     pub reactions: bool,
     /// Whom letters go to unasked, and how often.

@@ -12,7 +12,7 @@ use hob_core::domain::ids::{OutboxId, SessionId};
 use hob_core::domain::outgoing::{DeliveryError, Receipt};
 use hob_store::error::StoreError;
 use hob_store::outbox::{self, DeliveryAttempt, DueTime, PendingChunk};
-use hob_store::{Tx, millis};
+use hob_store::{Tx, millis, speeches};
 
 /// What there is to do in a session's outbox.
 pub(super) enum NextDelivery {
@@ -29,6 +29,8 @@ pub(super) struct OutboxStepOutcome {
     pub(super) next: NextDelivery,
     /// In these sessions somebody is asked.
     pub(super) asked: Vec<SessionId>,
+    /// What was delivered is to be spoken as well.
+    pub(super) speaks: bool,
 }
 
 /// A chunk's next attempt, not before a time of day, in Unix milliseconds.
@@ -70,6 +72,8 @@ pub(super) struct OutboxStep {
     pub(super) settled: Option<AttemptRecord>,
     /// Whether there is to be a next one.
     pub(super) take: bool,
+    /// Whether somebody can say answers aloud.
+    pub(super) speaks: bool,
     /// Its time has come, whatever the wall clock says.
     pub(super) waited: Option<ScheduledAttempt>,
     pub(super) letters: Arc<EmailPolicy>,
@@ -81,7 +85,15 @@ impl OutboxStep {
     pub(super) async fn take(&self, tx: &mut Tx) -> Result<OutboxStepOutcome, StoreError> {
         let mut asked = Vec::new();
         let next = self.next(tx, &mut asked).await?;
-        Ok(OutboxStepOutcome { next, asked })
+        let delivered = self
+            .settled
+            .as_ref()
+            .filter(|settled| self.speaks && matches!(settled.attempt, DeliveryAttempt::Delivered { .. }));
+        let speaks = match delivered {
+            Some(delivered) => speeches::note(tx, delivered.id).await?,
+            None => false,
+        };
+        Ok(OutboxStepOutcome { next, asked, speaks })
     }
 
     async fn next(&self, tx: &mut Tx, asked: &mut Vec<SessionId>) -> Result<NextDelivery, StoreError> {
@@ -191,7 +203,16 @@ mod tests {
 
     fn turn(session: SessionId, now: i64) -> OutboxStep {
         let letters = Arc::default();
-        OutboxStep { session, settled: None, take: true, waited: None, letters, now: at(now), oldest: at(now - 60_000) }
+        OutboxStep {
+            session,
+            settled: None,
+            take: true,
+            speaks: false,
+            waited: None,
+            letters,
+            now: at(now),
+            oldest: at(now - 60_000),
+        }
     }
 
     /// Puts a chunk into the outbox of a session of its own. Gives where, and the attempts of what was taken.

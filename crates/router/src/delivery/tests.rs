@@ -134,7 +134,7 @@ impl PlatformHarness {
             backoff_max: Duration::from_secs(60),
         };
         let stream = StreamSettings { on: true, every: Duration::from_secs(1), off: BTreeSet::new() };
-        let config = DeliveryConfig { channels, limits, stream, reactions, letters: Arc::default() };
+        let config = DeliveryConfig { channels, limits, stream, reactions, speaks: false, letters: Arc::default() };
         let channels = ChannelRegistry::new(config, TaskTracker::new(), CancellationToken::new());
         Self { channels: Arc::new(channels), platform }
     }

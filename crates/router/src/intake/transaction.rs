@@ -261,6 +261,7 @@ impl IntakeTransaction {
             text,
             importance: importance::score(text),
             envelope: self.inbound.circumstances.envelope.as_deref(),
+            spoken: self.inbound.circumstances.spoken.is_some() && self.inbound.circumstances.forwarded_from.is_none(),
             disposition,
             sent_at: self.inbound.sent_at,
             received_at: self.now,

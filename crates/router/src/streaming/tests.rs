@@ -119,6 +119,7 @@ fn delivery(context: &PlatformHarness, stop: &CancellationToken, store: &Store, 
         },
         stream,
         reactions: false,
+        speaks: false,
         letters: Arc::default(),
     };
     Delivery::new(

@@ -34,11 +34,13 @@ export function chatView(main, [, named], { go, visit }) {
 
 const RASTERS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** A file to save; a picture is shown as well. */
+/** A file to save; a picture is shown as well, and a voice can be heard. */
 function enclosed({ id, name, mime, bytes }) {
   const href = `/api/files/${id}`;
   const words = el("span", {}, el("a", { href, download: name }, name), ` (${size(bytes)})`);
-  return el("p", { class: "enclosed" }, RASTERS.includes(mime) ? el("img", { src: href, alt: "", loading: "lazy" }) : null, words);
+  const picture = RASTERS.includes(mime) ? el("img", { src: href, alt: "", loading: "lazy" }) : null;
+  const voice = mime === "audio/opus" ? el("audio", { src: href, controls: true, preload: "none" }) : null;
+  return el("p", { class: "enclosed" }, picture, voice, words);
 }
 
 class Conversation {

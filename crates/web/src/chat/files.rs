@@ -15,10 +15,16 @@ use crate::app_state::AppState;
 use hob_core::policy::invisible::is_invisible;
 use hob_store::web_chat;
 
-/// What a browser is told of anything that is not a picture: to make nothing of it.
+/// What a browser is told of anything that is neither a picture nor a voice: to make nothing of it.
 const OPAQUE: &str = "application/octet-stream";
-/// What may be shown within the page: pictures of points, which do nothing.
-const RASTERS: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/// What may be shown and played within the page: pictures of points and voices, which do nothing; each with what browsers call it.
+const SHOWN: [(&str, &str); 5] = [
+    ("image/png", "image/png"),
+    ("image/jpeg", "image/jpeg"),
+    ("image/gif", "image/gif"),
+    ("image/webp", "image/webp"),
+    ("audio/opus", "audio/ogg"),
+];
 
 pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(file))
@@ -26,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// A file that somebody sent in a conversation of the page, or that Hob sent there. It is to be saved, not to be opened.
 #[utoipa::path(get, path = "/api/files/{id}", tag = "chat", params(("id" = i64, Path,)),
-    responses((status = 200, content_type = "*/*", description = "What is in it; of a picture, as that"),
+    responses((status = 200, content_type = "*/*", description = "What is in it; of a picture or a voice, as that"),
         (status = 401, body = Problem), (status = 404, body = Problem)))]
 async fn file(State(app): State<Arc<AppState>>, _visitor: Visitor, Path(id): Path<i64>) -> Result<Response, ApiError> {
     let gone = ApiError::NotFound("file (any more)");
@@ -41,7 +47,7 @@ async fn file(State(app): State<Arc<AppState>>, _visitor: Visitor, Path(id): Pat
             return Err(gone);
         }
     };
-    let mime = RASTERS.into_iter().find(|raster| *raster == kept.mime).unwrap_or(OPAQUE);
+    let mime = SHOWN.iter().find(|(kind, _)| *kind == kept.mime).map_or(OPAQUE, |(_, mime)| mime);
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(mime)),
         (header::CONTENT_DISPOSITION, attached(&kept.name)),

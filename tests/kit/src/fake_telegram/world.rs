@@ -130,7 +130,7 @@ impl Message {
 /// A file as the bot sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    /// `photo` or `document`.
+    /// `photo`, `voice` or `document`.
     pub field: &'static str,
     pub name: String,
     /// Its content type.

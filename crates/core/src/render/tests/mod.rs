@@ -6,6 +6,7 @@ mod cuts;
 mod laws;
 mod mutated;
 mod snapshots;
+mod speech;
 
 fn telegram() -> Capabilities {
     *Capabilities::of(ChannelKind::Telegram)

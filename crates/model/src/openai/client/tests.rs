@@ -32,9 +32,10 @@ enum Call {
     Model,
     Embed,
     Transcribe,
+    Speak,
 }
 
-const CALLS: [Call; 4] = [Call::Models, Call::Model, Call::Embed, Call::Transcribe];
+const CALLS: [Call; 5] = [Call::Models, Call::Model, Call::Embed, Call::Transcribe, Call::Speak];
 
 impl Call {
     async fn of(self, client: &Client) -> Result<Value, Failure> {
@@ -43,23 +44,31 @@ impl Call {
             Self::Model => client.model("m").await,
             Self::Embed => client.embed("m", vec!["a".to_owned()], Some(3)).await,
             Self::Transcribe => client.transcribe(FakeForm).await,
+            Self::Speak => {
+                let spoken = client.speak(CreateSpeechRequest::default()).await;
+                spoken.map(|sound| serde_json::from_slice(&sound).unwrap())
+            }
         }
     }
 }
 
-async fn listener() -> (TcpListener, Client) {
+async fn listener() -> (TcpListener, Endpoint) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1/", listener.local_addr().unwrap());
     let endpoint = Endpoint::new(&base_url, "", Deadlines::default()).unwrap();
     let key = Secret::new("sk-test".to_owned());
     let endpoint = endpoint.key(reqwest::header::AUTHORIZATION, "Bearer ", Some(&key)).unwrap();
-    (listener, Client::patient(endpoint, Duration::from_secs(60)))
+    (listener, endpoint)
 }
 
 /// Calls the server, which gives this head and then `more` for as long as it is listened to; answers with what came of it,
 /// with the heads of all requests, and with how much the server could give.
 async fn called(call: Call, head: &str, more: &[u8], most: usize) -> (Result<Value, Failure>, Vec<String>, usize) {
-    let (listener, client) = listener().await;
+    let (listener, endpoint) = listener().await;
+    let client = match call {
+        Call::Speak => Client::for_sound(endpoint, Duration::from_secs(60)),
+        _ => Client::patient(endpoint, Duration::from_secs(60)),
+    };
     let (mut asked, mut given) = (Vec::new(), 0);
     let server = async {
         loop {
@@ -115,7 +124,13 @@ async fn k1_a_request_is_sent_once_and_its_failure_is_a_decision() {
 
 #[tokio::test]
 async fn k1_requests_go_to_their_place_with_the_key_and_no_other_header_of_the_environment() {
-    let places = ["get /v1/models ", "get /v1/models/m ", "post /v1/embeddings ", "post /v1/audio/transcriptions "];
+    let places = [
+        "get /v1/models ",
+        "get /v1/models/m ",
+        "post /v1/embeddings ",
+        "post /v1/audio/transcriptions ",
+        "post /v1/audio/speech ",
+    ];
     for (call, place) in CALLS.into_iter().zip(places) {
         let answer = head("200 OK", "content-length: 2\r\n");
         let (outcome, asked, _) = called(call, &answer, b"{}", 2).await;
@@ -155,7 +170,8 @@ async fn k1_what_an_answer_says_stays_out_of_the_log() {
     let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
     for answer in [br#"{"text":"at the sea"}"#.as_slice(), b"at the sea", br#"{"text":"at the sea""#] {
-        let (listener, client) = listener().await;
+        let (listener, endpoint) = listener().await;
+        let client = Client::patient(endpoint, Duration::from_secs(60));
         let server = async {
             let (mut connection, _) = listener.accept().await.unwrap();
             // Who answers before the question is asked is not a server.
