@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app_state::AppState;
-use crate::chat::channel::{ChatActivity, ChatWatcher};
+use crate::chat::channel::{ChatActivity, ChatWatcher, conversation};
 use crate::compat::answer_stream::AnswerStream;
 use crate::compat::progress::{self, MessageProgress};
 use crate::compat::target::RequestTarget;
 use hob_core::domain::ids::RunId;
+use hob_core::render::spoken::spoken;
 use hob_store::error::StoreError;
 
 /// What is written within this time is told together.
@@ -38,15 +39,30 @@ pub(super) struct MessageFollower {
     teller: AnswerStream,
     /// What is being written is told as well.
     grows: bool,
+    /// It is read aloud.
+    aloud: bool,
     over: Option<Box<MessageProgress>>,
 }
 
 impl MessageFollower {
     /// From before the message is handed in, so that nothing is missed.
-    pub(super) fn begin(served: &Arc<AppState>, place: RequestTarget, grows: bool) -> Self {
+    pub(super) fn begin(served: &Arc<AppState>, place: RequestTarget, streams: bool) -> Self {
         let scene = served.page.watch(&place.chat);
         let served = Arc::clone(served);
-        Self { served, place, scene, looked: None, run: None, teller: AnswerStream::default(), grows, over: None }
+        let aloud = conversation(&place.chat).is_aloud();
+        // Of what is only half written it is not known yet what of it is a sign.
+        let grows = streams && !aloud;
+        Self {
+            served,
+            place,
+            scene,
+            looked: None,
+            run: None,
+            teller: AnswerStream::default(),
+            grows,
+            aloud,
+            over: None,
+        }
     }
 
     /// What was said next.
@@ -96,6 +112,9 @@ impl MessageFollower {
         let Some(mut seen) = seen else { return told };
         for words in &mut seen.words {
             words.text = redactor.redact(&words.text).into_owned();
+            if self.aloud {
+                words.text = spoken(&words.text);
+            }
             told.extend(self.teller.emit_text(words));
         }
         if seen.is_over {
