@@ -3,6 +3,7 @@
 mod agents;
 pub(crate) mod dav;
 pub(in crate::daemon) mod files;
+pub(crate) mod home;
 pub mod mcp;
 pub mod own_programs;
 pub mod terminal;
@@ -17,6 +18,7 @@ use tokio::sync::Notify;
 
 use crate::daemon::config_mapping::role;
 use crate::daemon::configured_channels;
+use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::triggers::check_beyond_schema;
 use hob_config::Config;
 use hob_config::environment::Environment;
@@ -88,6 +90,8 @@ pub(super) struct ToolDependencies<'a> {
     pub(super) sandbox: &'a SandboxTrial,
     /// The drafts of the workspace.
     pub(super) drafts: &'a Drafts,
+    /// The house's Home Assistant.
+    pub(super) home: &'a HomeHandle,
 }
 
 /// Where tools may read and write files.
@@ -132,7 +136,8 @@ fn built_in(grounds: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
-    dav::add(agents::with(web::add(files::add(registry, grounds), grounds), grounds), grounds)
+    let registry = agents::with(web::add(files::add(registry, grounds), grounds), grounds);
+    home::add(dav::add(registry, grounds), grounds)
 }
 
 /// Where schedules are kept.
@@ -244,6 +249,7 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
             sandbox: &Sandbox::none("this is a test").into(),
             drafts: &Drafts::new(dir.path(), &Workspace::of(dir.path())),
+            home: &HomeHandle::default(),
         })
     }
 

@@ -33,6 +33,7 @@ pub mod good_configs;
 pub mod groups;
 pub mod guards;
 pub mod heartbeat;
+pub mod home_assistant;
 pub mod hooks;
 pub mod http;
 mod key_destinations;
@@ -97,6 +98,7 @@ use crate::email::EmailConfig;
 use crate::groups::GroupsConfig;
 use crate::guards::GuardsConfig;
 use crate::heartbeat::HeartbeatConfig;
+use crate::home_assistant::HomeAssistantConfig;
 use crate::hooks::HookConfig;
 use crate::http::HttpConfig;
 use crate::mcp::McpConfig;
@@ -211,6 +213,8 @@ pub struct Config {
     /// People's calendars and address books, each account under a name of its own. docs/calendar.md says more.
     #[schemars(extend("x-name" = "ada"))]
     pub dav: BTreeMap<String, DavConfig>,
+    /// The house's own Home Assistant. docs/home-assistant.md says more.
+    pub home_assistant: Option<HomeAssistantConfig>,
     /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
     pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
@@ -302,6 +306,9 @@ impl Config {
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
         take("dav", dav::validate_accounts(&self.dav, &self.people));
+        if let Some(home) = &self.home_assistant {
+            take("home_assistant", home.validate());
+        }
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
@@ -403,7 +410,7 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn validate_across_sections(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS);
+        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS).chain(home_assistant::TOOLS);
         let mut known: BTreeSet<&str> = built_in.chain(commands.iter().copied()).collect();
         // Which tools a server has is known only when it has been asked.
         let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);

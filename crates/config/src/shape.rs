@@ -273,6 +273,7 @@ mod tests {
                 "web",
                 "http",
                 "dav",
+                "home_assistant",
                 "skills",
                 "tools",
                 "mcp",

@@ -80,7 +80,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 20] = [
+const UNITS: [(&[&str], OffMeaning); 21] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
@@ -97,6 +97,7 @@ const UNITS: [(&[&str], OffMeaning); 20] = [
     (&["web", "search"], OffMeaning::Nobody),
     (&["http", "*"], OffMeaning::Absent),
     (&["dav", "*"], OffMeaning::Absent),
+    (&["home_assistant"], OffMeaning::Absent),
     (&["mcp", "*"], OffMeaning::Absent),
     (&["tools", "*"], OffMeaning::Absent),
     (&["cli_agents", "*"], OffMeaning::Absent),

@@ -48,6 +48,7 @@ struct StatusReport {
     channels: Vec<AccountHealth>,
     memory: String,
     servers: Vec<String>,
+    home: Option<String>,
     confined: String,
     config: Option<String>,
     zone: TimeZone,
@@ -118,6 +119,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &CommandContext, caller: &Caller<'
         channels: desk.channels.clone(),
         memory: house.memory.nearby.status().to_string(),
         servers: house.servers.standing(now),
+        home: house.home.as_ref().map(|home| home(now)),
         confined: house.confined.words(),
         config: config_line(house),
         zone,
@@ -159,6 +161,7 @@ fn shown(status: &StatusReport) -> String {
     lines.extend(channels(&status.channels));
     lines.push(format!("memory: {}", status.memory));
     lines.extend(some_of("", "MCP servers", &status.servers));
+    lines.extend(status.home.iter().map(|home| format!("Home Assistant: {home}")));
     lines.push(format!("sandbox: {}", status.confined));
     lines.extend(status.config.clone());
     lines.join("\n")
@@ -322,6 +325,7 @@ mod tests {
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
             servers: Vec::new(),
+            home: None,
             confined: "commands are confined".to_owned(),
             config: None,
             zone: TimeZone::UTC,

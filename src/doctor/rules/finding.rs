@@ -39,6 +39,8 @@ pub enum Check {
     Mcp,
     /// Calendars and address books.
     Calendars,
+    /// The house's Home Assistant.
+    Home,
     /// What is to be done later.
     Schedules,
     /// The service.
@@ -49,7 +51,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
@@ -65,6 +67,7 @@ impl Check {
         Self::Embeddings,
         Self::Mcp,
         Self::Calendars,
+        Self::Home,
         Self::Schedules,
         Self::Service,
         Self::Backup,
@@ -89,6 +92,7 @@ impl Check {
             Self::Embeddings => "embeddings",
             Self::Mcp => "mcp",
             Self::Calendars => "calendars",
+            Self::Home => "home",
             Self::Schedules => "schedules",
             Self::Service => "service",
             Self::Backup => "backup",

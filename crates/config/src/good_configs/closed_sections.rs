@@ -32,9 +32,9 @@ const HARMLESS: [&str; 2] = ["imap_user", "smtp_user"];
 const TOOL_ACCESS: [&str; 9] =
     ["role", "approval", "sandbox", "trusted_output", "changes", "trusted_annotations", "allow", "deny", "module"];
 /// Sections that are about access as a whole.
-const WHOLE: [&str; 4] = ["people", "groups", "approvals", "server"];
+const WHOLE: [&str; 5] = ["people", "groups", "approvals", "server", "home_assistant"];
 /// All that this rule knows of: for a section whose header is mistyped.
-const SECTIONS: [&str; 21] = [
+const SECTIONS: [&str; 22] = [
     "telegram",
     "telegram_accounts",
     "slack",
@@ -55,6 +55,7 @@ const SECTIONS: [&str; 21] = [
     "webhooks",
     "http",
     "dav",
+    "home_assistant",
     "cli_agents",
 ];
 
@@ -146,6 +147,8 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
             "http" => config.http.retain(|key, _| name.is_some_and(|name| name != key)),
             // Whose calendars are seen by whom.
             "dav" => config.dav.retain(|key, _| name.is_some_and(|name| name != key)),
+            // What of the house is seen and switched.
+            "home_assistant" => config.home_assistant = None,
             "cli_agents" => config.cli_agents.retain(|key, _| name.is_some_and(|name| name != key)),
             "groups" => {
                 config.groups.mode = GroupModeConfig::Off;

@@ -4,6 +4,7 @@
 //! Start at [`Looker`].
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -55,6 +56,8 @@ pub struct HouseLooker {
     pub timeout: Duration,
     /// Whose mark it carries.
     pub leftovers: ProcessReaper,
+    /// Who knows how things in the house stand.
+    pub house: Option<Arc<dyn Looker>>,
 }
 
 #[async_trait]
@@ -63,6 +66,13 @@ impl Looker for HouseLooker {
         match target {
             LookTarget::Command { command, network } => Box::pin(self.run(command, *network)).await,
             LookTarget::Page { url } => self.read(url, seen).await,
+            LookTarget::Entity(_) => match &self.house {
+                Some(house) => house.look(target, seen).await,
+                None => {
+                    let source = OriginSource::new(Origin::Tool, "the house");
+                    LookResult::failed(source, "no Home Assistant is set up".to_owned())
+                }
+            },
         }
     }
 }
