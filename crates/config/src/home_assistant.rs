@@ -26,13 +26,13 @@ pub struct HomeAssistantConfig {
     /// A long-lived access token, best of a user of its own who is no administrator.
     #[schemars(length(min = 1, max = 4000), example = &"token-example")]
     pub token: Secret,
-    /// What Hob may see and switch, and nothing else: entities, with `*` for any part. Those that are named without `*` are known to
-    /// the model by their ids, so that it can switch them before it has read anything of Home Assistant's.
+    /// What Hob may see and switch, and nothing else: entities, with `*` for any part. Those that are named without `*`
+    /// are known to the model by their ids, so that it can switch them before it has read anything of Home Assistant's.
     #[schemars(length(min = 1, max = 500), inner(length(min = 3, max = 255)))]
     #[schemars(example = ["light.kitchen", "sensor.*"])]
     pub entities: Vec<String>,
-    /// What of it is asked about each time, with a warning, besides locks, alarms, garage doors and their like: a plug that opens a
-    /// gate, say.
+    /// What of it is asked about each time, with a warning, besides locks, alarms, garage doors and their like: a plug
+    /// that opens a gate, say.
     #[serde(default)]
     #[schemars(length(max = 500), inner(length(min = 3, max = 255)), example = ["switch.gate_*"])]
     pub critical: Vec<String>,
