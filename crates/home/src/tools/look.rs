@@ -130,7 +130,8 @@ impl Arguments {
             let area = areas.and_then(|areas| areas.of(entity.id.as_str()));
             area.is_some_and(|area| has(area, wanted))
         };
-        let is_called = |words: &String| self.means_by_id(entity) || entity.name().is_some_and(|name| has(&name, words));
+        let is_called =
+            |words: &String| self.means_by_id(entity) || entity.name().is_some_and(|name| has(&name, words));
         self.domain.as_ref().is_none_or(|domain| entity.id.domain() == domain.trim())
             && self.area.as_ref().is_none_or(in_area)
             && self.words.as_ref().is_none_or(is_called)

@@ -64,7 +64,9 @@ impl HomeWatch {
     async fn watch(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         checked(&self.home, invocation)?;
         if invocation.destination.conversation.is_aloud() {
-            return Err(Outcome::Error("Nothing was stored: through a voice assistant nobody can be told later.".to_owned()));
+            return Err(Outcome::Error(
+                "Nothing was stored: through a voice assistant nobody can be told later.".to_owned(),
+            ));
         }
         let until = arguments.until()?;
         let minutes = arguments.minutes.unwrap_or(0).min(MINUTES_MAX);
