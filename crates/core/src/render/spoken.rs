@@ -70,7 +70,7 @@ mod tests {
                     ```sh\nrm -rf /\n```\n\n---\n👍";
         insta::assert_snapshot!(spoken(text), @r"
         Today.
-        Tea is at five, see the plan or a link
+        Tea is at five, see the plan or a link.
         buy milk.
         call Ada!
         First.

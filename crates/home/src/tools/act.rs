@@ -85,7 +85,7 @@ impl HomeDo {
         let mut is_foreign = false;
         for ((id, before), after) in order.ids.iter().zip(before).zip(after) {
             let (Ok(before), Ok(after)) = (before, after) else {
-                text.push_str(&format!("\n{id}: how it stands now is not known"));
+                text.extend(["\n", id.as_str(), ": how it stands now is not known"]);
                 continue;
             };
             let (was, is) = (before.told_state(), after.told_state());
