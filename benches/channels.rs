@@ -199,6 +199,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         personas: Arc::default(),
         memory: ports.memory.clone(),
         agenda: None,
+        home: None,
         skills: Arc::clone(&ports.skills),
         table: Arc::clone(&ports.table),
         drafts: ports.toolbox.drafts.clone(),

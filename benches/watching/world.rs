@@ -208,6 +208,7 @@ impl World {
             meter,
             personas,
             agenda: None,
+            home: None,
             memory,
             skills,
             drafts,

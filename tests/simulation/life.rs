@@ -316,6 +316,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
         upkeep: LastUpkeepRound::default(),
         backups: PathBuf::new(),
         agenda: None,
+        home: None,
         started: ports.clock.now(),
     }
 }

@@ -121,7 +121,7 @@ async fn openais_own_client_talks_with_hob() {
     let output = tokio::time::timeout(CLIENT_PATIENCE, command.output()).await.unwrap().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     insta::assert_snapshot!(said, @"
-    ['hob'] hob
+    ['hob', 'hob-voice'] hob
     assistant 'At **five**.' stop 18
     'Plum cake.' stop 18
     A dot.
@@ -355,4 +355,36 @@ async fn n8_what_is_wrong_is_said_in_openais_way() {
     let unnamed = owner.asks(&body).header("x-hob-session", "../x");
     assert_eq!(error(unnamed).await, expected(422, ""));
     assert!(house.model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn f9_a_voice_assistant_gets_words_to_be_read_aloud_and_is_nobody_in_particular() {
+    let mut house = house("").await;
+    let program = ApiClient::of(&mut house, &[]).await;
+    let written = "**Two** things:\n\n- the `door` is [shut](https://example.org)\n- it is 21 °C 🌡️";
+    let read = "Two things:\nthe door is shut.\nit is 21 °C.";
+    for stream in [false, true] {
+        house.model.reply(Reply::text(written));
+        let said = if stream { "And how is it streamed?" } else { "How is the house?" };
+        let asked = object!({ "model": "hob-voice", "stream": stream, "messages": messages(&[said]) });
+        let answer = program.asks(&asked).send().await.unwrap();
+        assert!(answer.headers()["x-hob-session"].to_str().unwrap().starts_with("aloud-v1-"));
+        if stream {
+            let streamed = answer.text().await.unwrap();
+            assert!(streamed.contains("Two things:\\nthe door is shut.") && !streamed.contains("**"), "{streamed}");
+            assert!(streamed.contains("\"model\":\"hob-voice\""), "{streamed}");
+        } else {
+            assert_eq!(content(&json(answer).await), read);
+        }
+    }
+    let request = house.model.requests().pop().unwrap();
+    let tail = request.messages().iter().map(|message| message["content"].to_string()).collect::<String>();
+    assert!(tail.contains("answers here are read out by a voice"), "{tail}");
+    assert!(tail.contains("speaking: somebody at the voice assistant"), "{tail}");
+    // A conversation that is named is another one than that of the page.
+    house.model.reply(Reply::text("Yes."));
+    let asked = object!({ "model": "hob-voice", "messages": messages(&["Are you there?"]) });
+    let named = program.asks(&asked).header("x-hob-session", "kitchen").send().await.unwrap();
+    assert_eq!(named.headers()["x-hob-session"], "aloud-kitchen");
+    house.nothing_refused();
 }

@@ -274,6 +274,7 @@ mod tests {
                 "http",
                 "dav",
                 "mail",
+                "home_assistant",
                 "skills",
                 "tools",
                 "mcp",

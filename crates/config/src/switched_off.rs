@@ -80,7 +80,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 21] = [
+const UNITS: [(&[&str], OffMeaning); 22] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
@@ -98,6 +98,7 @@ const UNITS: [(&[&str], OffMeaning); 21] = [
     (&["http", "*"], OffMeaning::Absent),
     (&["dav", "*"], OffMeaning::Absent),
     (&["mail", "*"], OffMeaning::Absent),
+    (&["home_assistant"], OffMeaning::Absent),
     (&["mcp", "*"], OffMeaning::Absent),
     (&["tools", "*"], OffMeaning::Absent),
     (&["cli_agents", "*"], OffMeaning::Absent),

@@ -42,6 +42,8 @@ pub enum Check {
     Mcp,
     /// Calendars and address books.
     Calendars,
+    /// The house's Home Assistant.
+    Home,
     /// What is to be done later.
     Schedules,
     /// The service.
@@ -69,6 +71,7 @@ impl Check {
         Self::Mail,
         Self::Mcp,
         Self::Calendars,
+        Self::Home,
         Self::Schedules,
         Self::Service,
         Self::Backup,
@@ -94,6 +97,7 @@ impl Check {
             Self::Mail => "mail",
             Self::Mcp => "mcp",
             Self::Calendars => "calendars",
+            Self::Home => "home",
             Self::Schedules => "schedules",
             Self::Service => "service",
             Self::Backup => "backup",

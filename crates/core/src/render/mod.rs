@@ -19,6 +19,7 @@ mod parse;
 mod plain;
 mod slack;
 mod split;
+pub mod spoken;
 mod table;
 mod telegram;
 #[cfg(any(test, feature = "fuzzing"))]
