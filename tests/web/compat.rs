@@ -18,7 +18,7 @@ use hob_testkit::process::{hob, within};
 /// Python takes its time to begin where many tests run at once.
 const CLIENT_PATIENCE: Duration = Duration::from_secs(600);
 /// A tool that is asked about.
-const PAYS: &str = r#"
+pub(crate) const PAYS: &str = r#"
 [tools.pay]
 sandbox = false
 trusted_output = true
@@ -63,7 +63,7 @@ impl ApiClient {
         self.asks(&object!({ "model": "hob", "messages": messages(said) }))
     }
 
-    fn asks(&self, body: &Value) -> RequestBuilder {
+    pub(crate) fn asks(&self, body: &Value) -> RequestBuilder {
         self.ask(Method::POST, "/v1/chat/completions").json(body)
     }
 
@@ -74,12 +74,12 @@ impl ApiClient {
 }
 
 /// A person and Hob by turns.
-fn messages(said: &[&str]) -> Value {
+pub(crate) fn messages(said: &[&str]) -> Value {
     let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
     said.iter().enumerate().map(|(index, words)| object!({ "role": role(index), "content": words })).collect()
 }
 
-fn content(answer: &Value) -> String {
+pub(crate) fn content(answer: &Value) -> String {
     answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }
 
@@ -355,36 +355,4 @@ async fn n8_what_is_wrong_is_said_in_openais_way() {
     let unnamed = owner.asks(&body).header("x-hob-session", "../x");
     assert_eq!(error(unnamed).await, expected(422, ""));
     assert!(house.model.requests().is_empty());
-}
-
-#[tokio::test]
-async fn f9_a_voice_assistant_gets_words_to_be_read_aloud_and_is_nobody_in_particular() {
-    let mut house = house("").await;
-    let program = ApiClient::of(&mut house, &[]).await;
-    let written = "**Two** things:\n\n- the `door` is [shut](https://example.org)\n- it is 21 °C 🌡️";
-    let read = "Two things:\nthe door is shut.\nit is 21 °C.";
-    for stream in [false, true] {
-        house.model.reply(Reply::text(written));
-        let said = if stream { "And how is it streamed?" } else { "How is the house?" };
-        let asked = object!({ "model": "hob-voice", "stream": stream, "messages": messages(&[said]) });
-        let answer = program.asks(&asked).send().await.unwrap();
-        assert!(answer.headers()["x-hob-session"].to_str().unwrap().starts_with("aloud-v1-"));
-        if stream {
-            let streamed = answer.text().await.unwrap();
-            assert!(streamed.contains("Two things:\\nthe door is shut.") && !streamed.contains("**"), "{streamed}");
-            assert!(streamed.contains("\"model\":\"hob-voice\""), "{streamed}");
-        } else {
-            assert_eq!(content(&json(answer).await), read);
-        }
-    }
-    let request = house.model.requests().pop().unwrap();
-    let tail = request.messages().iter().map(|message| message["content"].to_string()).collect::<String>();
-    assert!(tail.contains("answers here are read out by a voice"), "{tail}");
-    assert!(tail.contains("speaking: somebody at the voice assistant"), "{tail}");
-    // A conversation that is named is another one than that of the page.
-    house.model.reply(Reply::text("Yes."));
-    let asked = object!({ "model": "hob-voice", "messages": messages(&["Are you there?"]) });
-    let named = program.asks(&asked).header("x-hob-session", "kitchen").send().await.unwrap();
-    assert_eq!(named.headers()["x-hob-session"], "aloud-kitchen");
-    house.nothing_refused();
 }

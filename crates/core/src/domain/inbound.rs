@@ -123,10 +123,8 @@ impl Conversation {
             ChannelKind::Email | ChannelKind::Event => false,
         }
     }
-}
 
-impl Conversation {
-    /// Is what is said here read aloud?
+    /// Is what is said here read aloud, to whoever stands before a voice assistant?
     #[must_use]
     pub fn is_aloud(&self) -> bool {
         self.channel == ChannelKind::Web && self.chat.starts_with(ALOUD)

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::access::visitor::{Owner, Visitor};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
-use crate::chat::intake::{FILES_MAX, PostedMessage, Writer};
+use crate::chat::intake::FILES_MAX;
 use crate::chat::timeline::{Mark, PAGE, Timeline, TimelineQuery, TimelineRange};
 use crate::chat::{files, manage, stream};
 use hob_core::domain::channel::UpdateOutcome;
@@ -185,7 +185,7 @@ async fn say(
     if text.trim().is_empty() && files.is_empty() {
         return Err(ApiError::Bad("a message has words, or a file".to_owned()));
     }
-    Ok(Taken::of(app.post(&chat, PostedMessage { id, text, files, writer: Writer::Owner }).await?))
+    Ok(Taken::of(app.post(&chat, id, text, files).await?))
 }
 
 fn broken(error: axum::extract::multipart::MultipartError) -> ApiError {
@@ -213,7 +213,7 @@ async fn edit(
     Json(NewText { text }): Json<NewText>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Edited { text }).await?)
+    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Edited { text }, Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
@@ -226,7 +226,7 @@ async fn withdraw(
     Path((chat, id)): Path<(String, String)>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Deleted).await?)
+    Taken::in_time(app.hand_in(&chat, id, InboundEvent::Deleted, Vec::new()).await?)
 }
 
 /// A button that is pressed.
@@ -249,7 +249,7 @@ async fn press(
     Json(Press { id, token }): Json<Press>,
 ) -> Result<Json<Taken>, ApiError> {
     let (chat, id) = (checked_id(chat)?, checked_id(id)?);
-    Ok(Taken::of(app.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }).await?))
+    Ok(Taken::of(app.hand_in(&chat, format!("press:{id}"), InboundEvent::Pressed { token }, Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.

@@ -22,7 +22,6 @@ use crate::access::PageRole;
 use crate::access::visitor::Visitor;
 use crate::api_error::ApiError;
 use crate::app_state::AppState;
-use crate::chat::intake::{PostedMessage, Writer};
 use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
@@ -113,11 +112,10 @@ async fn complete(
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = app.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
-    let mut following = MessageFollower::begin(&app, place.clone(), asked.streams, HOW_TO_ANSWER.to_owned());
-    // Nobody is known by their voice.
-    let writer = if asked.aloud { Writer::Voice } else { Writer::Owner };
-    let message = PostedMessage { id: place.external_id.clone(), text: asked.text, files: asked.files, writer };
-    let taken = app.post(&place.chat, message).await;
+    // Whoever only listens is not told of numbers.
+    let how_to_answer = if asked.aloud { "" } else { HOW_TO_ANSWER };
+    let mut following = MessageFollower::begin(&app, place.clone(), asked.streams, how_to_answer.to_owned());
+    let taken = app.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
     let accepted = taken.map_err(ApiError::from)?;
     if accepted == UpdateOutcome::Ignored {
         return Err(ApiError::NotAllowed.into());

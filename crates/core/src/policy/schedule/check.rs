@@ -27,7 +27,7 @@ pub enum LookTarget {
         /// Its address.
         url: String,
     },
-    /// Something in the house is followed: there is something to do when it becomes so.
+    /// Something at home is followed: there is something to do when it becomes so.
     Entity(EntityWatch),
 }
 
