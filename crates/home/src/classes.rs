@@ -31,8 +31,16 @@ const SELECT: &[(&str, &[&str])] = &[
     ("select_first", &[]),
     ("select_last", &[]),
 ];
-const COLORS: &[&str] =
-    &["transition", "brightness_pct", "brightness_step_pct", "color_name", "rgb_color", "kelvin", "effect", "flash"];
+const COLORS: &[&str] = &[
+    "transition",
+    "brightness_pct",
+    "brightness_step_pct",
+    "color_name",
+    "rgb_color",
+    "color_temp_kelvin",
+    "effect",
+    "flash",
+];
 
 const fn plain(
     name: &'static str,

@@ -20,7 +20,7 @@ use hob_core::domain::network::NamedPlace;
 use hob_core::domain::secret::Secret;
 use hob_tools::net::{Credentials, EgressGuard, FetchRequest, Limits};
 
-/// The most bytes of an answer: all states of a large house.
+/// The most bytes of an answer: all states of a large home.
 const BYTES_MAX: usize = 8_000_000;
 /// How long a question, and a service, may take. Home Assistant itself waits ten seconds for a service.
 const LIMITS: Limits =

@@ -15,8 +15,6 @@ const WORD_CHARS_MAX: usize = 80;
 const ATTRIBUTE_CHARS_MAX: usize = 160;
 /// The most attributes that are told.
 const ATTRIBUTES_MAX: usize = 30;
-/// The most members of a group that are looked at.
-const MEMBERS_MAX: usize = 100;
 
 /// States that mean the same everywhere.
 const PLAIN_STATES: [&str; 37] = [
@@ -70,19 +68,11 @@ const NUMBERS: [(&str, &str); 4] = [
     ("temperature", "° set"),
     ("volume_level", " of 1 loud"),
 ];
-/// Attributes that are told nobody: what opens a camera's picture, and what says nothing.
-const HIDDEN: [&str; 10] = [
-    "access_token",
-    "entity_picture",
-    "entity_picture_local",
-    "friendly_name",
-    "icon",
-    "supported_features",
-    "supported_color_modes",
-    "editable",
-    "attribution",
-    "stream_source",
-];
+/// Words in the names of attributes that are told nobody: what opens a camera's picture, say.
+const SECRET: [&str; 5] = ["token", "password", "secret", "picture", "stream_source"];
+/// Attributes that say nothing.
+const HIDDEN: [&str; 6] =
+    ["friendly_name", "icon", "supported_features", "supported_color_modes", "editable", "attribution"];
 
 /// What Home Assistant says of an entity.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -119,7 +109,12 @@ impl EntityState {
     /// What its device is.
     #[must_use]
     pub fn device_class(&self) -> Option<&str> {
-        self.attributes.get("device_class")?.as_str()
+        self.attribute("device_class")?.as_str()
+    }
+
+    /// Something else that is known of it.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&Value> {
+        self.attributes.get(name)
     }
 
     /// What it is called, if that is not its id in other letters.
@@ -135,7 +130,7 @@ impl EntityState {
     #[must_use]
     pub fn members(&self) -> Vec<EntityId> {
         let members = self.attributes.get("entity_id").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        members.iter().take(MEMBERS_MAX).filter_map(|member| EntityId::parse(member.as_str()?)).collect()
+        members.iter().filter_map(|member| EntityId::parse(member.as_str()?)).collect()
     }
 
     /// How it stands, with what it measures.
@@ -175,7 +170,9 @@ impl EntityState {
     pub fn details(&self) -> Vec<String> {
         let name = self.name().map(|name| format!("  name: {name}"));
         let changed = self.changed.map(|at| format!("  so since {at:.0}"));
-        let shown = self.attributes.iter().filter(|(key, value)| !HIDDEN.contains(&key.as_str()) && !value.is_null());
+        let is_secret = |key: &str| SECRET.iter().any(|word| key.to_lowercase().contains(word));
+        let is_hidden = |key: &str| HIDDEN.contains(&key) || is_secret(key);
+        let shown = self.attributes.iter().filter(|(key, value)| !is_hidden(key) && !value.is_null());
         let attribute = |(key, value): (&String, &Value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             format!("  {}: {}", one_line(key, WORD_CHARS_MAX), one_line(&value, ATTRIBUTE_CHARS_MAX))

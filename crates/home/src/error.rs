@@ -66,7 +66,8 @@ impl HomeError {
             401 => Some(Self::Unauthorized),
             403 => Some(Self::Forbidden),
             404 => Some(Self::Gone),
-            429 | 502..=504 => Some(Self::Busy(status)),
+            // What failed on its way may have been done in part.
+            429 | 500..=599 => Some(Self::Busy(status)),
             _ => Some(Self::Refused(status)),
         }
     }

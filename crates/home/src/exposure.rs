@@ -1,4 +1,4 @@
-//! What of the house Hob may see and switch: the config's list, and nothing else. Pure.
+//! What of the home Hob may see and switch: the config's list, and nothing else. Pure.
 
 use std::fmt;
 
@@ -88,12 +88,12 @@ impl Exposure {
         domains.into_iter().any(|(pattern, _)| fits(pattern, domain))
     }
 
-    /// How grave it is to have something done with this; none: nothing can be done with its kind.
+    /// How grave it is to have something done with this; none: nothing is known of its kind.
     #[must_use]
     pub fn grade(&self, id: &EntityId, class: Option<&str>) -> Option<DangerGrade> {
-        let grade = EntityClass { domain: id.domain(), device_class: class }.grade()?;
         let is_marked = self.critical.iter().any(|pattern| fits(pattern, id.as_str()));
-        Some(if is_marked { DangerGrade::Critical } else { grade })
+        let marked = is_marked.then_some(DangerGrade::Critical);
+        marked.or_else(|| EntityClass { domain: id.domain(), device_class: class }.grade())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The house as Hob has it: the server, what of it is exposed, who may look, and how the connection stands.
+//! The home as Hob has it: the server, what of it is exposed, who may look, and how the connection stands.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,7 +41,7 @@ enum Standing {
     Fails(Timestamp, HomeError),
 }
 
-/// The house.
+/// The home.
 pub struct Home {
     /// The server.
     pub client: Client,

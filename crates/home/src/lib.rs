@@ -1,4 +1,4 @@
-//! Home Assistant: what of the house Hob sees and switches, and what it is told of.
+//! Home Assistant: what of the home Hob sees and switches, and what it is told of.
 //!
 //! Never: an entity seen or switched that the config does not list, a target that is not named one by one, or the token sent
 //! anywhere but to the server that it is for.

@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::error::HomeError;
 use hob_http::trust;
 
-/// The largest message that is read: the registry of a large house.
+/// The largest message that is read: the registry of a large home.
 const MESSAGE_BYTES_MAX: usize = 8 << 20;
 /// How long an answer may take.
 const ANSWER_MAX: Duration = Duration::from_secs(15);

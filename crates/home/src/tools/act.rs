@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::classes::{self, DOMAINS, EntityClass};
@@ -16,7 +17,7 @@ use crate::entity::{EntityState, Told};
 use crate::error::HomeError;
 use crate::exposure::{EntityId, is_switchable};
 use crate::home::Home;
-use crate::tools::{MODULE, acting_role, checked, failed, known_ids, named, told};
+use crate::tools::{MODULE, acting_role, checked, failed, known_ids, named, told, undo};
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
@@ -25,28 +26,32 @@ use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
 const TEXT_CHARS_MAX: usize = 200;
 /// The most numbers of a list in a service's data: a colour.
 const NUMBERS_MAX: usize = 5;
+/// The most members of a group that are looked at.
+const MEMBERS_MAX: usize = 100;
 /// What makes Home Assistant take a text for a template.
 const TEMPLATE_SIGNS: [&str; 3] = ["{{", "{%", "{#"];
 /// So long it may be looked what an entity is, before a call is judged.
 const LOOK_MAX: Duration = Duration::from_millis(1_500);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// `light.turn_on`, `cover.close_cover`, …
-    service: String,
+    pub(super) service: String,
     /// Their ids, all of the service's domain.
-    entities: Vec<String>,
+    pub(super) entities: Vec<String>,
     /// What else it takes, as {"brightness_pct": 40}.
-    data: Option<Map<String, Value>>,
+    pub(super) data: Option<Map<String, Value>>,
+    /// Only while each of them stands so.
+    pub(super) only_if: Option<String>,
 }
 
 /// A call that is in the lists.
-struct Order {
-    domain: &'static str,
-    service: String,
-    ids: Vec<EntityId>,
-    data: Map<String, Value>,
+pub(super) struct Order {
+    pub(super) domain: &'static str,
+    pub(super) service: String,
+    pub(super) ids: Vec<EntityId>,
+    pub(super) data: Map<String, Value>,
 }
 
 /// The tool.
@@ -63,7 +68,7 @@ impl HomeDo {
         let known = known_ids(exposure.named().filter(is_switchable));
         let known = if known.is_empty() { known } else { format!(" Known by their ids: {known}.") };
         let about =
-            format!("Switches or sets things in the house.{known} Services, with their data:\n{}", services.join("\n"));
+            format!("Switches or sets things at home.{known} Services, with their data:\n{}", services.join("\n"));
         let facts = ToolFacts { changes: true, risk: Risk::Execute, by_state: true, ..ToolFacts::default() };
         let spec =
             spec_of::<Arguments>("home_do", &about, false).of(MODULE, acting_role(&home)).shown_on_need().with(facts);
@@ -72,27 +77,40 @@ impl HomeDo {
 
     async fn act(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         checked(&self.home, invocation)?;
+        let only_if = arguments.only_if.clone();
         let order = self.order(arguments)?;
         let now = invocation.now;
-        let before = join_all(order.ids.iter().map(|id| self.home.state(id, now))).await;
-        for (id, found) in order.ids.iter().zip(&before) {
-            found.as_ref().map_err(|error| failed(id, error))?;
+        let mut before = Vec::new();
+        for (id, found) in order.ids.iter().zip(self.states(&order.ids, now).await) {
+            let found = found.map_err(|error| failed(id, &error))?;
+            if let Some(wanted) = &only_if
+                && found.told_state().text != *wanted
+            {
+                return Err(Outcome::Error(format!("{id} does not stand so any more. Nothing was done.")));
+            }
+            before.push(found);
         }
         let called = self.home.client.call(order.domain, &order.service, &order.ids, &order.data).await;
         self.home.noted(called, now).map_err(|error| not_done(&error))?;
-        let after = join_all(order.ids.iter().map(|id| self.home.state(id, now))).await;
         let mut text = format!("{}.{} was called.", order.domain, order.service);
-        let mut is_foreign = false;
-        for ((id, before), after) in order.ids.iter().zip(before).zip(after) {
-            let (Ok(before), Ok(after)) = (before, after) else {
-                text.extend(["\n", id.as_str(), ": how it stands now is not known"]);
+        let (mut is_foreign, mut after) = (false, Vec::new());
+        for (before, found) in before.iter().zip(self.states(&order.ids, now).await) {
+            let Ok(found) = found else {
+                text.extend(["\n", before.id.as_str(), ": how it stands now is not known"]);
                 continue;
             };
-            let (was, is) = (before.told_state(), after.told_state());
+            let (was, is) = (before.told_state(), found.told_state());
             is_foreign |= was.is_foreign || is.is_foreign;
-            text.push_str(&change(id, &was, &is));
+            text.push_str(&change(&found.id, &was, &is));
+            after.push(found);
         }
-        Ok(told(text, is_foreign))
+        let is_named = order.ids.iter().all(|id| self.home.settings.exposure.names(id));
+        let back = undo::of(&order, &before, &after).filter(|_| is_named);
+        Ok(back.into_iter().fold(told(text, is_foreign), Outcome::undone_by))
+    }
+
+    async fn states(&self, ids: &[EntityId], now: Timestamp) -> Vec<Result<EntityState, HomeError>> {
+        join_all(ids.iter().map(|id| self.home.state(id, now))).await
     }
 
     /// The call, if all of it is in the lists.
@@ -122,8 +140,7 @@ impl HomeDo {
 
     /// How grave it is to have something done with these, and why.
     async fn graded(&self, ids: &[EntityId], invocation: &Invocation) -> Assessment {
-        let looked =
-            tokio::time::timeout(LOOK_MAX, join_all(ids.iter().map(|id| self.home.state(id, invocation.now)))).await;
+        let looked = tokio::time::timeout(LOOK_MAX, self.states(ids, invocation.now)).await;
         let looked =
             looked.unwrap_or_else(|_late| ids.iter().map(|_| Err(HomeError::Lost("it says nothing"))).collect());
         let mut assessed = Assessment::usual(Risk::Execute);
@@ -132,11 +149,6 @@ impl HomeDo {
             let (grade, reason) = self.grade(id, state);
             assessed.grade = assessed.grade.max(grade);
             assessed.reasons.extend(reason);
-        }
-        // Whoever stands before a window has a voice.
-        if invocation.destination.conversation.is_aloud() && assessed.grade > DangerGrade::Safe {
-            assessed.grade = DangerGrade::Refused;
-            assessed.reasons.push("nobody is known by their voice".to_owned());
         }
         assessed
     }
@@ -150,9 +162,14 @@ impl HomeDo {
         if state.is_none() && own < DangerGrade::High {
             worst = (DangerGrade::High, Some(format!("what {id} stands for could not be looked up")));
         }
-        for member in state.map(EntityState::members).unwrap_or_default() {
-            // What it is by its device is not known here: then it is what is gravest of its kind.
-            let grade = exposure.grade(&member, None).unwrap_or(DangerGrade::Medium);
+        let members = state.map(EntityState::members).unwrap_or_default();
+        if members.len() > MEMBERS_MAX && worst.0 < DangerGrade::High {
+            worst = (DangerGrade::High, Some(format!("{id} acts on more than {MEMBERS_MAX} others")));
+        }
+        for member in members.into_iter().take(MEMBERS_MAX) {
+            // What it is by its device is not known here: then it is what is gravest of its kind. What stands for others in
+            // turn (`group.x` in a scene) is of no kind in the table.
+            let grade = exposure.grade(&member, None).unwrap_or(DangerGrade::High);
             if grade > worst.0 {
                 worst = (grade, Some(format!("{id} also acts on {member}")));
             }
@@ -189,7 +206,7 @@ fn reason(id: &EntityId, class: Option<&str>, grade: DangerGrade) -> Option<Stri
 
 fn change(id: &EntityId, was: &Told, is: &Told) -> String {
     if was.text == is.text {
-        format!("\n{id}: {} (as before)", is.text)
+        format!("\n{id}: {} (as before: some take a while)", is.text)
     } else {
         format!("\n{id}: {} (it was {})", is.text, was.text)
     }

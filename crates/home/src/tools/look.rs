@@ -1,4 +1,4 @@
-//! `home_look`: how the house stands, in few words.
+//! `home_look`: how the home stands, in few words.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl HomeLook {
     pub(super) fn new(home: Arc<Home>) -> Self {
         let known = known_ids(home.settings.exposure.named().filter(|id| !is_switchable(id)));
         let known = if known.is_empty() { known } else { format!(" Known by their ids: {known}.") };
-        let about = format!("Tells how things in the house stand: lights, doors, sensors.{known}");
+        let about = format!("Tells how things at home stand: lights, doors, sensors.{known}");
         let spec = spec_of::<Arguments>("home_look", &about, true).of(MODULE, home.settings.role).shown_on_need();
         Self { spec, home }
     }

@@ -1,4 +1,4 @@
-//! The tools: what a model may see of the house, and have done in it.
+//! The tools: what a model may see of the home, and have done in it.
 //!
 //! What was read from Home Assistant taints, but for the plain state of an entity that the operator named by its id. A call names
 //! each entity; what it would do is graded by what each of them is, as it stands when the call starts.
@@ -6,6 +6,7 @@
 
 mod act;
 mod look;
+mod undo;
 mod watch;
 
 use std::sync::Arc;
@@ -45,7 +46,7 @@ fn checked(home: &Home, invocation: &Invocation) -> Result<(), Outcome> {
     if home.may_look(&invocation.principal) {
         return Ok(());
     }
-    Err(Outcome::Error("The house is not shown to whoever asks.".to_owned()))
+    Err(Outcome::Error("The home is not shown to whoever asks.".to_owned()))
 }
 
 /// Where words of Home Assistant's come from.

@@ -1,4 +1,4 @@
-//! `home_watch`: a schedule that waits until something in the house has become so.
+//! `home_watch`: a schedule that waits until something at home has become so.
 //!
 //! What it makes is a schedule like any other; the tool `schedule` lists and changes it.
 
@@ -55,7 +55,7 @@ pub(super) struct HomeWatch {
 
 impl HomeWatch {
     pub(super) fn new(home: Arc<Home>, keeper: ScheduleKeeper) -> Self {
-        let about = "Wakes you when something in the house has become so: a machine is done, a door stands open.";
+        let about = "Wakes you when something at home has become so: a machine is done, a door stands open.";
         let facts = ToolFacts { changes: true, risk: Risk::Write, ..ToolFacts::default() };
         let spec = spec_of::<Arguments>("home_watch", about, true).of(MODULE, acting_role(&home)).shown_on_need();
         Self { spec: spec.with(facts), home, keeper }

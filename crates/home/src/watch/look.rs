@@ -8,14 +8,14 @@ use crate::tools::source;
 use crate::watch::judge::{Judged, Present, Seen, judge};
 use crate::watch::observed::Observation;
 use hob_core::policy::schedule::check::{EntityWatch, LookTarget, LookVerdict};
-use hob_tools::schedule::look::{LookResult, Looker};
+use hob_tools::schedule::look::{LookOrder, LookResult, Looker};
 
 /// How an entity stands, for a schedule.
 #[async_trait]
 impl Looker for Home {
-    async fn look(&self, target: &LookTarget, seen: Option<&str>) -> LookResult {
+    async fn look(&self, order: &LookOrder) -> LookResult {
         let failed = |why: String| LookResult::failed(source(), why);
-        let LookTarget::Entity(watch) = target else { return failed("that is nothing in the house".to_owned()) };
+        let LookTarget::Entity(watch) = &order.target else { return failed("that is no entity".to_owned()) };
         // The first look of one tells of it.
         self.observed.changed.notify_one();
         let id = EntityId::parse(&watch.entity).filter(|id| self.settings.exposure.shows(id));
@@ -25,7 +25,7 @@ impl Looker for Home {
         match self.state(&id, self.settings.clock.now()).await {
             Ok(found) => {
                 let present = Present { state: &found.state, changed: found.changed, now: self.settings.clock.now() };
-                result(watch, seen, present, &observed)
+                result(watch, order.seen.as_deref(), present, &observed)
             }
             Err(error) => failed(error.to_string().trim_end_matches('.').to_owned()),
         }
