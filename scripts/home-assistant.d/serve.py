@@ -1,12 +1,13 @@
-"""Starts Home Assistant with a small house of template entities, and without its web page, on a port of its own choice.
+"""Starts Home Assistant with a small home of template entities, and without its web page, on a port of its own choice.
 
-Prints one line of JSON when it is ready: its address, tokens of an administrator and of somebody else, and which services its
-integrations declare. Ends when its standard input does.
+Prints one line of JSON when it is ready: its address, tokens of an administrator and of somebody else, what answers its voice, and
+which services its integrations declare. Ends when its standard input does.
 """
 
 import asyncio
 import json
 import logging
+import os
 import socket
 import sys
 from datetime import timedelta
@@ -18,7 +19,7 @@ from homeassistant.auth.models import TOKEN_TYPE_LONG_LIVED_ACCESS_TOKEN
 from homeassistant.helpers import area_registry, entity_registry
 from homeassistant.util.yaml import load_yaml
 
-HOUSE = Path(__file__).with_name("house.yaml")
+HOME = Path(__file__).with_name("home.yaml")
 
 
 def free_port() -> int:
@@ -35,9 +36,9 @@ async def started(config_dir: str, port: int) -> core.HomeAssistant:
     hass.config.skip_pip = True
     loader.async_setup(hass)
     hass.config_entries = config_entries.ConfigEntries(hass, {})
-    house = load_yaml(str(HOUSE))
-    house["http"] = {"server_host": ["127.0.0.1"], "server_port": port}
-    if await bootstrap.async_from_config_dict(house, hass) is None:
+    home = load_yaml(str(HOME))
+    home["http"] = {"server_host": ["127.0.0.1"], "server_port": port}
+    if await bootstrap.async_from_config_dict(home, hass) is None:
         raise SystemExit("Home Assistant could not be set up")
     await hass.async_start()
     await hass.async_block_till_done()
@@ -66,6 +67,23 @@ def furnish(hass: core.HomeAssistant) -> None:
             entities.async_update_entity(entry.entity_id, area_id=area.id)
 
 
+async def agent(hass: core.HomeAssistant) -> str | None:
+    """Has what speaks as OpenAI does answer the voice assistant, where the environment names it."""
+    if "OPENAI_BASE_URL" not in os.environ:
+        return None
+    entry = config_entries.ConfigEntry(
+        version=1,
+        minor_version=1,
+        domain="openai_conversation",
+        title="Hob",
+        source=config_entries.SOURCE_USER,
+        data={"api_key": os.environ["OPENAI_API_KEY"]},
+        options={"chat_model": "hob-voice"},
+    )
+    await hass.config_entries.async_add(entry)
+    return entry.entry_id
+
+
 def declared() -> dict:
     """The services of all integrations whose entities can be switched, each with its fields."""
     services = {}
@@ -82,7 +100,7 @@ async def main(config_dir: str) -> None:
     furnish(hass)
     owner = await token(hass, admin=True)
     user = await token(hass, admin=False)
-    ready = {"url": f"http://127.0.0.1:{port}", "owner": owner, "user": user, "services": declared()}
+    ready = {"url": f"http://127.0.0.1:{port}", "owner": owner, "user": user, "agent": await agent(hass), "services": declared()}
     print(json.dumps(ready), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     await hass.async_stop(force=True)

@@ -1,4 +1,4 @@
-//! The house through a running Hob: a real Home Assistant, and a model whose words are given.
+//! The home through a running Hob: a real Home Assistant, and a model whose words are given.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn woken(house: &House) -> String {
 }
 
 #[tokio::test]
-async fn f9_a_light_is_switched_and_a_door_is_asked_about() {
+async fn f9_n16_a_light_is_switched_and_back_and_a_lock_is_asked_about() {
     let server = HomeServer::start();
     let house = house(&server).await;
     let lamp = json!({ "service": "light.turn_on", "entities": ["light.kitchen"] });
@@ -38,11 +38,15 @@ async fn f9_a_light_is_switched_and_a_door_is_asked_about() {
     assert!(told.starts_with("It is on."), "nobody was asked: {told}");
     assert_eq!(server.state("light.kitchen").await, "on");
     assert!(house.last_result().contains("light.kitchen: on (it was off)"), "{}", house.last_result());
+    house.say(ADA, "/undo");
+    let back = house.told(ADA, 2).await.pop().unwrap();
+    assert!(back.contains("light.kitchen: off (it was on)"), "{back}");
+    assert_eq!(server.state("light.kitchen").await, "off");
 
     let door = json!({ "service": "lock.lock", "entities": ["lock.front_door"] });
     house.model.reply(call("home_do", door));
     house.say(ADA, "Lock the door");
-    let asked = house.told(ADA, 2).await.pop().unwrap();
+    let asked = house.told(ADA, 3).await.pop().unwrap();
     assert!(asked.starts_with("May I do this? (This is asked each time.)\nhome_do"), "{asked}");
     assert!(asked.contains("\nRisk: critical. It "), "{asked}");
     let why = "lock.front_door is of a kind that is asked about each time (lock)";
@@ -50,7 +54,7 @@ async fn f9_a_light_is_switched_and_a_door_is_asked_about() {
     assert_eq!(server.state("lock.front_door").await, "unlocked");
     house.model.reply(Reply::text("It is locked."));
     house.press(ADA, "approve");
-    house.told(ADA, 3).await;
+    house.told(ADA, 4).await;
     assert_eq!(server.state("lock.front_door").await, "locked");
 
     house.say(OWNER, "/status");

@@ -30,7 +30,7 @@ mod group;
 mod groups;
 mod guards;
 mod home;
-#[expect(dead_code, reason = "the tests of hob-home use all of it")]
+#[expect(dead_code, reason = "other tests use the rest")]
 #[path = "../../crates/home/tests/servers/server.rs"]
 mod home_server;
 mod human;

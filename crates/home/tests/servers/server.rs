@@ -1,4 +1,4 @@
-//! A real Home Assistant, with a small house of template entities.
+//! A real Home Assistant, with a small home of template entities.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -17,6 +17,7 @@ struct Ready {
     url: String,
     owner: String,
     user: String,
+    agent: Option<String>,
     services: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
@@ -45,9 +46,18 @@ fn beside(name: &str) -> PathBuf {
 impl HomeServer {
     /// One in which nothing has happened yet.
     pub(crate) fn start() -> Self {
+        Self::launch(&[])
+    }
+
+    /// One whose voice assistant has whoever speaks as OpenAI does at this address answer.
+    pub(crate) fn with_agent(base: &str, key: &str) -> Self {
+        Self::launch(&[("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", key)])
+    }
+
+    fn launch(environment: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut command = Command::new(beside("target/home-assistant/bin/python"));
-        command.arg(beside("scripts/home-assistant.d/serve.py")).arg(dir.path());
+        command.arg(beside("scripts/home-assistant.d/serve.py")).arg(dir.path()).envs(environment.iter().copied());
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -71,13 +81,24 @@ impl HomeServer {
         self.ready.services.get(domain)?.get(service).map(Vec::as_slice)
     }
 
-    /// Somebody else in the house does something.
+    /// Somebody else at home does something.
     pub(crate) async fn does(&self, service: &str, entity: &str, more: &Value) {
         let mut body = json!({ "entity_id": entity });
         body.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
         let url = format!("{}/api/services/{}", self.url(), service.replace('.', "/"));
         let answer = self.http.post(url).bearer_auth(&self.ready.owner).json(&body).send().await.unwrap();
         assert_eq!(answer.status(), 200);
+    }
+
+    /// Somebody speaks to its voice assistant, perhaps in a conversation that goes on.
+    pub(crate) async fn hears(&self, text: &str, conversation: Option<&str>) -> Value {
+        let mut body = json!({ "text": text, "language": "en", "agent_id": self.ready.agent });
+        if let Some(conversation) = conversation {
+            body["conversation_id"] = conversation.into();
+        }
+        let url = format!("{}/api/conversation/process", self.url());
+        let answer = self.http.post(url).bearer_auth(&self.ready.owner).json(&body).send().await.unwrap();
+        answer.json().await.unwrap()
     }
 
     /// How something stands.
