@@ -194,7 +194,7 @@ pub(super) struct ConfigServices {
     pub(super) keyless: Vec<SectionOff>,
     pub(super) extractor: Extractor,
     transcriber: Option<Arc<Transcriber>>,
-    /// The house's Home Assistant.
+    /// The household's Home Assistant.
     pub(super) home: HomeHandle,
 }
 

@@ -89,7 +89,7 @@ pub(super) struct ToolDependencies<'a> {
     pub(super) sandbox: &'a SandboxTrial,
     /// The drafts of the workspace.
     pub(super) drafts: &'a Drafts,
-    /// The house's Home Assistant.
+    /// The household's Home Assistant.
     pub(super) home: &'a HomeHandle,
 }
 

@@ -100,14 +100,14 @@ impl RunningTriggers {
         });
     }
 
-    /// From now on what schedules wait for is followed in this house. One that is the same goes on.
-    pub(super) fn follow(&mut self, home: &HomeHandle, switches: &ShutdownStages, router: &Arc<Router>) {
+    /// From now on what schedules wait for is followed in this home. One that is the same goes on.
+    pub(super) fn follow(&mut self, home: &HomeHandle, shutdown: &ShutdownStages, router: &Arc<Router>) {
         if self.home.is(home) {
             return;
         }
         self.home = home.clone();
         let (home, router) = (home.clone(), Arc::clone(router));
-        self.followed.begin("home", &switches.channels, &switches.drain, |stop| home.follow(router, stop));
+        self.followed.begin("home", &shutdown.channels, &shutdown.drain, |stop| home.follow(router, stop));
     }
 
     /// Where others call in.

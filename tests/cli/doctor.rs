@@ -50,7 +50,6 @@ async fn n12_the_doctor_beside_a_hob_at_work() {
         "embeddings",
         "mcp",
         "calendars",
-        "home",
         "schedules",
         "service",
         "backup",

@@ -1,11 +1,11 @@
-//! `[home_assistant]`: what of the house Hob may see and switch.
+//! `[home_assistant]`: what of the home Hob may see and switch.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::people::RoleConfig;
 use crate::problem::Finding;
 use crate::{key_path, shape, values};
+use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
 
 /// The tools that there are where it is set up.
@@ -38,7 +38,7 @@ pub struct HomeAssistantConfig {
     pub critical: Vec<String>,
     /// Who may look: guest, user, admin or owner, and all above. Guests never switch anything.
     #[serde(default)]
-    pub role: RoleConfig,
+    pub role: Role,
 }
 
 impl HomeAssistantConfig {

@@ -219,7 +219,7 @@ pub struct Config {
     /// People's mailboxes, each under a name of its own; Hob's own is `[email]`. docs/mail.md says more.
     #[schemars(extend("x-name" = "ada"))]
     pub mail: BTreeMap<String, MailConfig>,
-    /// The house's own Home Assistant. docs/home-assistant.md says more.
+    /// The household's Home Assistant. docs/home-assistant.md says more.
     pub home_assistant: Option<HomeAssistantConfig>,
     /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
     pub skills: SkillsConfig,

@@ -84,7 +84,7 @@ pub struct CommandServices {
     pub backups: PathBuf,
     /// Who knows what is on today; none: no calendar is set up.
     pub agenda: Option<Arc<dyn Agenda>>,
-    /// How it stands with the house's Home Assistant; none: there is none.
+    /// How it stands with the household's Home Assistant; none: there is none.
     pub home: Option<Arc<dyn Fn(Timestamp) -> String + Send + Sync>>,
     /// When this process started.
     pub started: Timestamp,

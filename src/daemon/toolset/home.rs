@@ -1,37 +1,31 @@
-//! The house's Home Assistant, as the config has it.
+//! The household's Home Assistant, as the config has it.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
-#[cfg(feature = "home")]
-use url::Url;
 
 use crate::daemon::toolset::ToolDependencies;
-#[cfg(feature = "home")]
-use crate::daemon::{config_mapping, toolset, toolset::web};
 use hob_config::Config;
-#[cfg(feature = "home")]
-use hob_config::home_assistant::HomeAssistantConfig;
-#[cfg(feature = "home")]
-use hob_core::domain::clock::SystemClock;
-#[cfg(feature = "home")]
-use hob_core::domain::rng::SystemRng;
-#[cfg(feature = "home")]
-use hob_home::client::Client;
-#[cfg(feature = "home")]
-use hob_home::exposure::Exposure;
-#[cfg(feature = "home")]
-use hob_home::home::{Home, Settings};
-#[cfg(feature = "home")]
-use hob_home::tools;
-#[cfg(feature = "home")]
-use hob_home::watch::follow::{FollowPorts, follow};
 use hob_router::intake::Router;
 use hob_tools::registry::Registry;
 use hob_tools::schedule::look::Looker;
+#[cfg(feature = "home")]
+use {
+    crate::daemon::toolset::web,
+    crate::daemon::toolset,
+    hob_config::home_assistant::HomeAssistantConfig,
+    hob_core::domain::clock::SystemClock,
+    hob_core::domain::rng::SystemRng,
+    hob_home::client::Client,
+    hob_home::exposure::Exposure,
+    hob_home::home::{Home, Settings},
+    hob_home::tools,
+    hob_home::watch::follow::{FollowPorts, follow},
+    url::Url,
+};
 
-/// The house, if one is set up.
+/// The home, if one is set up.
 #[derive(Clone, Default)]
 pub(in crate::daemon) struct HomeHandle(#[cfg(feature = "home")] Option<Arc<Home>>);
 
@@ -107,19 +101,19 @@ impl HomeHandle {
 
 /// With its tools, where it is set up.
 #[cfg(feature = "home")]
-pub(super) fn add(registry: Registry, grounds: &ToolDependencies<'_>) -> Registry {
-    match &grounds.home.0 {
-        Some(home) => tools::all(home, toolset::schedules(grounds)).into_iter().fold(registry, Registry::with),
+pub(super) fn add(registry: Registry, dependencies: &ToolDependencies<'_>) -> Registry {
+    match &dependencies.home.0 {
+        Some(home) => tools::all(home, toolset::schedules(dependencies)).into_iter().fold(registry, Registry::with),
         None => registry,
     }
 }
 
 #[cfg(not(feature = "home"))]
-pub(super) fn add(registry: Registry, _grounds: &ToolDependencies<'_>) -> Registry {
+pub(super) fn add(registry: Registry, _dependencies: &ToolDependencies<'_>) -> Registry {
     registry
 }
 
-/// The house of this config, or why it cannot be used.
+/// The home of this config, or why it cannot be used.
 #[cfg(feature = "home")]
 pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, String> {
     let url = Url::parse(&own.url).map_err(|error| error.to_string())?;
@@ -127,7 +121,7 @@ pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, S
     let settings = Settings {
         clock: Arc::new(SystemClock),
         exposure: Exposure::new(own.entities.clone(), own.critical.clone()),
-        role: config_mapping::role(own.role),
+        role: own.role,
     };
     Ok(Home::new(client, settings))
 }
@@ -158,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn f9_the_config_knows_the_tools_that_a_house_brings() {
+    async fn f9_the_config_knows_the_tools_that_a_home_brings() {
         let registry = registry(&config("")).await;
         assert_eq!(registry.names(), TOOLS);
         assert!(registry.specs().all(|spec| spec.module == MODULE && !spec.core), "they are shown on need");

@@ -1,7 +1,7 @@
-//! The house's Home Assistant: it is asked who it is, and what of it is exposed.
+//! The household's Home Assistant: it is asked who it is, and what of it is exposed.
 
 use crate::doctor::DoctorInputs;
-use crate::doctor::rules::finding::{Check, Finding};
+use crate::doctor::rules::finding::Finding;
 
 #[cfg(feature = "home")]
 pub(in crate::doctor) async fn home(patient: &DoctorInputs) -> Vec<Finding> {
@@ -9,9 +9,7 @@ pub(in crate::doctor) async fn home(patient: &DoctorInputs) -> Vec<Finding> {
     use crate::doctor::rules::network;
 
     let Some(config) = patient.config() else { return Vec::new() };
-    let Some(own) = &config.home_assistant else {
-        return vec![Finding::ok(Check::Home, "no Home Assistant is configured")];
-    };
+    let Some(own) = &config.home_assistant else { return Vec::new() };
     let looked = async {
         let home = made(own, config)?;
         let info = home.client.info().await.map_err(|error| error.to_string())?;
@@ -24,11 +22,10 @@ pub(in crate::doctor) async fn home(patient: &DoctorInputs) -> Vec<Finding> {
 
 #[cfg(not(feature = "home"))]
 pub(in crate::doctor) async fn home(patient: &DoctorInputs) -> Vec<Finding> {
-    let named = patient.config().is_some_and(|config| config.home_assistant.is_some());
+    use crate::doctor::rules::finding::Check;
+
+    let is_named = patient.config().is_some_and(|config| config.home_assistant.is_some());
     let built = "this Hob was built without Home Assistant";
-    vec![if named {
-        Finding::fail(Check::Home, built, "install one with it, or remove [home_assistant]")
-    } else {
-        Finding::ok(Check::Home, built)
-    }]
+    let finding = || Finding::fail(Check::Home, built, "install one with it, or remove [home_assistant]");
+    is_named.then(finding).into_iter().collect()
 }

@@ -42,7 +42,7 @@ pub enum Check {
     Mcp,
     /// Calendars and address books.
     Calendars,
-    /// The house's Home Assistant.
+    /// The household's Home Assistant.
     Home,
     /// What is to be done later.
     Schedules,
@@ -54,7 +54,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
