@@ -9,7 +9,7 @@ use hob_testkit::process::hob;
 
 async fn house(server: &HomeServer) -> House {
     let settings = format!(
-        "[memory]\nextract = false\n[home_assistant]\nurl = '{}'\ntoken = '{}'\n\
+        "[memory]\nextract = false\n[home_assistant]\nurl = '{}'\naccess_token = '{}'\n\
          entities = ['light.kitchen', 'lock.front_door', 'sensor.washing_machine', 'sensor.washing_machine_power']\n",
         server.url(),
         server.token()

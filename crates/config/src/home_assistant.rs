@@ -25,7 +25,7 @@ pub struct HomeAssistantConfig {
     pub url: String,
     /// A long-lived access token, best of a user of its own who is no administrator.
     #[schemars(length(min = 1, max = 4000), example = &"token-example")]
-    pub token: Secret,
+    pub access_token: Secret,
     /// What Hob may see and switch, and nothing else: entities, with `*` for any part. Those that are named without `*`
     /// are known to the model by their ids, so that it can switch them before it has read anything of Home Assistant's.
     #[schemars(length(min = 1, max = 500), inner(length(min = 3, max = 255)))]
@@ -46,7 +46,7 @@ impl HomeAssistantConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut found: Vec<Finding> = values::check_http_url("url", &self.url).into_iter().collect();
-        found.extend(values::header_secret("token", self.token.expose()));
+        found.extend(values::header_secret("access_token", self.access_token.expose()));
         for (key, patterns) in [("entities", &self.entities), ("critical", &self.critical)] {
             let wrong = patterns.iter().enumerate().filter(|(_, pattern)| !is_pattern(pattern));
             found.extend(wrong.map(|(index, _)| {

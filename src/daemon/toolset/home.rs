@@ -117,7 +117,7 @@ pub(super) fn add(registry: Registry, _dependencies: &ToolDependencies<'_>) -> R
 #[cfg(feature = "home")]
 pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, String> {
     let url = Url::parse(&own.url).map_err(|error| error.to_string())?;
-    let client = Client::new(&web::guard(&config.web), url, own.token.clone()).map_err(|error| error.to_string())?;
+    let client = Client::new(&web::guard(&config.web), url, own.access_token.clone()).map_err(|error| error.to_string())?;
     let settings = Settings {
         clock: Arc::new(SystemClock),
         exposure: Exposure::new(own.entities.clone(), own.critical.clone()),
@@ -138,7 +138,7 @@ mod tests {
 
     fn config(more: &str) -> Config {
         let text = format!(
-            "[home_assistant]\nurl = 'http://127.0.0.1:8123'\ntoken = 'x'\nentities = ['light.kitchen', 'sensor.*']\n{more}"
+            "[home_assistant]\nurl = 'http://127.0.0.1:8123'\naccess_token = 'x'\nentities = ['light.kitchen', 'sensor.*']\n{more}"
         );
         toml::from_str(&text).unwrap()
     }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f9_what_is_read_aloud_has_no_signs() {
+    fn what_is_read_aloud_has_no_signs() {
         let text = "## Today ☀️\n\n**Tea** is at _five_, see [the plan](https://example.org/plan) or https://example.org.\n\n\
                     - buy `milk`\n- call *Ada*!\n\n1. First\n\n> She said so\n\n| room | degrees |\n|---|---|\n| kitchen | 21 |\n\n\
                     ```sh\nrm -rf /\n```\n\n---\n👍";

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn n16_only_what_is_on_or_off_and_alike_comes_back() {
+    fn n16_only_what_is_on_or_off_and_alike_is_undone() {
         let (off, on) = (|| light("off", json!({})), || light("on", json!({})));
         assert!(back("switch", "turn_on", &[off(), off()], &[on(), on()]).is_some());
         assert_eq!(back("switch", "turn_on", &[off(), on()], &[on(), on()]), None);

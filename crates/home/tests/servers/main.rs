@@ -63,6 +63,14 @@ fn told(outcome: Outcome) -> Told {
     }
 }
 
+/// The run in which she asks.
+const RUN: [&str; 3] = [
+    "INSERT INTO sessions (id, key, channel, created_at) VALUES (7, '7', 'telegram', 0)",
+    "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at,
+       received_at) VALUES (1, 7, 1, 'telegram', 'default', '7', '1', 'hi', 0, 'run', 0, 0)",
+    "INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at) VALUES (1, 7, 1, 1, 'running', 0)",
+];
+
 /// Ada's tools, with what they work on.
 struct Kit {
     _dir: TempDir,
@@ -86,7 +94,11 @@ impl Kit {
             .write(async move |tx| {
                 let (channel, account, name) = (ChannelKind::Telegram, DEFAULT_ACCOUNT, "ada");
                 let of = Identity { channel, account, external_id: name, name, role: Role::User, others: Vec::new() };
-                ensure(tx, &of, Timestamp::UNIX_EPOCH).await
+                let user = ensure(tx, &of, Timestamp::UNIX_EPOCH).await?;
+                for row in RUN {
+                    sqlx::query(row).execute(&mut *tx).await?;
+                }
+                Ok(user)
             })
             .await
             .unwrap();
