@@ -201,6 +201,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         memory: ports.memory.clone(),
         speaks: false,
         agenda: None,
+        home: None,
         skills: Arc::clone(&ports.skills),
         table: Arc::clone(&ports.table),
         drafts: ports.toolbox.drafts.clone(),

@@ -210,6 +210,7 @@ impl World {
             personas,
             speaks: false,
             agenda: None,
+            home: None,
             memory,
             skills,
             drafts,

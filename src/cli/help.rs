@@ -26,6 +26,7 @@ const PAGES: &[(&str, &str)] = &[
     ("email", include_str!("../../docs/email.md")),
     ("eval", include_str!("../../docs/eval.md")),
     ("files", include_str!("../../docs/files.md")),
+    ("home-assistant", include_str!("../../docs/home-assistant.md")),
     ("import", include_str!("../../docs/import.md")),
     ("invariants", include_str!("../../docs/invariants.md")),
     ("limits", include_str!("../../docs/limits.md")),

@@ -16,12 +16,14 @@ use hob_store::error::StoreError;
 use hob_store::inspect::{known, schema};
 
 /// The platforms and parts that it was built with.
-const FEATURES: [(&str, bool); 6] = [
+const FEATURES: [(&str, bool); 8] = [
     ("telegram", cfg!(feature = "telegram")),
     ("slack", cfg!(feature = "slack")),
     ("discord", cfg!(feature = "discord")),
     ("email", cfg!(feature = "email")),
     ("dav", cfg!(feature = "dav")),
+    ("mail", cfg!(feature = "mail")),
+    ("home", cfg!(feature = "home")),
     ("keyring", cfg!(feature = "keyring")),
 ];
 

@@ -14,6 +14,7 @@ use crate::daemon::learned_params::LearnedFile;
 use crate::daemon::reload::plan;
 use crate::daemon::shutdown::ShutdownStages;
 use crate::daemon::terminal_windows::TerminalWindows;
+use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::toolset::{self, ToolDependencies};
 use crate::daemon::{Blueprint, background, backups, config_mapping, email_policy, memory, models, trial};
 use hob_agent::ports::{Ports, RunLimits};
@@ -52,6 +53,7 @@ use hob_tools::mcp::Servers;
 use hob_tools::mcp::classes::Classes;
 use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
+use hob_tools::schedule::look::HouseLooker;
 use hob_web::chat::channel::PageChannel;
 
 /// So many messages may wait in one conversation.
@@ -193,6 +195,8 @@ pub(super) struct ConfigServices {
     pub(super) extractor: Extractor,
     transcriber: Option<Arc<Transcriber>>,
     speech: Option<Arc<SpeechSettings>>,
+    /// The household's Home Assistant.
+    pub(super) home: HomeHandle,
 }
 
 impl ConfigServices {
@@ -211,11 +215,12 @@ impl ConfigServices {
         let budget_guard = Arc::new(config_mapping::budget_guard(config)?);
         let memory = memory::build(&config.memory, roots, budget_guard.zone.clone());
         let extractor = config_mapping::extractor(blueprint, &memory, &models, &table, &budget_guard)?;
-        let shared = SharedServices { models, table, budget_guard, memory };
+        let home = HomeHandle::of(config, former.map(|former| (&*former.config, &former.home)));
+        let shared = SharedServices { models, table, budget_guard, memory, home: home.clone() };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
         let transcriber = config_mapping::transcriber(blueprint)?.map(Arc::new);
         let speech = toolset::speech::settings(config, &roots.sandbox, &blueprint.data_dir)?.map(Arc::new);
-        Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber, speech })
+        Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber, speech, home })
     }
 
     /// What intake and commands go by.
@@ -244,6 +249,7 @@ impl ConfigServices {
             backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
             speaks: self.speech.is_some(),
             agenda: toolset::dav::agenda(&self.config, &ports.memory, &ports.rng),
+            home: self.home.standing(),
             started: roots.started,
         };
         IntakeConfig {
@@ -252,7 +258,10 @@ impl ConfigServices {
             house: Arc::new(house),
             transcriber: self.transcriber.clone(),
             speech: self.speech.clone(),
-            looker: Some(Arc::new(toolset::terminal::looker(&self.config, &roots.sandbox, &blueprint.data_dir))),
+            looker: Some(Arc::new(HouseLooker {
+                home: self.home.looker(),
+                ..toolset::terminal::looker(&self.config, &roots.sandbox, &blueprint.data_dir)
+            })),
         }
     }
 }
@@ -296,10 +305,11 @@ struct SharedServices {
     table: Arc<ModelTable>,
     budget_guard: Arc<BudgetGuard>,
     memory: Memory,
+    home: HomeHandle,
 }
 
-fn tools(blueprint: &Blueprint, roots: &ProcessServices, memory: &Memory, models: &Catalog) -> Arc<ToolRegistryHandle> {
-    let config = &blueprint.config;
+fn tools(blueprint: &Blueprint, roots: &ProcessServices, shared: &SharedServices) -> Arc<ToolRegistryHandle> {
+    let (config, SharedServices { memory, models, home, .. }) = (&blueprint.config, shared);
     let tools = toolset::tools(&ToolDependencies {
         config,
         alarm: &roots.alarm,
@@ -315,6 +325,7 @@ fn tools(blueprint: &Blueprint, roots: &ProcessServices, memory: &Memory, models
         contents: &roots.contents,
         skills: &roots.skills,
         started: roots.started,
+        home,
     });
     Arc::new(ToolRegistryHandle::new(if blueprint.trial.is_some() {
         trial::without_outside_tools(tools)
@@ -324,9 +335,9 @@ fn tools(blueprint: &Blueprint, roots: &ProcessServices, memory: &Memory, models
 }
 
 fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices) -> Result<Ports, StartError> {
-    let SharedServices { models, table, budget_guard, memory } = shared;
+    let tools = tools(blueprint, roots, &shared);
+    let SharedServices { models, table, budget_guard, memory, .. } = shared;
     let config = &blueprint.config;
-    let tools = tools(blueprint, roots, &memory, &models);
     let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     let toolbox =
         config_mapping::toolbox(config, &blueprint.environment, &walls, roots.drafts.clone(), roots.classes.clone())?;

@@ -3,6 +3,7 @@
 mod agents;
 pub(crate) mod dav;
 pub(in crate::daemon) mod files;
+pub(crate) mod home;
 pub(crate) mod mail;
 pub mod mcp;
 pub mod own_programs;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::triggers::check_beyond_schema;
 use hob_config::Config;
 use hob_config::environment::Environment;
@@ -86,6 +88,8 @@ pub(super) struct ToolDependencies<'a> {
     pub(super) sandbox: &'a SandboxTrial,
     /// The drafts of the workspace.
     pub(super) drafts: &'a Drafts,
+    /// The household's Home Assistant.
+    pub(super) home: &'a HomeHandle,
 }
 
 /// Where tools may read and write files.
@@ -129,10 +133,8 @@ fn built_in(dependencies: &ToolDependencies<'_>) -> Registry {
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(dependencies))))
         .with(Arc::new(ManageConfig::new(writer(dependencies), Arc::new(SystemClock))));
-    dav::add(
-        agents::with(web::add(mail::add(files::add(registry, dependencies), dependencies), dependencies), dependencies),
-        dependencies,
-    )
+    let registry = web::add(mail::add(files::add(registry, dependencies), dependencies), dependencies);
+    home::add(dav::add(agents::with(registry, dependencies), dependencies), dependencies)
 }
 
 /// Where schedules are kept.
@@ -244,6 +246,7 @@ mod tests {
             started: Timestamp::UNIX_EPOCH,
             sandbox: &Sandbox::none("this is a test").into(),
             drafts: &Drafts::new(dir.path(), &Workspace::of(dir.path())),
+            home: &HomeHandle::default(),
         })
     }
 

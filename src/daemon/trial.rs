@@ -21,7 +21,7 @@ pub struct Trial {
 pub const REFUSED: &str = "This is a trial: nothing reaches the outside, so the call was not made.";
 
 /// The modules of the tools that look at the network: a look tells its server something as well.
-const NETWORK: [&str; 3] = ["calendar", "mail", "web"];
+const NETWORK: [&str; 4] = ["calendar", "home", "mail", "web"];
 
 /// The same tools; those that could reach the outside are on offer as ever, and refuse.
 pub(super) fn without_outside_tools(registry: Registry) -> Registry {

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::daemon::error::StartError;
 use crate::daemon::restartable_task::RestartableTask;
 use crate::daemon::shutdown::ShutdownStages;
+use crate::daemon::toolset::home::HomeHandle;
 use crate::daemon::trigger_target::{TriggerTarget, trigger_owner};
 use crate::daemon::{Blueprint, background, config_mapping, terminal_notice};
 use hob_config::Config;
@@ -70,6 +71,8 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Prep
 pub(super) struct RunningTriggers {
     heartbeat: Option<Heartbeat>,
     beats: RestartableTask,
+    home: HomeHandle,
+    followed: RestartableTask,
     webhooks: Arc<Webhooks>,
     sinks: Arc<UpdateSinks>,
 }
@@ -95,6 +98,16 @@ impl RunningTriggers {
                 background::beat(heartbeat, router, stop).await;
             }
         });
+    }
+
+    /// From now on what schedules wait for is followed in this home. One that is the same goes on.
+    pub(super) fn follow(&mut self, home: &HomeHandle, shutdown: &ShutdownStages, router: &Arc<Router>) {
+        if self.home.is(home) {
+            return;
+        }
+        self.home = home.clone();
+        let (home, router) = (home.clone(), Arc::clone(router));
+        self.followed.begin("home", &shutdown.channels, &shutdown.drain, |stop| home.follow(router, stop));
     }
 
     /// Where others call in.

@@ -91,6 +91,7 @@ fn run_check(check: Check, patient: &DoctorInputs) -> LocalBoxFuture<'_, Vec<Fin
         Check::Mcp => Box::pin(probes::tools::mcp(patient)),
         Check::Speech => Box::pin(probes::tools::speech(patient)),
         Check::Calendars => Box::pin(probes::calendars::calendars(patient)),
+        Check::Home => Box::pin(probes::home::home(patient)),
         Check::Schedules => Box::pin(probes::data::schedules(patient)),
         Check::Service => Box::pin(async move { rules::service::service(&patient.units) }),
         Check::Backup => Box::pin(async move { probes::data::backup(patient) }),

@@ -29,6 +29,10 @@ mod forgetting;
 mod group;
 mod groups;
 mod guards;
+mod home;
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "../../crates/home/tests/servers/server.rs"]
+mod home_server;
 mod human;
 mod kills;
 mod looks;

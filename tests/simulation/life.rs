@@ -318,6 +318,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
         backups: PathBuf::new(),
         speaks: false,
         agenda: None,
+        home: None,
         started: ports.clock.now(),
     }
 }

@@ -52,7 +52,7 @@ impl ApiClient {
         self.asks(&object!({ "model": "hob", "messages": messages(said) }))
     }
 
-    fn asks(&self, body: &Value) -> RequestBuilder {
+    pub(crate) fn asks(&self, body: &Value) -> RequestBuilder {
         self.ask(Method::POST, "/v1/chat/completions").json(body)
     }
 
@@ -63,12 +63,12 @@ impl ApiClient {
 }
 
 /// A person and Hob by turns.
-fn messages(said: &[&str]) -> Value {
+pub(crate) fn messages(said: &[&str]) -> Value {
     let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
     said.iter().enumerate().map(|(index, words)| object!({ "role": role(index), "content": words })).collect()
 }
 
-fn content(answer: &Value) -> String {
+pub(crate) fn content(answer: &Value) -> String {
     answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
 }
 
@@ -110,7 +110,7 @@ async fn openais_own_client_talks_with_hob() {
     let output = tokio::time::timeout(CLIENT_PATIENCE, command.output()).await.unwrap().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     insta::assert_snapshot!(said, @"
-    ['hob'] hob
+    ['hob', 'hob-voice'] hob
     assistant 'At **five**.' stop 18
     'Plum cake.' stop 18
     A dot.

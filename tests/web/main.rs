@@ -9,9 +9,13 @@ mod contract;
 mod door;
 mod e2e;
 mod files;
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "../../crates/home/tests/servers/server.rs"]
+mod home_server;
 mod logins;
 mod mcp;
 mod memory;
 mod operations;
 mod push;
 mod runs;
+mod voice;

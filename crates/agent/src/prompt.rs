@@ -35,6 +35,10 @@ wrong or out of date: of two lines that differ the newer one counts. If somebody
 said it and when. If there is nothing to say, \
 answer exactly NO_REPLY.";
 
+/// What is told where answers are read aloud.
+pub const ALOUD: &str =
+    "answers here are read out by a voice: one to three short sentences, no lists, no Markdown, no addresses";
+
 /// The most characters of one message that whoever sums up reads.
 const TOLD_CHARS_MAX: usize = 4_000;
 /// Good results of one tool that are kept apart: the latest may still be shown when an earlier one is not.

@@ -221,6 +221,7 @@ iterations_max = 7
         discord_accounts: bot_token -> api_url; not: persona
         email: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
         email_accounts: imap_password smtp_password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address admin_addresses aliases allowed_addresses answer_automatic_from authserv_ids folder guest_addresses imap_user name owner_addresses persona sent_folder smtp_user
+        home_assistant: access_token -> url; not: critical entities role
         http: secret -> hosts; not: header kind
         mail: password -> ca_file imap_host imap_port imap_tls smtp_host smtp_port smtp_tls; not: address archive drafts for name oauth sent trash user
         mail.oauth: client_secret -> device_url provider token_url; not: client_id scope

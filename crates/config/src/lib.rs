@@ -34,6 +34,7 @@ pub mod good_configs;
 pub mod groups;
 pub mod guards;
 pub mod heartbeat;
+pub mod home_assistant;
 pub mod hooks;
 pub mod http;
 mod key_destinations;
@@ -100,6 +101,7 @@ use crate::email::EmailConfig;
 use crate::groups::GroupsConfig;
 use crate::guards::GuardsConfig;
 use crate::heartbeat::HeartbeatConfig;
+use crate::home_assistant::HomeAssistantConfig;
 use crate::hooks::HookConfig;
 use crate::http::HttpConfig;
 use crate::mail::MailConfig;
@@ -222,6 +224,8 @@ pub struct Config {
     /// People's mailboxes, each under a name of its own; Hob's own is `[email]`. docs/mail.md says more.
     #[schemars(extend("x-name" = "ada"))]
     pub mail: BTreeMap<String, MailConfig>,
+    /// The household's Home Assistant. docs/home-assistant.md says more.
+    pub home_assistant: Option<HomeAssistantConfig>,
     /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
     pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
@@ -296,6 +300,9 @@ impl Config {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&key_path::key(name))).collect());
         }
+        if let Some(home) = &self.home_assistant {
+            take("home_assistant", home.validate());
+        }
         take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
@@ -359,7 +366,7 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn validate_across_sections(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS).chain(mail::TOOLS);
+        let built_in = BUILT_IN.into_iter().chain(dav::TOOLS).chain(home_assistant::TOOLS).chain(mail::TOOLS);
         let mut known: BTreeSet<&str> = built_in.chain(commands.iter().copied()).collect();
         // Which tools a server has is known only when it has been asked.
         let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);

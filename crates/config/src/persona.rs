@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::declared_loop::LoopConfig;
 use crate::problem::Finding;
-use crate::{budget, check, dav, key_path, mail, shape, values};
+use crate::{budget, check, dav, home_assistant, key_path, mail, shape, values};
 use hob_core::domain::tools::MODULES;
 
 /// The word by which `/persona` goes back to what is configured.
@@ -138,7 +138,7 @@ pub(super) fn validate_use<T>(key: &str, name: &str, personas: &BTreeMap<String,
 
 /// The modules that tools can be chosen by.
 pub(super) fn modules<'a>(declared: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
-    MODULES.into_iter().chain([dav::MODULE, mail::MODULE]).chain(declared).collect()
+    MODULES.into_iter().chain([dav::MODULE, home_assistant::MODULE, mail::MODULE]).chain(declared).collect()
 }
 
 /// What somebody who wrote `typed` may have meant.

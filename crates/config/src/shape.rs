@@ -275,6 +275,7 @@ mod tests {
                 "http",
                 "dav",
                 "mail",
+                "home_assistant",
                 "skills",
                 "tools",
                 "mcp",

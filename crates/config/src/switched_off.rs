@@ -99,6 +99,7 @@ const UNITS: [(&[&str], OffMeaning); 22] = [
     (&["http", "*"], OffMeaning::Absent),
     (&["dav", "*"], OffMeaning::Absent),
     (&["mail", "*"], OffMeaning::Absent),
+    (&["home_assistant"], OffMeaning::Absent),
     (&["mcp", "*"], OffMeaning::Absent),
     (&["tools", "*"], OffMeaning::Absent),
     (&["cli_agents", "*"], OffMeaning::Absent),

@@ -85,6 +85,8 @@ pub struct CommandServices {
     pub speaks: bool,
     /// Who knows what is on today; none: no calendar is set up.
     pub agenda: Option<Arc<dyn Agenda>>,
+    /// How it stands with the household's Home Assistant; none: there is none.
+    pub home: Option<Arc<dyn Fn(Timestamp) -> String + Send + Sync>>,
     /// When this process started.
     pub started: Timestamp,
 }

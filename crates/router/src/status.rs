@@ -49,6 +49,7 @@ struct StatusReport {
     channels: Vec<AccountHealth>,
     memory: String,
     servers: Vec<String>,
+    home: Option<String>,
     confinement: String,
     config: Option<String>,
     zone: TimeZone,
@@ -119,6 +120,7 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         channels: context.channels.clone(),
         memory: house.memory.nearby.status().to_string(),
         servers: house.servers.standing(now),
+        home: house.home.as_ref().map(|home| home(now)),
         confinement: house.confinement.words(),
         config: config_line(house),
         zone,
@@ -160,6 +162,7 @@ fn shown(status: &StatusReport) -> String {
     lines.extend(channels(&status.channels));
     lines.push(format!("memory: {}", status.memory));
     lines.extend(some_of("", "MCP servers", &status.servers));
+    lines.extend(status.home.iter().map(|home| format!("Home Assistant: {home}")));
     lines.push(format!("sandbox: {}", status.confinement));
     lines.extend(status.config.clone());
     lines.join("\n")
@@ -317,6 +320,7 @@ mod tests {
             channels: vec![named(ChannelKind::Telegram, DEFAULT_ACCOUNT, Liveness::Connected)],
             memory: "by words alone".to_owned(),
             servers: Vec::new(),
+            home: None,
             confinement: "commands are confined".to_owned(),
             config: None,
             zone: TimeZone::UTC,

@@ -327,6 +327,31 @@ pub async fn set_asked(tx: &mut Tx, id: ScheduleId, at: Option<Timestamp>) -> Re
     Ok(())
 }
 
+/// What entities the active ones follow, each as its JSON.
+pub async fn list_followed(tx: &mut Tx, limit: i64) -> Result<Vec<String>, StoreError> {
+    let followed = sqlx::query_scalar!(
+        r#"SELECT looks_at AS "looks_at!: String" FROM schedules
+           WHERE state = 'active' AND next_at IS NOT NULL AND looks_at LIKE '{"kind":"entity"%' ORDER BY next_at LIMIT $1"#,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(followed)
+}
+
+/// Those that look at this are due at `at`, if they are not due before.
+pub async fn hasten(tx: &mut Tx, looks_at: &str, at: Timestamp) -> Result<(), StoreError> {
+    let at = millis(at);
+    sqlx::query!(
+        "UPDATE schedules SET next_at = $1 WHERE state = 'active' AND next_at IS NOT NULL AND next_at > $1 AND looks_at = $2",
+        at,
+        looks_at
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
 /// A look has come to something: what a watched page is like now, and how many looks in a row have failed.
 pub async fn set_looked(tx: &mut Tx, id: ScheduleId, seen: Option<&str>, failed: i64) -> Result<(), StoreError> {
     sqlx::query!("UPDATE schedules SET seen = coalesce($1, seen), looks_failed = $2 WHERE id = $3", seen, failed, id)

@@ -308,6 +308,7 @@ impl Reloader {
         self.waits_for_owner = begins.waits_for_owner;
         let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
         self.begun.exchange(begins, adapters, &self.shutdown, &self.router);
+        self.begun.follow(&self.made.home, &self.shutdown, &self.router);
         self.router.alarm.notify_one();
     }
 }

@@ -4,6 +4,7 @@
 
 pub(super) mod calendars;
 pub(super) mod data;
+pub(super) mod home;
 pub(super) mod host;
 pub(super) mod network;
 pub(super) mod tools;

@@ -42,6 +42,8 @@ pub enum Check {
     Speech,
     /// Calendars and address books.
     Calendars,
+    /// The household's Home Assistant.
+    Home,
     /// What is to be done later.
     Schedules,
     Service,
@@ -68,6 +70,7 @@ impl Check {
         Self::Mcp,
         Self::Speech,
         Self::Calendars,
+        Self::Home,
         Self::Schedules,
         Self::Service,
         Self::Backup,
@@ -94,6 +97,7 @@ impl Check {
             Self::Mcp => "mcp",
             Self::Speech => "speech",
             Self::Calendars => "calendars",
+            Self::Home => "home",
             Self::Schedules => "schedules",
             Self::Service => "service",
             Self::Backup => "backup",

@@ -6,6 +6,9 @@ use crate::doctor::rules::finding::{Check, Finding};
 use hob_model::error::{ErrorClass, ModelError};
 use hob_tools::sandbox::Strength;
 
+/// The oldest Home Assistant that Hob is tried with.
+const HOME_OLDEST: (u32, u32) = (2024, 3);
+
 /// What a model's server said.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelProbe {
@@ -177,6 +180,32 @@ pub fn speech(spoken: &Result<usize, String>) -> Finding {
     match spoken {
         Ok(bytes) => Finding::ok(Check::Speech, format!("a word was spoken, in {bytes} bytes")),
         Err(why) => Finding::fail(Check::Speech, format!("no word was spoken: {why}"), "see to [speech]"),
+    }
+}
+
+/// Home Assistant: its version and how much of it is exposed, or what went wrong. Versions come each month, as year and month.
+#[must_use]
+pub fn home(looked: &Result<(String, usize), String>) -> Finding {
+    let (version, exposed) = match looked {
+        Ok(found) => found,
+        Err(why) => return Finding::fail(Check::Home, why.clone(), "see to [home_assistant]; docs/home-assistant.md"),
+    };
+    let parts: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).take(2).collect();
+    if *exposed == 0 {
+        return Finding::warn(
+            Check::Home,
+            format!("{version} answers, and has none of `entities`"),
+            "list some of its entities",
+        );
+    }
+    let told = format!("{version} answers; entities exposed: {exposed}");
+    match parts.as_slice() {
+        [year, month] if (*year, *month) < HOME_OLDEST => Finding::warn(
+            Check::Home,
+            format!("{told}; Hob is tried with {}.{} and later", HOME_OLDEST.0, HOME_OLDEST.1),
+            "update Home Assistant",
+        ),
+        _ => Finding::ok(Check::Home, told),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::machine::run_start::{
 use crate::machine::state::Phase;
 use crate::persona::Persona;
 use crate::ports::Ports;
-use crate::prompt::{HistorySlice, PromptInputs, system_digest, text_digest};
+use crate::prompt::{self, HistorySlice, PromptInputs, system_digest, text_digest};
 use crate::recalled_context::RenderedContext;
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::tools::{CONTROL, PLAN, USE_SKILL};
@@ -97,7 +97,8 @@ impl RunPreparation<'_> {
             Some(agent) if agent.reads => RenderedContext::default(),
             Some(_) | None => self.recall(&bill, from, through).await,
         };
-        let RenderedContext { lines, recalled, mut taint } = shown;
+        let RenderedContext { mut lines, recalled, mut taint } = shown;
+        lines.extend(accepted.destination.conversation.is_aloud().then(|| prompt::ALOUD.to_owned()));
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");

@@ -14,6 +14,8 @@
 //! | takes something back, as a person has said | it is made |
 //! | any other | it is made |
 //!
+//! What is said through a voice assistant is nobody's in particular: there an owner is asked, wherever a person is.
+//!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
 //! that is asked about, and no approval of before stands for it.
 //! Start at `verdict`; the words are in [`words`].
@@ -122,8 +124,10 @@ fn verdict(run: &ActiveState, open: &OpenCall) -> Verdict {
     }
     known.reasons.extend(is_undoable.then(|| undo::CAN_BE_TAKEN_BACK.to_owned()));
     let sources: Vec<OriginSource> = run.taint.sources().filter(|_| is_driven).cloned().collect();
-    let owners = is_driven
-        && OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    // Whoever stands before a window has a voice, too: what is asked about there is an owner's to allow.
+    let conversation = &run.input.destination.conversation;
+    let owners = conversation.is_aloud()
+        || (is_driven && OriginSource::of_speaker(&run.input.principal, conversation.channel).is_some());
     let this_run = is_driven && !each_time;
     let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
     let Assessment { risk, grade, reasons, about, classing, .. } = known;

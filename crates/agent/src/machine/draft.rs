@@ -66,7 +66,9 @@ pub fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
 /// What a person is to know before the draft is kept; none: there is nothing to be kept.
 pub(super) fn concern(run: &ActiveState) -> Option<Box<CallConcern>> {
     let draft = run.draft.clone()?;
-    let owners = OriginSource::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
+    let conversation = &run.input.destination.conversation;
+    let owners =
+        conversation.is_aloud() || OriginSource::of_speaker(&run.input.principal, conversation.channel).is_some();
     let sources = run.taint.sources().cloned().collect();
     Some(Box::new(CallConcern { risk: Risk::Write, sources, owners, draft: Some(draft), ..CallConcern::default() }))
 }

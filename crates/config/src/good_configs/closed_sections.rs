@@ -32,9 +32,9 @@ const HARMLESS: [&str; 2] = ["imap_user", "smtp_user"];
 const TOOL_ACCESS: [&str; 9] =
     ["role", "approval", "sandbox", "trusted_output", "changes", "trusted_annotations", "allow", "deny", "module"];
 /// Sections that are about access as a whole.
-const WHOLE: [&str; 4] = ["people", "groups", "approvals", "server"];
+const WHOLE: [&str; 5] = ["people", "groups", "approvals", "server", "home_assistant"];
 /// All that this rule knows of: for a section whose header is mistyped.
-const SECTIONS: [&str; 22] = [
+const SECTIONS: [&str; 23] = [
     "telegram",
     "telegram_accounts",
     "slack",
@@ -56,6 +56,7 @@ const SECTIONS: [&str; 22] = [
     "http",
     "dav",
     "mail",
+    "home_assistant",
     "cli_agents",
 ];
 
@@ -149,6 +150,8 @@ pub fn close_sections(config: &mut Config, sections: &BTreeSet<String>) {
             // Whose calendars and letters are seen by whom.
             "dav" => config.dav.retain(|key, _| stays(key)),
             "mail" => config.mail.retain(|key, _| stays(key)),
+            // What of the home is seen and switched.
+            "home_assistant" => config.home_assistant = None,
             "cli_agents" => config.cli_agents.retain(|key, _| stays(key)),
             "groups" => {
                 config.groups.mode = GroupMode::Off;

@@ -90,7 +90,7 @@ fn unknown_keys() {
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs, webhook_url, webhook_secret
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, speech, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, dav, mail, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, speech, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, dav, mail, home_assistant, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -328,7 +328,7 @@ fn models_and_aliases() {
 fn c3_personas() {
     insta::assert_snapshot!(told("[personas.cook]\nprompt = 'Cook.'\nmodules = ['time', 'memori', 'lights', 'music']\niterations_max = 3\niterations_cap = 2\n[personas.default]\n[personas.'a b']\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = 'lights'\n[agent]\npersona = 'cok'\n[telegram]\nbot_token = '1:a'\npersona = 'butler'\npersonas = { home = 'cook', '-12' = 'waiter' }"), @r#"
     config.toml:3: personas.cook.modules[2]: is not the module of any tool; did you mean `memory`?
-    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: agents, calendar, commands, files, journal, lights, mail, mcp, memory, messages, schedules, skills, system, terminal, time, web
+    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: agents, calendar, commands, files, home, journal, lights, mail, mcp, memory, messages, schedules, skills, system, terminal, time, web
     config.toml:4: personas.cook.iterations_max: is 3, expected at most iterations_cap, which is 2; lower it or raise iterations_cap
     config.toml:6: personas.default: is the word by which `/persona` goes back, expected another; rename it
     config.toml:7: personas."a b": cannot name a persona, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it

@@ -121,7 +121,19 @@ impl Conversation {
             ChannelKind::Email | ChannelKind::Event => false,
         }
     }
+
+    /// Is what is said here read aloud, to whoever stands before a voice assistant?
+    #[must_use]
+    pub fn is_aloud(&self) -> bool {
+        self.channel == ChannelKind::Web && self.chat.starts_with(ALOUD)
+    }
 }
+
+/// What the id of a conversation of the page's begins with whose answers are read aloud, in [`Conversation::chat`].
+pub const ALOUD: &str = "aloud-";
+
+/// Who speaks through a voice assistant: whoever stands before it.
+pub const VOICE: &str = "voice";
 
 /// What the id of a private chat on Discord begins with, in [`Conversation::chat`].
 pub const DISCORD_PRIVATE: &str = "dm:";

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::inbound::{ChannelKind, Conversation, SenderProof};
+use crate::domain::inbound::{ChannelKind, Conversation, SenderProof, VOICE};
 use crate::domain::principal::{Role, Trust};
 use crate::domain::tools::CONTROL;
 use crate::policy::groups::GroupModes;
@@ -60,6 +60,8 @@ impl AccessList {
     #[must_use]
     pub fn role_of(&self, conversation: &Conversation, sender: &str, member: Option<Role>) -> Option<Role> {
         match conversation.channel {
+            // Nobody is known by their voice.
+            ChannelKind::Web if sender == VOICE => Some(Role::User),
             // Whoever can type at this machine's terminal as its user can do everything already.
             // The page lets nobody write who has not proven to be its owner.
             ChannelKind::Terminal | ChannelKind::Web => Some(Role::Owner),
@@ -108,6 +110,7 @@ impl AccessList {
     pub fn linked_identities(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
         let (own, is_seated) = match conversation.channel {
             ChannelKind::Terminal => (Alias::TERMINAL, false),
+            ChannelKind::Web if sender == VOICE => return Vec::new(),
             // Whoever opens the page as its owner is whoever runs this machine.
             ChannelKind::Web => (Alias::TERMINAL, true),
             ChannelKind::Event => return Vec::new(),
@@ -265,6 +268,7 @@ mod tests {
             (ChannelKind::Telegram, "1", vec![Alias::TERMINAL, telegram("10")]),
             (ChannelKind::Terminal, "local", vec![telegram("1"), telegram("10")]),
             (ChannelKind::Web, "owner", vec![Alias::TERMINAL, telegram("1"), telegram("10")]),
+            (ChannelKind::Web, VOICE, vec![]),
             (ChannelKind::Telegram, "2", vec![]),
             (ChannelKind::Telegram, "3", vec![]),
         ];

@@ -267,7 +267,7 @@ impl FireSchedule {
             schedules::set_looked(tx, self.id, found.seen.as_deref(), failed).await?;
         }
         if fired.begun.is_some() {
-            return Ok(());
+            return if target.is_once() { schedules::set_next(tx, self.id, None).await } else { Ok(()) };
         }
         occurrences::prune_looks(tx, self.id, self.now - LOOKS_KEPT).await?;
         if failed >= LOOKS_FAILED_MAX && row.state == "active" {

@@ -26,8 +26,6 @@ use crate::net::resolve::{PinnedResolver, Resolver};
 use hob_core::domain::network::NamedPlace;
 use hob_core::policy::net::{AllowedAs, AllowedPlaces};
 
-/// The most redirects that are followed.
-const REDIRECTS_MAX: usize = 5;
 /// The most bytes of an address.
 const ADDRESS_BYTES_MAX: usize = 8_000;
 /// The most headers of an answer, and the most bytes of them.
@@ -45,11 +43,18 @@ pub struct Limits {
     pub total: Duration,
     /// The bytes that are read, and that they may become when they are unpacked.
     pub bytes_max: usize,
+    /// The redirects that are followed; none are: a redirect is an answer like another.
+    pub redirects_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), total: Duration::from_secs(30), bytes_max: 5_000_000 }
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(30),
+            bytes_max: 5_000_000,
+            redirects_max: 5,
+        }
     }
 }
 
@@ -187,22 +192,34 @@ impl EgressGuard {
         tokio::time::timeout(total, self.follow(&query)).await.map_err(late)?
     }
 
+    /// Where whoever opens a connection of their own to `url` may show these credentials: addresses that were checked, none if
+    /// they may not.
+    ///
+    /// # Errors
+    /// When it may not be asked at all.
+    pub async fn addresses_for(&self, credentials: &Credentials, url: &Url) -> Result<Vec<SocketAddr>, NetError> {
+        let target = self.target(url).await?;
+        Ok(if credentials.may_be_sent_to(url, &target) { target.addresses } else { Vec::new() })
+    }
+
     async fn follow(&self, query: &FetchRequest) -> Result<FetchResponse, NetError> {
         let mut url = query.url.clone();
         let mut before: Option<AllowedAs> = None;
-        for _hop in 0..=REDIRECTS_MAX {
+        let most = self.limits.redirects_max;
+        for _hop in 0..=most {
             let target = self.target(&url).await?;
             if before == Some(AllowedAs::ToAll) && target.open == AllowedAs::ByName {
                 return Err(NetError::Inward(host_name(&url)));
             }
             let response = self.send_once(query, &url, &target).await?;
-            match redirected(query, &url, &response)? {
+            let next = if most == 0 { None } else { redirected(query, &url, &response)? };
+            match next {
                 Some(next) => url = next,
                 None => return self.answer(url, response).await,
             }
             before = Some(target.open);
         }
-        Err(NetError::Redirects(REDIRECTS_MAX))
+        Err(NetError::Redirects(most))
     }
 
     /// Resolves a URL's host, once, and checks every address.

@@ -312,7 +312,7 @@ async fn n6_each_redirect_is_checked_again() {
     let answer = get(&guard, &server.url("/1")).await.unwrap();
     assert_eq!((answer.url.path(), answer.body.as_slice()), ("/end", b"here".as_slice()));
     let asked = server.heard();
-    assert_eq!(asked.iter().filter(|head| head.starts_with("GET /loop")).count(), REDIRECTS_MAX + 1);
+    assert_eq!(asked.iter().filter(|head| head.starts_with("GET /loop")).count(), Limits::default().redirects_max + 1);
     assert!(asked.iter().all(|head| !head.to_lowercase().contains("cookie")), "no cookie goes back");
 }
 

@@ -85,11 +85,12 @@ impl ScheduleRequest {
             None => house.iana_name().map_or(TimeZone::UTC, |_named| house.clone()),
         };
         let rule = read(&asked, &zone, now).map_err(|error| ScheduleRequestError::When(error.to_string()))?;
+        let at_once = self.looks_at.as_ref().is_some_and(LookTarget::is_followed).then_some(now);
         let timing = Timing {
             rule: serde_json::to_string(&rule)?,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             asked,
-            next: rule.next(&zone, now),
+            next: at_once.or_else(|| rule.next(&zone, now)),
         };
         Ok(NewSchedule {
             user: maker.user,

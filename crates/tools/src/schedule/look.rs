@@ -4,6 +4,7 @@
 //! Start at [`Looker`].
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -68,6 +69,8 @@ pub struct HouseLooker {
     pub timeout: Duration,
     /// Whose mark it carries.
     pub leftovers: ProcessReaper,
+    /// Who knows how things at home stand.
+    pub home: Option<Arc<dyn Looker>>,
 }
 
 #[async_trait]
@@ -82,6 +85,13 @@ impl Looker for HouseLooker {
                 }
             }
             LookTarget::Page { url } => self.read(url, order.seen.as_deref()).await,
+            LookTarget::Entity(_) => match &self.home {
+                Some(home) => home.look(order).await,
+                None => {
+                    let source = OriginSource::new(Origin::Tool, "Home Assistant");
+                    LookResult::failed(source, "no Home Assistant is set up".to_owned())
+                }
+            },
         }
     }
 }

@@ -76,7 +76,10 @@ impl ScheduleKeeper {
     }
 
     /// Makes one, for whoever called.
-    async fn create(&self, invocation: &Invocation, wish: ScheduleRequest) -> Result<Outcome, Outcome> {
+    ///
+    /// # Errors
+    /// When it is none, or cannot be stored.
+    pub async fn create(&self, invocation: &Invocation, wish: ScheduleRequest) -> Result<Outcome, Outcome> {
         let maker = ScheduleRequester {
             user: invocation.principal.user,
             conversation: invocation.destination.conversation.clone(),

@@ -3,12 +3,14 @@
 use crate::app_state::AppState;
 use crate::chat::channel::conversation;
 use hob_core::domain::channel::{Intake as _, IntakeError, UpdateOutcome};
-use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent, MessageMetadata, Sender};
+use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent, MessageMetadata, Sender, VOICE};
 
 /// Who writes on the page.
 pub(crate) const OWNER: &str = "owner";
 /// How they are called.
 pub(crate) const NAME: &str = "you";
+/// How whoever speaks through a voice assistant is called.
+const SPEAKER: &str = "somebody at the voice assistant";
 /// The most files of a message.
 pub(crate) const FILES_MAX: usize = 10;
 
@@ -41,10 +43,14 @@ impl AppState {
         happening: InboundEvent,
         attachments: Vec<Attachment>,
     ) -> Result<UpdateOutcome, IntakeError> {
+        let conversation = conversation(chat);
+        // Nobody is known by their voice. Buttons are the page's own, and its owner's.
+        let is_spoken = conversation.is_aloud() && matches!(happening, InboundEvent::Posted { .. });
+        let (sender, name) = if is_spoken { (VOICE, SPEAKER) } else { (OWNER, NAME) };
         let inbound = Inbound {
-            conversation: conversation(chat),
+            conversation,
             external_id,
-            sender: Sender { external_id: OWNER.to_owned(), name: NAME.to_owned() },
+            sender: Sender { external_id: sender.to_owned(), name: name.to_owned() },
             happening,
             sent_at: self.router.clock.now(),
             attachments,

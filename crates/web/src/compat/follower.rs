@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app_state::AppState;
-use crate::chat::channel::{ChatActivity, ChatWatcher};
+use crate::chat::channel::{ChatActivity, ChatWatcher, conversation};
 use crate::compat::answer_stream::AnswerStream;
 use crate::compat::progress::{self, MessageProgress};
 use crate::compat::target::RequestTarget;
 use hob_core::domain::ids::RunId;
+use hob_core::render::spoken::spoken;
 use hob_store::error::StoreError;
 
 /// What is written within this time is told together.
@@ -36,6 +37,8 @@ pub(crate) struct MessageFollower {
     teller: AnswerStream,
     /// What is being written is told as well.
     grows: bool,
+    /// It is read aloud.
+    aloud: bool,
     over: Option<Box<MessageProgress>>,
     /// What stands below a question.
     how_to_answer: String,
@@ -43,11 +46,13 @@ pub(crate) struct MessageFollower {
 
 impl MessageFollower {
     /// From before the message is handed in, so that nothing is missed.
-    pub(crate) fn begin(app: &Arc<AppState>, place: RequestTarget, grows: bool, how_to_answer: String) -> Self {
-        let scene = app.page.watch(&place.chat);
-        let app = Arc::clone(app);
-        let (looked, run, over) = (None, None, None);
-        Self { app, place, scene, looked, run, teller: AnswerStream::default(), grows, over, how_to_answer }
+    pub(crate) fn begin(app: &Arc<AppState>, place: RequestTarget, streams: bool, how_to_answer: String) -> Self {
+        let (app, scene) = (Arc::clone(app), app.page.watch(&place.chat));
+        let aloud = conversation(&place.chat).is_aloud();
+        // Of what is only half written it is not known yet what of it is a sign.
+        let grows = streams && !aloud;
+        let (looked, run, over, teller) = (None, None, None, AnswerStream::default());
+        Self { app, place, scene, looked, run, teller, grows, aloud, over, how_to_answer }
     }
 
     /// What was said next.
@@ -99,6 +104,9 @@ impl MessageFollower {
             words.text = redactor.redact(&words.text).into_owned();
             if words.is_question {
                 words.text = format!("{}\n\n{}", words.text, self.how_to_answer);
+            }
+            if self.aloud {
+                words.text = spoken(&words.text);
             }
             told.extend(self.teller.emit_text(words));
         }

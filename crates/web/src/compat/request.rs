@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::access::hash;
 use crate::chat::intake::FILES_MAX;
 use crate::compat::error::CompatError;
-use crate::compat::responses::MODEL;
+use crate::compat::responses::{ALOUD, Model};
 
 /// So much of a hash tells things apart.
 pub(super) const PRINT_CHARS: usize = 24;
@@ -17,8 +17,8 @@ pub(super) const PRINT_CHARS: usize = 24;
 /// Hob's own affair.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 pub(crate) struct CompletionRequest {
-    /// `hob`.
-    #[schema(pattern = "^hob$")]
+    /// `hob`, or `hob-voice`, whose answers are read aloud.
+    #[schema(pattern = "^hob(-voice)?$")]
     model: String,
     /// All that was said. Hob takes the user's last message; what stands before it tells which conversation it is.
     #[schema(min_items = 1)]
@@ -154,6 +154,8 @@ pub(super) struct ParsedRequest {
     pub(super) streams: bool,
     /// With what it took at the end.
     pub(super) tells_usage: bool,
+    /// The answer is read aloud.
+    pub(super) aloud: bool,
 }
 
 impl CompletionRequest {
@@ -188,12 +190,13 @@ impl CompletionRequest {
             files,
             streams: self.stream.unwrap_or(false),
             tells_usage: self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false),
+            aloud: self.model == ALOUD,
         })
     }
 
     /// What would make an answer another than the client means it is refused; what only colours it is not looked at.
     fn check(&self) -> Result<(), CompatError> {
-        if self.model != MODEL {
+        if Model::named(&self.model).is_none() {
             return Err(CompatError::no_model(&self.model));
         }
         if self.n.is_some_and(|n| n != 1) {

@@ -6,6 +6,8 @@ use hob_store::web_compat::ApiTokenUsage;
 
 /// What Hob is called there.
 pub(super) const MODEL: &str = "hob";
+/// What Hob is called whose answers are read aloud.
+pub(super) const ALOUD: &str = "hob-voice";
 
 /// A whole answer.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -145,7 +147,7 @@ impl From<ApiTokenUsage> for Usage {
 /// A model on offer.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct Model {
-    /// `hob`.
+    /// `hob`, or `hob-voice`.
     id: &'static str,
     /// `model`.
     object: &'static str,
@@ -156,8 +158,14 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(super) fn hob() -> Self {
-        Self { id: MODEL, object: "model", created: 0, owned_by: MODEL }
+    /// Hob by each of its names.
+    pub(super) fn all() -> Vec<Self> {
+        [MODEL, ALOUD].map(|id| Self { id, object: "model", created: 0, owned_by: MODEL }).into()
+    }
+
+    /// Hob by this name; none: it has another.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|model| model.id == name)
     }
 }
 

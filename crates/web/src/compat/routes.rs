@@ -26,7 +26,7 @@ use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
-use crate::compat::responses::{Choice, Chunk, Completion, MODEL, Model, Models, Piece};
+use crate::compat::responses::{ALOUD, Choice, Chunk, Completion, MODEL, Model, Models, Piece};
 use crate::compat::target::{RequestTarget, TargetLookup};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_store::web_compat::ApiTokenUsage;
@@ -74,14 +74,14 @@ impl FromRequestParts<Arc<AppState>> for Caller {
 #[utoipa::path(get, path = "/v1/models", tag = "openai", security(("key" = [])),
     responses((status = 200, body = Models), (status = 401, body = FaultBody)))]
 async fn models(_caller: Caller) -> Json<Models> {
-    Json(Models { object: "list", data: vec![Model::hob()] })
+    Json(Models { object: "list", data: Model::all() })
 }
 
 /// The same, by its name.
 #[utoipa::path(get, path = "/v1/models/{model}", tag = "openai", security(("key" = [])), params(("model" = String, Path,)),
     responses((status = 200, body = Model), (status = 401, body = FaultBody), (status = 404, body = FaultBody)))]
 async fn model(_caller: Caller, Path(model): Path<String>) -> Result<Json<Model>, CompatError> {
-    if model == MODEL { Ok(Json(Model::hob())) } else { Err(CompatError::no_model(&model)) }
+    Model::named(&model).map(Json).ok_or_else(|| CompatError::no_model(&model))
 }
 
 /// Says something to Hob, and gives what Hob says; as server-sent events if asked for. `X-Hob-Session` names the conversation
@@ -111,14 +111,16 @@ async fn complete(
     find.is_named = given.is_some();
     find.is_retry = text("x-stainless-retry-count").is_some_and(|count| count != "0");
     let place = app.router.store.read(async |tx| find.find(tx).await).await.map_err(ApiError::from)?;
-    let mut following = MessageFollower::begin(&app, place.clone(), asked.streams, HOW_TO_ANSWER.to_owned());
+    // Whoever only listens is not told of numbers.
+    let how_to_answer = if asked.aloud { "" } else { HOW_TO_ANSWER };
+    let mut following = MessageFollower::begin(&app, place.clone(), asked.streams, how_to_answer.to_owned());
     let taken = app.post(&place.chat, place.external_id.clone(), asked.text, asked.files).await;
     let accepted = taken.map_err(ApiError::from)?;
     if accepted == UpdateOutcome::Ignored {
         return Err(ApiError::NotAllowed.into());
     }
-    let head =
-        ResponseHead { id: format!("chatcmpl-{}", place.external_id), created: app.router.clock.now().as_second() };
+    let (id, created) = (format!("chatcmpl-{}", place.external_id), app.router.clock.now().as_second());
+    let head = ResponseHead { id, created, model: if asked.aloud { ALOUD } else { MODEL } };
     let mut response = match asked.streams {
         true => streamed(following, head, asked.tells_usage).into_response(),
         false => whole_completion(&mut following, head).await?.into_response(),
@@ -131,6 +133,8 @@ async fn complete(
 struct ResponseHead {
     id: String,
     created: i64,
+    /// As what Hob was asked.
+    model: &'static str,
 }
 
 fn add_chat_header(headers: &mut HeaderMap, place: &RequestTarget) {
@@ -142,7 +146,7 @@ fn add_chat_header(headers: &mut HeaderMap, place: &RequestTarget) {
 
 async fn whole_completion(
     following: &mut MessageFollower,
-    ResponseHead { id, .. }: ResponseHead,
+    ResponseHead { id, model, .. }: ResponseHead,
 ) -> Result<Json<Completion>, CompatError> {
     let mut words = Vec::new();
     loop {
@@ -153,7 +157,7 @@ async fn whole_completion(
                 let silent = words.trim().is_empty();
                 let (object, choices) = ("chat.completion", vec![Choice::of(words)]);
                 let (created, usage) = (seen.at.div_euclid(1_000), seen.used.into());
-                return Ok(Json(Completion { id, object, created, model: MODEL, choices, usage, silent }));
+                return Ok(Json(Completion { id, object, created, model, choices, usage, silent }));
             }
             FollowEvent::Stopping => return Err(CompatError::stopping()),
         }
@@ -178,8 +182,8 @@ fn streamed(
     let steps = stream::unfold((following, head, StreamStep::Begin), move |(mut following, head, turn)| async move {
         let chunk = |choices, usage: Option<ApiTokenUsage>, silent| {
             let usage = tells_usage.then(|| usage.map(Into::into));
-            let (object, created) = ("chat.completion.chunk", head.created);
-            json_event(&Chunk { id: &head.id, object, created, model: MODEL, choices, usage, silent })
+            let (object, created, model) = ("chat.completion.chunk", head.created, head.model);
+            json_event(&Chunk { id: &head.id, object, created, model, choices, usage, silent })
         };
         let (events, turn) = match turn {
             StreamStep::Begin => (vec![chunk(vec![Piece::begin()], None, false)], StreamStep::Follow { spoken: false }),

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::chat::channel::conversation;
 use crate::compat::request::ParsedRequest;
+use hob_core::domain::inbound::ALOUD;
 use hob_store::error::StoreError;
 use hob_store::web_compat::{self, ApiConversation};
 use hob_store::{Tx, millis, sessions};
@@ -40,16 +41,19 @@ pub(super) struct TargetLookup {
     pub(super) is_named: bool,
     /// The client says that it tries again.
     pub(super) is_retry: bool,
+    /// What is answered is read aloud.
+    pub(super) aloud: bool,
     pub(super) now: Timestamp,
 }
 
 impl TargetLookup {
     pub(super) async fn find(&self, tx: &mut Tx) -> Result<RequestTarget, StoreError> {
         // A request that has a name is the same one each time, and so is the conversation that it begins.
-        let fresh =
-            RequestTarget { chat: format!("v1-{}-{}", self.opening, self.nonce), external_id: self.external_id() };
+        let chat = format!("{}-{}", self.chat_start(), self.nonce);
+        let fresh = RequestTarget { chat, external_id: self.external_id() };
         let begins = self.first_answer.is_none();
         let chat = match &self.named {
+            Some(named) if self.aloud && !named.starts_with(ALOUD) => Some(format!("{ALOUD}{named}")),
             Some(named) => Some(named.clone()),
             None if begins && (self.is_named || !self.is_retry) => None,
             None => self.existing_chat(tx).await?,
@@ -66,11 +70,17 @@ impl TargetLookup {
 
     pub(super) fn of(asked: &ParsedRequest, nonce: String, now: Timestamp) -> Self {
         let (opening, first_answer, print) = (asked.opening.clone(), asked.first_answer.clone(), asked.print.clone());
-        Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, now }
+        let aloud = asked.aloud;
+        Self { opening, first_answer, print, named: None, nonce, is_named: false, is_retry: false, aloud, now }
     }
 }
 
 impl TargetLookup {
+    /// What conversations begin with that began so.
+    fn chat_start(&self) -> String {
+        format!("{}v1-{}", if self.aloud { ALOUD } else { "" }, self.opening)
+    }
+
     /// What the message is called.
     fn external_id(&self) -> String {
         format!("v1-{}-{}", self.print, self.nonce)
@@ -78,7 +88,7 @@ impl TargetLookup {
 
     /// The conversation that began so.
     async fn existing_chat(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
-        let key = |end| conversation(&format!("v1-{}{end}", self.opening)).session_key().0;
+        let key = |end| conversation(&format!("{}{end}", self.chat_start())).session_key().0;
         let alike = web_compat::newest_conversations(tx, &key('-'), &key('.')).await?;
         let chat = |begun: &ApiConversation| begun.key.strip_prefix("web:").unwrap_or(&begun.key).to_owned();
         if self.is_named {

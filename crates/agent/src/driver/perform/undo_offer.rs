@@ -27,7 +27,9 @@ pub(super) fn offer(
 ) -> Option<Box<UndoOffer>> {
     let is_done = matches!(effect.outcome, Outcome::Text(_) | Outcome::Exited { code: 0, .. });
     let back = tools.get(&inverse.tool)?;
-    let written = effect.invocation.arguments.to_string();
+    // What the operator's own settings name leads nobody on, though the id of a lamp looks like a host.
+    let blanked = |written: String, named: &String| written.replace(&format!("{named:?}"), "\"\"");
+    let written = tools.get(effect.tool)?.settled().iter().fold(effect.invocation.arguments.to_string(), blanked);
     let is_kind = tells_nobody(effect.tool, &written, Risk::Write)
         && !is_outgoing(&inverse.tool)
         && back.spec().facts.most() != Risk::Spend

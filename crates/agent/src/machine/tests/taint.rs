@@ -18,6 +18,7 @@ use crate::machine::state::Phase;
 use crate::machine::status::Status;
 use crate::machine::step;
 use hob_core::domain::ids::{CallId, RunId};
+use hob_core::domain::inbound::{ALOUD, ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::{Origin, OriginSource, Taint};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tools::{Approval, Assessment, DangerGrade, Risk, ToolFacts};
@@ -433,6 +434,23 @@ fn n6_what_a_guest_wants_done_only_an_owner_allows() {
     run.check(answers("deny"), &["human approves 1.1 ask"]);
     assert!(!concern(&run).1.owners, "a look is for who asked for it");
     assert!(!approval::is_for_owners(run.run(), &CallId::new(1, 1)));
+}
+
+#[test]
+fn f9_what_is_asked_about_by_voice_only_an_owner_allows() {
+    let mut heard = accepted();
+    heard.destination.conversation = Conversation {
+        channel: ChannelKind::Web,
+        account: DEFAULT_ACCOUNT.to_owned(),
+        chat: format!("{ALOUD}kitchen"),
+        thread: None,
+    };
+    let mut run = Script::fresh();
+    run.check(Event::Accepted(heard), &[]);
+    run.check(Event::Begun(Box::new(house())), &["ask a/one Work"]);
+    run.check(wants(&["send", "wipe"]), &["run 1.0 send #1"]);
+    run.check(done("1.0"), &["human approves 1.1 wipe"]);
+    assert!(concern(&run).1.owners && approval::is_for_owners(run.run(), &CallId::new(1, 1)));
 }
 
 #[test]

@@ -23,7 +23,85 @@ pub enum LookTarget {
         network: bool,
     },
     /// A page is read: there is something to do when it says something else than the last time.
-    Page { url: String },
+    Page {
+        /// Its address.
+        url: String,
+    },
+    /// Something at home is followed: there is something to do when it becomes so.
+    Entity(EntityWatch),
+}
+
+/// What is followed, and what it is to become.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EntityWatch {
+    /// Its id.
+    pub entity: String,
+    /// What it is to become.
+    pub until: EntityCondition,
+    /// So many minutes it has to stay so.
+    #[serde(default)]
+    pub minutes: u32,
+    /// Each time, not the next time alone.
+    #[serde(default)]
+    pub again: bool,
+}
+
+/// What something is to become.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityCondition {
+    /// Anything else than it is.
+    Another,
+    /// This.
+    State(String),
+    /// More than this, in thousandths.
+    Above(i64),
+    /// Less than this, in thousandths.
+    Below(i64),
+}
+
+impl fmt::Display for EntityCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = |thousandths: i64| {
+            format!(
+                "{}{}.{:03}",
+                if thousandths < 0 { "-" } else { "" },
+                thousandths.unsigned_abs() / 1_000,
+                thousandths.unsigned_abs() % 1_000
+            )
+        };
+        let number = |thousandths: i64| whole(thousandths).trim_end_matches('0').trim_end_matches('.').to_owned();
+        match self {
+            Self::Another => f.write_str("it changes"),
+            Self::State(state) => write!(f, "it is {state:?}"),
+            Self::Above(than) => write!(f, "it is above {}", number(*than)),
+            Self::Below(than) => write!(f, "it is below {}", number(*than)),
+        }
+    }
+}
+
+impl fmt::Display for EntityWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {} until {}", self.entity, self.until)?;
+        match self.minutes {
+            0 => Ok(()),
+            minutes => write!(f, " for {minutes} min"),
+        }
+    }
+}
+
+impl LookTarget {
+    /// Is it looked at as soon as it is wanted, so that it is known what it was like then?
+    #[must_use]
+    pub fn is_followed(&self) -> bool {
+        matches!(self, Self::Entity(_))
+    }
+
+    /// Is it over with once it has found something to do?
+    #[must_use]
+    pub fn is_once(&self) -> bool {
+        matches!(self, Self::Entity(watch) if !watch.again)
+    }
 }
 
 impl fmt::Display for LookTarget {
@@ -31,6 +109,7 @@ impl fmt::Display for LookTarget {
         match self {
             Self::Command { command, .. } => write!(f, "by the command {:?}", command.join(" ")),
             Self::Page { url } => write!(f, "at {url}"),
+            Self::Entity(watch) => watch.fmt(f),
         }
     }
 }

@@ -17,6 +17,7 @@ fn looker(dir: &Path, allow: &[String]) -> HouseLooker {
         dir: dir.to_owned(),
         timeout: Duration::from_secs(60),
         leftovers: ProcessReaper::of(dir),
+        home: None,
     }
 }
 
@@ -94,8 +95,8 @@ async fn f1_of_much_output_the_middle_is_left_out_and_the_answer_is_not() {
 
 #[tokio::test]
 async fn f1_a_page_wakes_when_its_text_is_another() {
-    let body = std::sync::Arc::new(Mutex::new((200, "<title>News</title><p>Nothing yet.</p>")));
-    let shown = std::sync::Arc::clone(&body);
+    let body = Arc::new(Mutex::new((200, "<title>News</title><p>Nothing yet.</p>")));
+    let shown = Arc::clone(&body);
     let server = TestServer::start(move |_| {
         let (status, body) = *shown.lock().unwrap();
         reply(status, "Content-Type: text/html\r\n", body.as_bytes())
