@@ -88,7 +88,9 @@ pub(super) fn run(arguments: &AskArguments, base: CliContext) -> anyhow::Result<
     match ended {
         None | Some(IdleReason::Done | IdleReason::Quietly) => Ok(()),
         Some(IdleReason::Suspended) => {
-            eprintln!("hob: it waits for an answer: `hob chat` takes it");
+            // A window of `hob chat` is onto the usual conversation.
+            let taker = if arguments.new { "its run's page takes it (`hob web`)" } else { "`hob chat` takes it" };
+            eprintln!("hob: it waits for an answer: {taker}");
             Err(SilentExit(exit::FAILED).into())
         }
         Some(IdleReason::Failed) => Err(SilentExit(exit::FAILED).into()),

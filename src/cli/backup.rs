@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -182,6 +182,10 @@ fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
 /// # Errors
 /// When it is not whole, or a Hob is at work.
 pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    if matches!(arguments.archive.try_exists(), Ok(false)) {
+        let path = arguments.archive.display();
+        bail!("there is no {path}: backups lie in `backups` in the data directory, or where `[backup]` says");
+    }
     let identities = arguments.identity.as_deref().map(Identities::read).transpose()?.unwrap_or_default();
     let archive = &Archive { path: arguments.archive.clone(), identities, read: Arc::default() };
     if arguments.verify {

@@ -137,6 +137,8 @@ fn rows(text: &str, width: usize) -> (Vec<String>, String) {
     let (mut finished, mut row, mut used) = (Vec::new(), String::new(), 0);
     let mut margin = Margin::default();
     let mut styles = false;
+    // The row was just broken at a space that had no room.
+    let mut is_broken = false;
     for c in text.chars() {
         // What sets a style takes no room, and is not torn apart.
         if c == ESCAPE || styles {
@@ -145,7 +147,11 @@ fn rows(text: &str, width: usize) -> (Vec<String>, String) {
             continue;
         }
         if c == '\n' {
-            finished.push(std::mem::take(&mut row));
+            match std::mem::take(&mut is_broken) {
+                // The text has a break of its own there: one is enough, and what sets a style holds below it.
+                true => row = pieces(&row).filter(|piece| piece.starts_with(ESCAPE)).collect(),
+                false => finished.push(std::mem::take(&mut row)),
+            }
             (used, margin) = (0, Margin::default());
             continue;
         }
@@ -154,10 +160,12 @@ fn rows(text: &str, width: usize) -> (Vec<String>, String) {
             let carried = if c == ' ' { String::new() } else { last_word(&mut row) };
             finished.push(std::mem::replace(&mut row, margin.begun.clone() + &carried));
             used = most_of(&row);
-            if c == ' ' {
+            is_broken = c == ' ';
+            if is_broken {
                 continue;
             }
         }
+        is_broken = false;
         used += columns_max(c);
         row.push(c);
     }
@@ -219,6 +227,15 @@ mod tests {
         assert_eq!(layout("漢字漢字漢字", 5), ["漢字", "漢字", "漢字"]);
         assert_eq!(layout("    abcdefgh", 10), ["    abcdef", "    gh"], "an indentation is not left alone");
         assert_eq!(layout("", 10), [""]);
+    }
+
+    #[test]
+    fn k2_a_full_row_before_a_styled_word_leaves_no_blank_one() {
+        // The renderer breaks before the word, and has written the space and the style by then.
+        let full = "one, \u{1b}[1mtwo\u{1b}[22m \u{1b}[36m\nthree\u{1b}[39m";
+        assert_eq!(layout(full, 8), ["one, \u{1b}[1mtwo\u{1b}[22m", "\u{1b}[36mthree\u{1b}[39m"]);
+        assert_eq!(layout("- one two \n  three", 9), ["- one two", "  three"]);
+        assert_eq!(layout("one two \n\nthree", 7), ["one two", "", "three"]);
     }
 
     #[test]

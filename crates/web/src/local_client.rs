@@ -49,6 +49,12 @@ pub enum AskError {
     /// The answer is not HTTP.
     #[error("the program answering on Hob's socket is not Hob")]
     Foreign,
+    /// It is Hob, and has nothing there: a terminal that has the data directory to itself, or another version.
+    #[error(
+        "the Hob that runs here is a `hob chat` or `hob ask` in another terminal, or another version: end it, and start `hob run`, \
+         onto which each of them is a window"
+    )]
+    NotServed,
 }
 
 /// Gets `path` from the Hob that uses this data directory; each read and write may take as long as `within`.
@@ -83,6 +89,7 @@ pub fn stream(data_dir: &Path, path: &str) -> Result<UnixStream, AskError> {
     let (stream, head) = opened(data_dir, &request("POST", path, ""))?;
     match read(&head) {
         Some(LocalResponse { status: 200, .. }) => Ok(stream),
+        Some(LocalResponse { status: 404, .. }) => Err(AskError::NotServed),
         _ => Err(AskError::Foreign),
     }
 }
@@ -98,6 +105,7 @@ pub fn upgraded(data_dir: &Path, path: &str, protocol: &str) -> Result<UnixStrea
     let (stream, head) = opened(data_dir, &asked)?;
     match read(&head) {
         Some(LocalResponse { status: 101, .. }) => Ok(stream),
+        Some(LocalResponse { status: 404, .. }) => Err(AskError::NotServed),
         _ => Err(AskError::Foreign),
     }
 }
@@ -175,6 +183,22 @@ mod tests {
         assert_eq!(read(good), Some(LocalResponse { status: 503, body: "one\r\n\r\ntwo".to_owned() }));
         for bad in ["", "HTTP/1.0 200 OK\r\n", "SSH-2.0-x\r\n\r\n", "HTTP/1.1 ok\r\n\r\n"] {
             assert_eq!(read(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn f7_a_hob_that_serves_no_windows_is_told_from_a_stranger() {
+        for (answer, is_hob) in [("HTTP/1.0 404 Not Found\r\n\r\n", true), ("SSH-2.0-x\r\n\r\n", false)] {
+            let dir = tempfile::tempdir().unwrap();
+            let other = std::os::unix::net::UnixListener::bind(dir.path().join("hob.sock")).unwrap();
+            let answering = std::thread::spawn(move || {
+                let (mut asked, _) = other.accept().unwrap();
+                asked.write_all(answer.as_bytes()).unwrap();
+                asked
+            });
+            let asked = stream(dir.path(), "/terminal/local");
+            assert_eq!(matches!(asked, Err(AskError::NotServed)), is_hob, "{asked:?}");
+            drop(answering.join().unwrap());
         }
     }
 

@@ -183,7 +183,7 @@ pub(super) fn run(arguments: &ImportArguments, named: Option<&Path>) -> anyhow::
     let name = program.name();
     let dir = dir.with_context(|| format!("{name} has no folder at its usual place: `hob import {name} FOLDER`"))?;
     if !dir.is_dir() {
-        bail!("{} is not a folder", dir.display());
+        bail!("{} is not a folder: `hob import {name} FOLDER` takes the one that has {name}'s config", dir.display());
     }
     let found = find(named, &environment)?;
     let path = found.path.clone().map_or_else(|| usual_place(&environment).context("$HOME is not set"), Ok)?;
