@@ -80,7 +80,7 @@ pub(super) enum OffMeaning {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], OffMeaning); 22] = [
+const UNITS: [(&[&str], OffMeaning); 23] = [
     (&["provider"], OffMeaning::Keyless),
     (&["provider", "fallbacks", "[]"], OffMeaning::Keyless),
     (&["transcription"], OffMeaning::Absent),
