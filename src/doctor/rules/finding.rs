@@ -52,7 +52,7 @@ pub enum Check {
 
 impl Check {
     /// All, in the order in which they are told.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Config,
         Self::Permissions,
         Self::Data,
