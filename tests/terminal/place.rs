@@ -14,6 +14,7 @@ use hob_core::domain::outgoing::Destination;
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::policy::memory::SpeakingPlace as Where;
 use hob_tools::changes::Drafts;
+use hob_tools::dialogue::Dialogue;
 use hob_tools::draft_workspace::DraftWorkspace;
 use hob_tools::sandbox::Sandbox;
 use hob_tools::sandbox::confinement::Confinement;
@@ -174,6 +175,7 @@ pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
         attempt: 1,
         arguments,
         draft: DraftUse::AtOnce,
+        dialogue: Dialogue::default(),
         now: Timestamp::UNIX_EPOCH,
     }
 }

@@ -32,6 +32,7 @@ use hob_dav::tools;
 use hob_store::users::{Identity, ensure};
 use hob_store::{SchedulingMode, Store};
 use hob_tools::audience::People;
+use hob_tools::dialogue::Dialogue;
 use hob_tools::net::EgressGuard;
 use hob_tools::net::resolve::SystemResolver;
 use hob_tools::{Invocation, Outcome, Tool};
@@ -138,6 +139,7 @@ impl House {
             call: CallId::new(1, self.calls.get()),
             attempt: 1,
             arguments: arguments.clone(),
+            dialogue: Dialogue::default(),
             draft: DraftUse::AtOnce,
             now: NOW.parse().unwrap(),
         }

@@ -26,6 +26,7 @@ use hob_store::users::{Identity, ensure};
 use hob_store::{SchedulingMode, Store};
 use hob_testkit::mail_servers::{ROLES, Servers, files};
 use hob_tools::audience::People;
+use hob_tools::dialogue::Dialogue;
 use hob_tools::registry::Registry;
 use hob_tools::{Invocation, Outcome, OutputFile};
 use jiff::Timestamp;
@@ -139,6 +140,7 @@ fn invocation(who: &Principal, arguments: Value) -> Invocation {
         attempt: 1,
         arguments,
         draft: DraftUse::AtOnce,
+        dialogue: Dialogue::default(),
         now: Timestamp::UNIX_EPOCH,
     }
 }
