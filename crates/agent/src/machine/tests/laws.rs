@@ -146,16 +146,11 @@ struct Tries(BTreeMap<String, (u32, bool)>);
 
 impl Tries {
     fn goes_on(&mut self, event: &Event) -> bool {
-        match event {
-            Event::ToolFinished { call, outcome: ToolOutcome::Ask { form: Some(_), .. }, .. } => {
-                self.0.get_mut(&call.0).into_iter().for_each(|last| last.1 = true);
-                false
-            }
-            Event::ToolStarted { call, attempt, .. } => {
-                self.0.insert(call.0.clone(), (*attempt, false)) == Some((*attempt, true))
-            }
-            _ => false,
+        if let Event::ToolFinished { call, outcome: ToolOutcome::Ask { form: Some(_), .. }, .. } = event {
+            self.0.get_mut(&call.0).into_iter().for_each(|last| last.1 = true);
         }
+        let Event::ToolStarted { call, attempt, .. } = event else { return false };
+        self.0.insert(call.0.clone(), (*attempt, false)) == Some((*attempt, true))
     }
 }
 
