@@ -36,7 +36,8 @@ class House:
     def hob(self, *arguments):
         ran = subprocess.run(
             [HOB, "--config", self.config, "mcp", *arguments],
-            env=self.environment, capture_output=True, text=True, check=False,
+            # What a scenario asks, it has an answer to by default.
+            env=self.environment, input="\n" * 3, capture_output=True, text=True, check=False,
         )
         print("hob mcp", *arguments, "\n", ran.stdout, ran.stderr, sep=" ")
         return ran

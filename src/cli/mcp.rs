@@ -1,5 +1,6 @@
 //! `hob mcp`: the MCP servers of the config, a look at one of them, and what its tools do.
 
+mod answer;
 mod class;
 mod login;
 mod serve;
@@ -20,6 +21,7 @@ use hob_core::domain::rng::SystemRng;
 use hob_tools::mcp::ServerContext;
 use hob_tools::mcp::classes::Classes;
 use hob_tools::mcp::error::McpError;
+use hob_tools::mcp::parked::ParkedCalls;
 use hob_tools::mcp::probe::{self, ProbeReport};
 use hob_tools::mcp::settings::{ServerTransport, Settings};
 use hob_tools::process_reaper::ProcessReaper;
@@ -94,7 +96,9 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
         McpCommand::Call { name, tool, arguments } => {
             let server = server_by_name(&servers, name)?;
             let arguments = serde_json::from_str(arguments).context("the arguments are not a JSON object")?;
-            let called = async |place: &ServerContext| probe::call_tool(server, place, tool, arguments).await;
+            let called = async |place: &ServerContext| {
+                probe::call_tool(server, place, tool, arguments, answer::ask_person).await
+            };
             let (text, failed) = runtime()?.block_on(with_server(server, &base, called))?;
             show(&format!("{}\n", base.redactor.redact(&text)))?;
             if failed { bail!("the call has failed") } else { Ok(()) }
@@ -149,6 +153,7 @@ async fn with_server<T>(
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
         classes: Classes::default(),
+        parked: ParkedCalls::default(),
     };
     let seen = Box::pin(work(&place)).await;
     place.tracker.close();

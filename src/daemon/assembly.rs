@@ -51,6 +51,7 @@ use hob_tools::ToolRuntime;
 use hob_tools::changes::Drafts;
 use hob_tools::mcp::Servers;
 use hob_tools::mcp::classes::Classes;
+use hob_tools::mcp::parked::ParkedCalls;
 use hob_tools::registry_handle::ToolRegistryHandle;
 use hob_tools::sandbox::trial::SandboxTrial;
 use hob_tools::schedule::look::HouseLooker;
@@ -98,6 +99,8 @@ pub(super) struct ProcessServices {
     pub(super) drafts: Drafts,
     /// What owners have said that the tools of MCP servers do; known once there is one.
     pub(super) classes: Classes,
+    /// Calls of MCP servers that wait for a person's answer.
+    pub(super) parked: ParkedCalls,
 }
 
 impl ProcessServices {
@@ -122,6 +125,7 @@ impl ProcessServices {
             started: blueprint.clock.now(),
             drafts: Drafts::new(&blueprint.data_dir, &workspace),
             classes: Classes::default(),
+            parked: ParkedCalls::default(),
             store,
             contents,
             owner: blueprint.rng.id(),
@@ -339,8 +343,7 @@ fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices)
     let SharedServices { models, table, budget_guard, memory, .. } = shared;
     let config = &blueprint.config;
     let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
-    let toolbox =
-        config_mapping::toolbox(config, &blueprint.environment, &walls, roots.drafts.clone(), roots.classes.clone())?;
+    let toolbox = config_mapping::toolbox(config, &blueprint.environment, &walls, roots)?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

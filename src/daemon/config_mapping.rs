@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::daemon::assembly::ProcessServices;
 use crate::daemon::error::StartError;
 use crate::daemon::toolset::own_programs::of_hook;
 use crate::daemon::{Blueprint, account_access, declared_loops};
@@ -37,9 +38,7 @@ use hob_model::catalog::Catalog;
 use hob_model::error::ModelError;
 use hob_model::model_table::ModelTable;
 use hob_model::transcription::{self, Transcriber};
-use hob_tools::changes::Drafts;
 use hob_tools::hook::{Hook, Hooks};
-use hob_tools::mcp::classes::Classes;
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultStore;
 use hob_tools::sandbox::program_sandbox::ProgramSandbox as Walls;
@@ -286,12 +285,18 @@ pub(super) fn toolbox(
     config: &Config,
     environment: &Environment,
     walls: &Walls,
-    drafts: Drafts,
-    classes: Classes,
+    roots: &ProcessServices,
 ) -> Result<ToolRuntime, StartError> {
     let data_dir = &walls.data_dir;
     let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, walls)).collect(), data_dir);
-    Ok(ToolRuntime { timeouts: timeouts(environment)?, hooks, results: ResultStore::of(data_dir), drafts, classes })
+    Ok(ToolRuntime {
+        timeouts: timeouts(environment)?,
+        hooks,
+        results: ResultStore::of(data_dir),
+        drafts: roots.drafts.clone(),
+        classes: roots.classes.clone(),
+        parked: roots.parked.clone(),
+    })
 }
 
 fn hook(config: &HookConfig, walls: &Walls) -> Hook {

@@ -21,6 +21,7 @@ mod days;
 mod discord;
 mod documents;
 mod drafts;
+mod elicitation;
 mod embedding;
 mod failures;
 mod faults;

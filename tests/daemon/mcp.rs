@@ -33,7 +33,7 @@ fn is_alive(pid: &str) -> bool {
 }
 
 /// Waits until none of these processes is there.
-async fn gone(pids: &[String]) {
+pub(crate) async fn gone(pids: &[String]) {
     let all = async {
         while pids.iter().any(|pid| is_alive(pid)) {
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -16,7 +16,7 @@ fn talking(more: &str, without: &str) -> String {
     )
 }
 
-async fn house(more: &str, without: &str) -> House {
+pub(crate) async fn house(more: &str, without: &str) -> House {
     let mut house = House::with(&talking(more, without)).await;
     house.start().await;
     house.hob().until_log("mcp.listed").await;
@@ -24,7 +24,7 @@ async fn house(more: &str, without: &str) -> House {
 }
 
 /// The last of so many answers.
-async fn last(house: &House, person: i64, count: usize) -> String {
+pub(crate) async fn last(house: &House, person: i64, count: usize) -> String {
     house.told(person, count).await.pop().unwrap()
 }
 

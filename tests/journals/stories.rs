@@ -328,7 +328,7 @@ fn ask_human() -> Vec<Event> {
     vec![
         begun(),
         wants("", &["ask_human"]),
-        finished("1.0", ToolOutcome::Ask { question: "Blue or red?".to_owned() }),
+        finished("1.0", ToolOutcome::Ask { question: "Blue or red?".to_owned(), form: None }),
         Event::Suspended,
         resumed(1),
         answered("blue", None),

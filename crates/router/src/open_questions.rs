@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn d6_only_a_decision_is_an_answer_to_a_question_that_offers_some() {
-        let asked = Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() };
+        let asked = Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned(), form: None };
         let paused = Question::Paused { by: UserId(1) };
         let table = [
             ("approve", &approval(), Some("approve")),

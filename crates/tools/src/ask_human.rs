@@ -37,7 +37,7 @@ impl Tool for AskHuman {
             Ok(arguments) if arguments.question.trim().is_empty() => {
                 Outcome::Error("The question is empty.".to_owned())
             }
-            Ok(arguments) => Outcome::Request(Request::Ask { question: arguments.question }),
+            Ok(arguments) => Outcome::Request(Request::Ask { question: arguments.question, form: None }),
             Err(outcome) => outcome,
         }
     }

@@ -11,6 +11,7 @@ pub mod changes;
 pub mod cli_agent;
 pub mod command;
 pub mod current_time;
+pub mod dialogue;
 pub mod draft_workspace;
 pub mod files;
 pub mod forget;
@@ -57,13 +58,16 @@ use serde_json::Value;
 
 use crate::audience::Audience;
 use crate::changes::Drafts;
+use crate::dialogue::Dialogue;
 use crate::hook::Hooks;
 use crate::mcp::classes::Classes;
+use crate::mcp::parked::ParkedCalls;
 use crate::mention::Mention;
 use crate::results::ResultStore;
 use crate::workspace::Workspace;
 use hob_core::domain::agents::Mission;
 use hob_core::domain::draft::DraftUse;
+use hob_core::domain::elicitation::Elicitation;
 use hob_core::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
 use hob_core::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob_core::domain::notebook::NotebookChange;
@@ -130,6 +134,8 @@ pub struct ToolRuntime {
     pub drafts: Drafts,
     /// What owners have said that the tools of MCP servers do.
     pub classes: Classes,
+    /// Calls whose servers wait for a person's answer.
+    pub parked: ParkedCalls,
 }
 
 impl ToolRuntime {
@@ -144,6 +150,7 @@ impl ToolRuntime {
             results: ResultStore::of(data_dir),
             drafts,
             classes: Classes::default(),
+            parked: ParkedCalls::default(),
         }
     }
 }
@@ -212,6 +219,8 @@ pub struct Invocation {
     pub arguments: Value,
     /// Where it works, if it can work in a draft of the workspace.
     pub draft: DraftUse,
+    /// What goes between it and people while it works.
+    pub dialogue: Dialogue,
     pub now: Timestamp,
 }
 
@@ -245,6 +254,7 @@ impl Invocation {
             attempt: 1,
             arguments,
             draft: DraftUse::AtOnce,
+            dialogue: Dialogue::default(),
             now: Timestamp::UNIX_EPOCH,
         }
     }
@@ -301,7 +311,14 @@ pub enum Request {
         text: String,
     },
     /// A person's answer (row B15).
-    Ask { question: String },
+    Ask {
+        /// The question.
+        question: String,
+        /// A server asks it: the call goes on with the answer, and is made again for that.
+        form: Option<Box<Elicitation>>,
+    },
+    /// Nothing: the call was to go on with an answer, and what it was at is gone.
+    CutOff,
     /// Words or a file to be delivered, once.
     Deliver(Box<DeliveryRequest>),
 }

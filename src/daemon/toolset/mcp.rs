@@ -40,6 +40,7 @@ pub(in crate::daemon) fn servers(
         tracker: tracker.clone(),
         stop: stop.clone(),
         classes: roots.classes.clone(),
+        parked: roots.parked.clone(),
     };
     Servers::new(all(blueprint), place, shed)
 }

@@ -18,6 +18,7 @@ use hob_config::Config;
 use hob_memory::upkeep::source::FetchPermission;
 use hob_memory::upkeep::{EmbedderOpener as _, PrepareError};
 use hob_tools::mcp::classes::Classes;
+use hob_tools::mcp::parked::ParkedCalls;
 use hob_tools::mcp::settings::Settings;
 use hob_tools::mcp::{ServerContext, probe};
 use hob_tools::process_reaper::ProcessReaper;
@@ -108,6 +109,7 @@ pub(in crate::doctor) async fn mcp(patient: &DoctorInputs) -> Vec<Finding> {
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
         classes: Classes::default(),
+        parked: ParkedCalls::default(),
     };
     let looked = servers.iter().map(|server| {
         let place = &place;

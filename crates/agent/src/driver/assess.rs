@@ -29,6 +29,7 @@ use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope, PLAN, Risk};
 use hob_core::policy::memory::SpeakingPlace;
 use hob_core::policy::undo::can_be_taken_back;
 use hob_model::message::{Completion, Message, ToolCall};
+use hob_tools::dialogue::Dialogue;
 use hob_tools::mention::Mention;
 use hob_tools::{Invocation, Tool, ToolSpec};
 
@@ -155,6 +156,7 @@ impl AssessmentContext {
             call: call.id.clone(),
             attempt: 1,
             arguments,
+            dialogue: Dialogue::default(),
             draft: DraftUse::AtOnce,
             now: self.ports.clock.now(),
         };

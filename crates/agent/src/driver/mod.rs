@@ -44,7 +44,7 @@ use crate::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::machine::event::Event;
 use crate::machine::question::Question;
 use crate::machine::reading;
-use crate::machine::state::{ActiveState, State};
+use crate::machine::state::{ActiveState, Phase, State};
 use crate::machine::status::Status;
 use crate::machine::stop::CancelReason;
 use crate::ports::{OutboxReservation, Ports};
@@ -315,7 +315,11 @@ impl Driver {
                 telemetry::asked(self.key.run, &question);
                 self.wake_outbox();
             }
-            Effect::End(end) => telemetry::ended(self.key.run, &end),
+            Effect::End(end) => {
+                // Whoever stops a run that waits for a person wants nothing of its server any more.
+                self.ports.toolbox.parked.drop_run(self.key.run);
+                telemetry::ended(self.key.run, &end);
+            }
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
         Ok(())
@@ -403,6 +407,10 @@ impl Driver {
         let tools = self.ports.tools.offer(|tool| active.tools.contains_key(&tool.schema.name)).tools.clone();
         let run = self.key.run;
         let is_read = reading::is_read(active, &call.id);
+        let answer = match &active.phase {
+            Phase::Acting(batch) => batch.get(&call.id).and_then(|open| open.reply(attempt)).cloned(),
+            Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+        };
         let draft = DraftContext {
             place: draft::place_of(active, &call.id),
             known: active.draft.as_ref().map(|draft| draft.digest.clone()),
@@ -421,6 +429,7 @@ impl Driver {
             call,
             attempt,
             delay_ms,
+            answer,
             is_read,
         };
         self.work.run_tool(&self.ports, job);
@@ -447,6 +456,7 @@ pub async fn end_panicked(
         return Ok(());
     };
     let mut last = FinalProgress::of(&driver);
+    driver.ports.toolbox.parked.drop_run(driver.key.run);
     if let Some(effects) = driver.commit(AdvanceCause::Event(Event::Panicked { message })).await? {
         last.look(&driver.state, &effects);
         for effect in effects {

@@ -7,7 +7,8 @@
 use crate::machine::effect::Effect;
 use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase};
-use crate::machine::{approval, detached_agents};
+use crate::machine::{approval, detached_agents, elicitation};
+use hob_core::domain::elicitation::ElicitReply;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::principal::{Principal, Role, Trust};
 
@@ -40,7 +41,7 @@ impl PermittedAnswerer {
             {
                 Self::Owner
             }
-            Question::Approval { .. } => Self::Requester,
+            Question::Approval { .. } | Question::Asked { form: Some(_), .. } => Self::Requester,
             Question::UnsafeCall { call, .. } if approval::is_for_owners(run, call) => Self::Owner,
             Question::UnsafeCall { call, .. } if approval::is_due(run, call) => Self::Requester,
             Question::UnsafeCall { .. }
@@ -93,8 +94,10 @@ pub fn stays_open_secs(run: &ActiveState) -> Option<u64> {
     if let Phase::Waiting { question: Question::Agents, .. } = &run.phase {
         return detached_agents::waits_secs(run);
     }
-    let is_approval = matches!(open_question(run, run.questions)?, Question::Approval { .. });
-    Some(if is_approval { run.policy.tools.approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
+    let question = open_question(run, run.questions)?;
+    // A server does not wait for long either.
+    let is_brief = matches!(question, Question::Approval { .. } | Question::Asked { form: Some(_), .. });
+    Some(if is_brief { run.policy.tools.approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
 }
 
 /// Nobody answered in time. A call that nobody approved is not made (lesson 17). Any other question is put again to all who may
@@ -111,6 +114,9 @@ pub(super) fn on_expired(run: &mut ActiveState, number: u32) -> Vec<Effect> {
     };
     if matches!(question, Question::Approval { .. }) {
         return approval::on_expired(run, number);
+    }
+    if let Question::Asked { call, form: Some(_), .. } = &question {
+        return elicitation::hand_over(run, call, ElicitReply::Cancel);
     }
     run.reminders = run.reminders.saturating_add(1);
     vec![Effect::AskHuman(question)]

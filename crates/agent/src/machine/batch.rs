@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::machine::reading::Reading;
 use crate::machine::{draft, texts, tool_disclosure, undo};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::{Assessment, KEEP_CHANGES, ToolFacts};
 use hob_model::message::{Message, Pictures, ReplyPart, ToolCall, ToolResult, reply_calls};
@@ -51,6 +52,9 @@ pub struct OpenCall {
     /// What a reader is asked about its result, which the model never sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<Reading>>,
+    /// What a person has answered its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Box<AnsweredForm>>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -83,6 +87,7 @@ impl OpenCall {
             pictures: Pictures::default(),
             planned: None,
             reading: None,
+            answered: None,
         }
     }
 
@@ -108,6 +113,24 @@ impl OpenCall {
     }
 }
 
+/// What a call's server asks while it works on the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OpenForm {
+    /// What.
+    pub asked: Elicitation,
+    /// The try that waits for the answer.
+    pub attempt: u32,
+}
+
+/// What a person has said to that. A later try that asks the same has the same answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AnsweredForm {
+    /// What was asked, and by which try.
+    pub form: OpenForm,
+    /// What they said.
+    pub reply: ElicitReply,
+}
+
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
@@ -127,7 +150,13 @@ pub enum CallProgress {
         attempt: u32,
     },
     /// It asks a person.
-    Asks { question: String },
+    Asks {
+        /// What.
+        question: String,
+        /// Its server asks it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        form: Option<Box<OpenForm>>,
+    },
     /// An agent is at work on it: a run of its own.
     Child,
     /// Settled.
@@ -231,11 +260,11 @@ impl Batch {
         self.calls.iter().all(|open| open.progress.result().is_some())
     }
 
-    /// The first call that asks a person.
+    /// The first call by which the model asks a person.
     #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
         self.calls.iter().find_map(|open| {
-            let CallProgress::Asks { question } = &open.progress else { return None };
+            let CallProgress::Asks { question, form: None } = &open.progress else { return None };
             Some((&open.call, question.as_str()))
         })
     }

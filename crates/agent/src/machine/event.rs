@@ -11,6 +11,7 @@ use crate::machine::run_start::RunStart;
 use crate::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use hob_core::domain::agents::Mission;
 use hob_core::domain::draft::WorkspaceDraft;
+use hob_core::domain::elicitation::Elicitation;
 use hob_core::domain::ids::{CallId, RunId, UserId};
 use hob_core::domain::notebook::NotebookChange;
 use hob_core::domain::origin::OriginSource;
@@ -339,7 +340,13 @@ pub enum ToolOutcome {
     /// It asks for a larger budget (row A6).
     MoreIterations { reason: String },
     /// It asks a person (row B15).
-    Ask { question: String },
+    Ask {
+        /// What.
+        question: String,
+        /// A tool's server asks it, for a call that goes on with the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Elicitation>>,
+    },
     /// It wants something delivered: that is queued with this very record, once.
     Deliver {
         /// What, and where to.

@@ -5,7 +5,7 @@ use crate::machine::effect::Effect;
 use crate::machine::event::{RunEnd, RunReply};
 use crate::machine::question::{Answer, Question};
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
-use crate::machine::{approval, compaction, ending, guards, pause, resume, texts, tools};
+use crate::machine::{approval, compaction, elicitation, ending, guards, pause, resume, texts, tools};
 use hob_core::domain::ids::CallId;
 use hob_model::message::Message;
 
@@ -42,7 +42,8 @@ pub(super) fn on_answered(run: &mut ActiveState, answer: &Answer) -> Vec<Effect>
     }
     let decision = Decision::parse(&answer.text, &question);
     match &question {
-        Question::Asked { call, .. } => {
+        Question::Asked { call, form: Some(form), .. } => elicitation::on_answered(run, call, form, &answer.text),
+        Question::Asked { call, form: None, .. } => {
             unpause(run);
             settle_call(run, call, answer.text.clone(), false)
         }

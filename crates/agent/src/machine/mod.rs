@@ -36,6 +36,7 @@ pub mod undo;
 mod canonical_json;
 mod control;
 pub mod declared_loop;
+mod elicitation;
 mod ending;
 pub mod human;
 mod input;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::machine::digest::Digest;
 use crate::machine::event::JournalMismatch;
 use hob_core::domain::draft::WorkspaceDraft;
+use hob_core::domain::elicitation::Elicitation;
 use hob_core::domain::ids::{CallId, UserId};
 use hob_core::domain::origin::OriginSource;
 use hob_core::domain::plan::UnvouchedValue;
@@ -21,6 +22,9 @@ pub enum Question {
         call: CallId,
         /// The question.
         text: String,
+        /// The call's server asks it, and goes on with the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Elicitation>>,
     },
     /// A call with side effects was under way when the process died (row B10).
     UnsafeCall {

@@ -10,7 +10,7 @@
 //! | a started call of an idempotent tool that needs no approval | it is run again |
 //! | a started call that is contained, or keeps what was approved | it is run again: it knows its draft, and what it did there |
 //! | any other started call | a person says: it happened · run it again · give up |
-//! | a question to a person | it stays open |
+//! | a question to a person | it stays open; a call whose server asked it, and is gone, is as one that was under way |
 //! | its last word, without its end | it ends: nothing is asked and nothing said again |
 //! | a cancel that was not carried out | it is carried out: nothing is run again |
 //! | the same step for the third time in a row | a person says: carry on · give up |

@@ -140,7 +140,7 @@ pub(crate) fn shown(effect: &Effect) -> String {
         Effect::AbortTools(calls) => {
             format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
-        Effect::AskHuman(Question::Asked { call, text }) => format!("human {call} asks: {text}"),
+        Effect::AskHuman(Question::Asked { call, text, .. }) => format!("human {call} asks: {text}"),
         Effect::AskHuman(Question::UnsafeCall { call, name, attempt, .. }) => {
             let again = if *attempt == 1 { String::new() } else { format!(" #{attempt}") };
             format!("human unsafe {call} {name}{again}")
@@ -283,7 +283,7 @@ pub fn stopped_tool(call: &str) -> Event {
 }
 
 pub fn asks(call: &str, question: &str) -> Event {
-    finished(call, ToolOutcome::Ask { question: question.to_owned() })
+    finished(call, ToolOutcome::Ask { question: question.to_owned(), form: None })
 }
 
 pub fn more(call: &str) -> Event {

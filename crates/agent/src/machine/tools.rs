@@ -8,7 +8,8 @@ use crate::machine::note::ToolRetry;
 use crate::machine::question::Question;
 use crate::machine::state::{ActiveState, Phase, ResumePoint};
 use crate::machine::{
-    agents, approval, compaction, declared_loop, detached_agents, draft, guards, pause, plan, reading, texts, undo,
+    agents, approval, compaction, declared_loop, detached_agents, draft, elicitation, guards, pause, plan, reading,
+    resume, texts, undo,
 };
 use hob_core::domain::draft::WorkspaceDraft;
 use hob_core::domain::ids::CallId;
@@ -78,6 +79,12 @@ pub(super) fn on_finished(
             batch.finish(id, text, is_error);
         }
         ToolOutcome::Deliver { delivery } => batch.finish(id, texts::queued(delivery), false),
+        // Its server was to go on with an answer, and is gone: it stands as after a crash.
+        ToolOutcome::Interrupted
+            if run.cancel.is_none() && batch.get(id).is_some_and(|open| open.reply(attempt).is_some()) =>
+        {
+            return resume::reopen(run);
+        }
         ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
         ToolOutcome::MoreIterations { .. } if declared.is_some() => {
             batch.finish(id, declared.unwrap_or_default(), true);
@@ -89,9 +96,9 @@ pub(super) fn on_finished(
         }
         ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
         ToolOutcome::Tell { agent, .. } => detached_agents::on_tell(run, id, *agent),
-        ToolOutcome::Ask { question } if batch.asking().is_none() => {
+        ToolOutcome::Ask { question, form } if form.is_some() || batch.asking().is_none() => {
             if let Some(open) = batch.find(id) {
-                open.progress = CallProgress::Asks { question: question.clone() };
+                open.asks(question, form.as_deref(), attempt);
             }
         }
         ToolOutcome::Ask { .. } => batch.finish(id, texts::ONE_QUESTION.to_owned(), true),
@@ -111,7 +118,7 @@ impl ToolOutcome {
             Self::MoreIterations { reason } => (reason, false),
             Self::Spawn { mission } => (&mission.task, false),
             Self::Tell { text, .. } => (text, false),
-            Self::Ask { question } => (question, false),
+            Self::Ask { question, .. } => (question, false),
             Self::Deliver { delivery } => (&delivery.text, false),
             Self::Interrupted => (texts::INTERRUPTED, true),
         }
@@ -176,11 +183,14 @@ pub(super) fn settle(run: &mut ActiveState) -> Vec<Effect> {
     if let Some(question) = approval::question(run) {
         return vec![Effect::AskHuman(question)];
     }
+    if let Some(effects) = elicitation::put(run) {
+        return effects;
+    }
     let Phase::Acting(batch) = &run.phase else {
         return Vec::new();
     };
     if let Some((call, text)) = batch.asking() {
-        return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
+        return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned(), form: None })];
     }
     if batch.children() > 0 {
         return agents::wait();

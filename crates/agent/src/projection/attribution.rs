@@ -103,7 +103,7 @@ pub(super) fn is_own(before: &State, step: &Step, run: &ActiveState, at: usize, 
 /// The words with which a person answers what the model asked them: they stand in the history as the result of its call.
 fn answer_words(before: &State, step: &Step, result: &ToolResult) -> Option<AttributedWords> {
     let run = before.active()?;
-    let Phase::Waiting { question: Question::Asked { call, text: question }, .. } = &run.phase else {
+    let Phase::Waiting { question: Question::Asked { call, text: question, form: None }, .. } = &run.phase else {
         return None;
     };
     let answer = step.events.iter().find_map(|event| match event {

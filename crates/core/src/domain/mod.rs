@@ -12,6 +12,7 @@ pub mod clock;
 pub mod condition;
 pub mod config_status;
 pub mod draft;
+pub mod elicitation;
 pub mod email_envelope;
 pub mod health;
 pub mod ids;

@@ -113,21 +113,12 @@ impl Kit {
 
     fn invocation(&self, arguments: Value) -> Invocation {
         self.calls.set(self.calls.get() + 1);
-        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-        let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+        let invocation = Invocation::for_trial(arguments);
         Invocation {
-            principal: Principal { user: self.user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
-            persona: None,
-            session: conversation.session_key(),
-            place: SpeakingPlace { session: SessionId(7), private: true },
-            destination: Destination { conversation, reply_to: None },
-            taint: Taint::default(),
-            run: RunId(1),
+            principal: Principal { user: self.user, ..invocation.principal },
             call: CallId::new(1, self.calls.get()),
-            attempt: 1,
-            arguments,
-            draft: DraftUse::AtOnce,
             now: "2026-11-26T12:00:00Z".parse().unwrap(),
+            ..invocation
         }
     }
 

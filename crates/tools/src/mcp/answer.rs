@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
 
 use crate::OutputFile;
 
@@ -21,8 +22,8 @@ pub(super) struct ToolAnswer {
     pub(super) failed: bool,
     /// The pictures, sounds and other files in it.
     pub(super) files: Vec<OutputFile>,
-    /// What of it is for machines: its structured part, else its text.
-    pub(super) structured: String,
+    /// What of it is for machines.
+    pub(super) structured: Option<Value>,
 }
 
 impl ToolAnswer {
@@ -37,8 +38,13 @@ impl ToolAnswer {
         let failed = result.is_error == Some(true);
         let text =
             text.into_text(if failed { "It failed, and did not say why." } else { "Done; it answered nothing." });
-        let structured = result.structured_content.as_ref().map_or_else(|| text.clone(), ToString::to_string);
+        let structured = result.structured_content.clone();
         Self { text, failed, files: result.content.iter().filter_map(file).collect(), structured }
+    }
+
+    /// What of it is for machines: its structured part, else its text.
+    pub(super) fn for_machines(&self) -> String {
+        self.structured.as_ref().map_or_else(|| self.text.clone(), Value::to_string)
     }
 }
 
@@ -128,7 +134,7 @@ impl BoundedText {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -1,10 +1,12 @@
 //! A connection to a server: opened, asked for its tools, called, closed.
 //!
-//! What a server asks of Hob in turn (a model's words, a person's, folders) it does not get: Hob says that it can do none of
-//! that.
+//! What a server asks of Hob in turn (a model's words, folders) it does not get: Hob says that it can do none of that. What it asks
+//! a person, and how far it is, goes to the call that it works on (`ears`).
 //! Start at [`Connection::open`].
 
+pub(super) mod call;
 mod offers;
+mod outputs;
 mod task;
 
 use std::collections::{BTreeSet, HashMap};
@@ -15,11 +17,12 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    ListToolsRequest, MetaObject, PaginatedRequestParams, ProtocolVersion, RequestMetaObject, ServerResult,
+    ClientCapabilities, ClientConfig, ClientRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, FormElicitationCapability, Implementation, ListToolsRequest, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ServerResult, UrlElicitationCapability,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, NotificationContext, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, RequestContext, RunningService, ServiceError,
     serve_client_with_lifecycle_and_ct,
 };
 use rmcp::transport::IntoTransport;
@@ -27,17 +30,18 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
 };
-use rmcp::{ClientHandler, RoleClient};
-use serde_json::{Map, Value};
+use rmcp::{ClientHandler, ErrorData, RoleClient};
+use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::mcp::answer::ToolAnswer;
 use crate::mcp::bounded::{BoundedReader, MESSAGE_BYTES_MAX, OutputAllowance};
 use crate::mcp::child::{self, Program, ShutdownTokens};
+use crate::mcp::connection::outputs::OutputSchemas;
 use crate::mcp::diagnostics::ServerDiagnostics;
+use crate::mcp::ears::Ears;
 use crate::mcp::error::McpError;
-use crate::mcp::listed::{ListedTool, ToolKind, plain};
+use crate::mcp::listed::{ListedTool, plain};
 use crate::mcp::login::{self, ServerLogin};
 use crate::mcp::settings::{ServerTransport, Settings};
 use crate::mcp::{ServerContext, excerpt};
@@ -60,14 +64,34 @@ const LEAVE: Duration = Duration::from_secs(5);
 struct HobClientHandler {
     /// Its tools are others now.
     changed: Arc<Notify>,
+    /// Who hears what it asks a person, and how far it is.
+    ears: Ears,
 }
 
 impl ClientHandler for HobClientHandler {
     fn get_info(&self) -> ClientConfig {
         let hob = Implementation::new("hob", env!("CARGO_PKG_VERSION"));
-        // No capability: it may ask for no model's words, no person's, and no folders.
-        ClientConfig::new(ClientCapabilities::default(), hob)
-            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+        // It may ask for a person's words, and for no model's, and no folders.
+        let mut able = ClientCapabilities::default();
+        let asks = ElicitationCapability::new().with_form(FormElicitationCapability::default());
+        able.elicitation = Some(asks.with_url(UrlElicitationCapability::default()));
+        ClientConfig::new(able, hob).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        tokio::select! {
+            biased;
+            answer = self.ears.ask(request) => Ok(answer),
+            () = context.ct.cancelled() => Ok(ElicitResult::new(ElicitationAction::Cancel)),
+        }
+    }
+
+    async fn on_progress(&self, progress: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
+        self.ears.progressed(&progress);
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
@@ -93,15 +117,9 @@ pub(super) struct Connection {
     used: Mutex<Instant>,
     /// The tools that it takes as tasks alone.
     as_tasks: Mutex<BTreeSet<String>>,
-}
-
-/// What a tool is called with.
-#[derive(Debug, Clone, Default)]
-pub(super) struct CallParams {
-    /// Its arguments.
-    pub(super) arguments: Map<String, Value>,
-    /// What its server learns beside them (row A10).
-    pub(super) meta: Map<String, Value>,
+    ears: Ears,
+    /// What its tools say that they answer.
+    outputs: OutputSchemas,
 }
 
 /// A server's tools, and those that cannot be offered, each with the reason.
@@ -117,7 +135,7 @@ impl Connection {
         place: &ServerContext,
         changed: &Arc<Notify>,
     ) -> Result<Self, McpError> {
-        let ears = HobClientHandler { changed: Arc::clone(changed) };
+        let ears = HobClientHandler { changed: Arc::clone(changed), ears: Ears::new(&settings.name) };
         let opened = Box::pin(Self::greet(settings, place, &ears, ClientLifecycleMode::Initialize)).await;
         match opened {
             // It may be too new for a handshake.
@@ -178,7 +196,8 @@ impl Connection {
                 guard.disarm();
                 let (calls, used) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
                 let as_tasks = Mutex::default();
-                Ok(Self { service, tokens, fate, allowance, is_process, login, calls, used, as_tasks })
+                let (ears, outputs) = (ears.ears.clone(), OutputSchemas::default());
+                Ok(Self { service, tokens, fate, allowance, is_process, login, calls, used, as_tasks, ears, outputs })
             }
             Err(error) => {
                 let error = login.explained(error).await;
@@ -189,6 +208,11 @@ impl Connection {
                 Err(error.with_diagnostics(&closed_reason(&fate, &tokens, is_process).await))
             }
         }
+    }
+
+    /// Who listens to its server.
+    pub(super) fn ears(&self) -> &Ears {
+        &self.ears
     }
 
     /// Can nobody be reached by it any more?
@@ -236,6 +260,7 @@ impl Connection {
                 break;
             }
         }
+        self.outputs.learn(&found);
         let mut list = sort_tools(found);
         let own: Vec<ListedTool> = self.resource_tools().await?;
         let is_free = |tool: &ListedTool| list.tools.iter().all(|known| known.name != tool.name);
@@ -261,51 +286,6 @@ impl Connection {
         let tools = list["tools"].as_array().ok_or(McpError::Strange)?.clone();
         let next = list["nextCursor"].as_str().filter(|next| !next.is_empty()).map(str::to_owned);
         Ok((tools, next))
-    }
-
-    /// Calls a tool. Dropping the future tells the server that nobody waits any more.
-    pub(super) async fn call(&self, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
-        let _call = OpenCallGuard::of(self);
-        match tool.kind {
-            ToolKind::Tool => self.call_tool(&tool.name, call).await,
-            ToolKind::ListResources => self.list_resources().await,
-            ToolKind::ReadResource => {
-                let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
-                self.read_resource(uri).await
-            }
-        }
-    }
-
-    async fn call_tool(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
-        let answer = self.ask_tool(tool, call).await?;
-        Ok(ToolAnswer { text: self.login.redact(answer.text), ..answer })
-    }
-
-    async fn ask_tool(&self, tool: &str, call: CallParams) -> Result<ToolAnswer, McpError> {
-        self.allowance.reset();
-        let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
-        if wants_task() {
-            return Box::pin(self.call_as_task(tool, call)).await;
-        }
-        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(call.arguments.clone());
-        params.meta = (!call.meta.is_empty()).then(|| RequestMetaObject(MetaObject(call.meta.clone())));
-        let answer = self.service.peer().call_tool_once(params).await;
-        let is_undone = match &answer {
-            Ok(CallToolResponse::Complete(result)) => task::tells_undone(result),
-            Ok(_) => false,
-            Err(error) => task::is_undone(error),
-        };
-        if is_undone {
-            let said = Box::pin(self.call_as_task(tool, call)).await?;
-            self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
-            return Ok(said);
-        }
-        match answer {
-            Ok(CallToolResponse::Complete(result)) => Ok(ToolAnswer::of(&result)),
-            Ok(CallToolResponse::InputRequired(_)) => Err(McpError::WantsInput),
-            Ok(_) => Err(McpError::Strange),
-            Err(error) => Err(self.failure(error).await),
-        }
     }
 
     async fn failure(&self, error: ServiceError) -> McpError {

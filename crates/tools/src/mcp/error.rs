@@ -35,7 +35,7 @@ pub enum McpError {
     #[error("its answer is not valid MCP")]
     Strange,
     /// It asks for words of a person in turn.
-    #[error("it asks for something that only a person could say, and Hob asks nobody on its behalf")]
+    #[error("it asks for something that only a person could say, in a way in which nobody can be asked")]
     WantsInput,
     /// It asks for a login, in these words of its own.
     #[error("it asks for a login")]

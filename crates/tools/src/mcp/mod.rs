@@ -12,11 +12,13 @@ mod child;
 pub mod classes;
 mod connection;
 mod diagnostics;
+mod ears;
 pub mod error;
 mod listed;
 pub mod login;
 mod names;
 mod offer;
+pub mod parked;
 pub mod probe;
 pub mod prompts;
 mod server;
@@ -40,6 +42,7 @@ use tokio_util::task::TaskTracker;
 use crate::mcp::classes::Classes;
 use crate::mcp::listed::plain;
 use crate::mcp::login::{LoginError, PendingLogin, PendingLogins};
+use crate::mcp::parked::ParkedCalls;
 use crate::mcp::prompts::{PromptAnswer, PromptRequest};
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
@@ -76,6 +79,8 @@ pub struct ServerContext {
     pub stop: CancellationToken,
     /// What owners have said that their tools do.
     pub classes: Classes,
+    /// Their calls that wait for a person's answer.
+    pub parked: ParkedCalls,
 }
 
 /// All servers of this Hob; by default there are none.

@@ -7,15 +7,17 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use url::Url;
 
+use crate::dialogue::Dialogue;
 use crate::mcp::classes::ClassStatus;
-use crate::mcp::connection::CallParams;
+use crate::mcp::connection::call::CallParams;
 use crate::mcp::error::McpError;
 use crate::mcp::listed::{ListedTool, ToolKind};
+use crate::mcp::parked::{CallKey, CallStep};
 use crate::mcp::server::Server;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_table::ServerTools;
 use crate::mention::Mention;
-use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Request, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::{Principal, Role, Trust};
 use hob_core::domain::tool_class::ToolClass;
@@ -203,10 +205,25 @@ impl Tool for McpTool {
             return Outcome::Error(format!("The arguments of {} are no object.", self.spec.schema.name));
         };
         let written = Value::Object(arguments.clone()).to_string();
-        let outcome = match Box::pin(self.server.call(&self.listed, CallParams { arguments, meta })).await {
-            Ok(said) if said.failed => Outcome::Error(said.text).with_files(said.files),
-            Ok(said) => {
-                let inverse = self.undo.as_ref().and_then(|rule| rule.resolve(&written, &said.structured));
+        let key = CallKey { run: invocation.run, call: invocation.call };
+        let Dialogue { answer, activity } = invocation.dialogue;
+        let step = match answer {
+            None => Box::pin(self.server.call(&self.listed, CallParams { arguments, meta, activity })).await,
+            Some(reply) => match self.server.parked().take(&key) {
+                Some(parked) => Box::pin(parked.answered(reply)).await,
+                None => return Outcome::Request(Request::CutOff),
+            },
+        };
+        let outcome = match step {
+            Ok(CallStep::Asks(form, parked)) => {
+                if self.server.parked().park(key, parked) {
+                    return Outcome::Request(Request::Ask { question: form.question.clone(), form: Some(form) });
+                }
+                Outcome::Error("Too many questions of servers wait for people. The call was broken off.".to_owned())
+            }
+            Ok(CallStep::Answered(said)) if said.failed => Outcome::Error(said.text).with_files(said.files),
+            Ok(CallStep::Answered(said)) => {
+                let inverse = self.undo.as_ref().and_then(|rule| rule.resolve(&written, &said.for_machines()));
                 let outcome = Outcome::Text(said.text).with_files(said.files);
                 inverse.into_iter().fold(outcome, Outcome::undone_by)
             }

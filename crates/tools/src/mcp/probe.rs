@@ -10,12 +10,13 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::mcp::classes::Classes;
-use crate::mcp::connection::CallParams;
+use crate::mcp::connection::call::CallParams;
 use crate::mcp::error::McpError;
 use crate::mcp::settings::Settings;
 use crate::mcp::tool_cache::CachedTools;
 use crate::mcp::tool_table::{ClassChange, ClassError, ServerTools};
 use crate::mcp::{ServerContext, login, names, server};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation, ElicitationError};
 use hob_store::Store;
 
 /// What was seen.
@@ -60,7 +61,8 @@ pub async fn probe_server(settings: &Settings, place: &ServerContext) -> Result<
     })
 }
 
-/// Connects, calls a tool by the server's own name for it, and lets the server go. Gives what it answers, and whether that is a failure.
+/// Connects, calls a tool by the server's own name for it, and lets the server go. What it asks a person, `person` answers. Gives
+/// what it answers, and whether that is a failure.
 ///
 /// # Errors
 /// When the server cannot be reached, or does not answer.
@@ -69,16 +71,29 @@ pub async fn call_tool(
     place: &ServerContext,
     tool: &str,
     arguments: Map<String, Value>,
+    person: impl AsyncFn(Result<Elicitation, ElicitationError>) -> ElicitReply,
 ) -> Result<(String, bool), McpError> {
     let (link, list) = Box::pin(server::open(settings, place, &Arc::new(Notify::new()))).await?;
+    let link = Arc::new(link);
     let Some(tool) = list.tools.iter().find(|listed| listed.name == tool) else {
         link.end_process().await;
         return Err(McpError::Gone);
     };
-    let call = link.call(tool, CallParams { arguments, meta: Map::new() });
+    let call = CallParams { arguments, ..CallParams::default() };
+    let (mut call, mut ear) = (Box::pin(link.call(tool, call)), link.ears().open());
     let within = settings.call_within;
-    let silent = |_elapsed| McpError::Silent { within, why: String::new() };
-    let answer = tokio::time::timeout(within, call).await.map_err(silent).flatten();
+    let answer = loop {
+        let asked = tokio::select! {
+            biased;
+            answer = &mut call => break answer,
+            Some(asked) = ear.asked.recv() => asked,
+            () = tokio::time::sleep(within) => break Err(McpError::Silent { within, why: String::new() }),
+        };
+        if asked.reply.send(person(asked.question).await).is_err() {
+            tracing::debug!("the server no longer waits for an answer");
+        }
+    };
+    drop(call);
     link.end_process().await;
     answer.map(|answer| (answer.text, answer.failed))
 }

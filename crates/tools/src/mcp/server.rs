@@ -1,7 +1,7 @@
 //! One server: started when it is needed, kept while it is used, started again when it has died, left alone for a while
 //! when it keeps failing.
 //!
-//! Start at [`Server::call`]; what goes on beside the calls is [`Server::keep`].
+//! Start at [`Server::call`]; what goes on beside the calls is [`Server::supervise`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -12,14 +12,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Tool;
-use crate::mcp::answer::ToolAnswer;
 use crate::mcp::classes::ClassStatus;
-use crate::mcp::connection::{CallParams, Connection, ToolList};
+use crate::mcp::connection::call::CallParams;
+use crate::mcp::connection::{Connection, ToolList};
 use crate::mcp::error::McpError;
 use crate::mcp::listed::ListedTool;
 use crate::mcp::login;
 use crate::mcp::login::stored::LoginStore;
 use crate::mcp::offer::McpTool;
+use crate::mcp::parked::{CallStep, LiveCall, ParkedCalls};
 use crate::mcp::prompts::{PromptAnswer, PromptRequest};
 use crate::mcp::settings::Settings;
 use crate::mcp::status::{ServerState, ServerStatus};
@@ -99,10 +100,15 @@ impl Server {
     }
 
     /// Calls a tool that its server described so.
-    pub(super) async fn call(self: &Arc<Self>, tool: &ListedTool, call: CallParams) -> Result<ToolAnswer, McpError> {
+    pub(super) async fn call(self: &Arc<Self>, tool: &ListedTool, call: CallParams) -> Result<CallStep, McpError> {
         let link = self.link().await?;
         self.check_unchanged(tool)?;
-        self.in_time(&link, link.call(tool, call)).await
+        LiveCall::begin(self, &link, tool.clone(), call).step().await
+    }
+
+    /// Its calls that wait for people.
+    pub(super) fn parked(&self) -> &ParkedCalls {
+        &self.place.parked
     }
 
     /// What a prompt says.
@@ -125,25 +131,17 @@ impl Server {
 
     /// What a server is asked for, within its time; whether it fares well is noted.
     async fn in_time<T>(
-        &self,
+        self: &Arc<Self>,
         link: &Arc<Connection>,
         asked: impl Future<Output = Result<T, McpError>>,
     ) -> Result<T, McpError> {
-        let mut hand = InFlightCall { server: self, link, is_answered: false };
+        let mut hand = InFlightCall::of(self, link);
         let within = self.settings.call_within;
         let answer = match tokio::time::timeout(within, asked).await {
             Ok(answer) => answer,
             Err(_elapsed) => Err(McpError::Silent { within, why: String::new() }),
         };
-        match &answer {
-            Ok(_) => self.is_well(),
-            Err(error) if error.is_outage() || matches!(error, McpError::NeedsLogin(_)) => {
-                self.failed(error);
-                self.retire(link);
-            }
-            Err(_) => {}
-        }
-        hand.is_answered = true;
+        hand.end(answer.as_ref().err());
         answer
     }
 
@@ -234,7 +232,10 @@ impl Server {
     /// From now on nobody calls by this connection. It ends with its last call.
     fn retire(&self, link: &Arc<Connection>) {
         let retired = self.now().link.take_if(|current| Arc::ptr_eq(current, link));
-        drop(retired);
+        if retired.is_some() {
+            // Who watches it holds it as well.
+            self.wake.notify_one();
+        }
     }
 
     /// Takes over what the server lists now.
@@ -455,16 +456,35 @@ fn back_off(failures: u32, fraction: f64) -> Duration {
 }
 
 /// A call at work. Whoever lets go of it before there is an answer ends the process that works on it.
-struct InFlightCall<'a> {
-    server: &'a Server,
-    link: &'a Arc<Connection>,
+pub(super) struct InFlightCall {
+    pub(super) server: Arc<Server>,
+    link: Arc<Connection>,
     is_answered: bool,
 }
 
-impl Drop for InFlightCall<'_> {
+impl InFlightCall {
+    pub(super) fn of(server: &Arc<Server>, link: &Arc<Connection>) -> Self {
+        Self { server: Arc::clone(server), link: Arc::clone(link), is_answered: false }
+    }
+
+    /// It is over, well or not.
+    pub(super) fn end(&mut self, error: Option<&McpError>) {
+        match error {
+            None => self.server.is_well(),
+            Some(error) if error.is_outage() || matches!(error, McpError::NeedsLogin(_)) => {
+                self.server.failed(error);
+                self.server.retire(&self.link);
+            }
+            Some(_) => {}
+        }
+        self.is_answered = true;
+    }
+}
+
+impl Drop for InFlightCall {
     fn drop(&mut self) {
         if !self.is_answered && self.link.is_process() {
-            self.server.retire(self.link);
+            self.server.retire(&self.link);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Servers, good and bad: the reference servers from npm, and one of our own that does what no server should.
 
+mod asking;
 mod hostile;
 mod reference;
 mod remote;
@@ -16,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::mcp::classes::Classes;
 use crate::mcp::login::NOWHERE;
+use crate::mcp::parked::ParkedCalls;
 use crate::mcp::server::Server;
 use crate::mcp::settings::{LoginSettings, ServerTransport, Settings};
 use crate::mcp::{ServerContext, Servers};
@@ -102,8 +104,12 @@ impl Harness {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        self.call_as(tool, Invocation::for_trial(arguments)).await
+    }
+
+    async fn call_as(&self, tool: &str, invocation: Invocation) -> Outcome {
         let tool = self.shed.now().get(tool).unwrap_or_else(|| panic!("no {tool}: {}", self.line()));
-        tool.call(Invocation::for_trial(arguments)).await
+        tool.call(invocation).await
     }
 
     /// What it answers, whether it is a failure, and what that comes from.
@@ -144,6 +150,7 @@ fn place(data_dir: &Path) -> ServerContext {
         tracker: TaskTracker::new(),
         stop: CancellationToken::new(),
         classes: Classes::default(),
+        parked: ParkedCalls::default(),
     }
 }
 

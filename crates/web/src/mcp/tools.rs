@@ -14,6 +14,7 @@ use hob_core::domain::principal::Principal;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_model::provider::ToolSchema;
 use hob_router::intake::Router;
+use hob_tools::dialogue::Dialogue;
 use hob_tools::forget::ForgetTool;
 use hob_tools::recall::RecallTool;
 use hob_tools::remember_fact::RememberFact;
@@ -64,6 +65,7 @@ pub(super) fn invocation(
         attempt: 1,
         arguments,
         draft: DraftUse::AtOnce,
+        dialogue: Dialogue::default(),
         now: router.clock.now(),
     }
 }

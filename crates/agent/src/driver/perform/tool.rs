@@ -1,16 +1,20 @@
 //! One call of a tool: its wait, its arguments, its hooks, its deadline, and what the model is shown of its result.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::activity_text;
 use crate::driver::drafts::{self, DraftContext};
 use crate::driver::perform::{tool_files, undo_offer};
 use crate::driver::redaction;
 use crate::machine::compaction::fit::head_and_tail;
 use crate::machine::event::ToolOutcome;
 use crate::ports::Ports;
+use hob_core::domain::channel::Progress;
 use hob_core::domain::draft::WorkspaceDraft;
+use hob_core::domain::elicitation::ElicitReply;
 use hob_core::domain::ids::{RunId, SessionKey};
 use hob_core::domain::origin::{OriginSource, Taint};
 use hob_core::domain::outgoing::Destination;
@@ -19,6 +23,7 @@ use hob_core::domain::undo::{InverseCall, UndoOffer};
 use hob_core::policy::arguments as written;
 use hob_core::policy::memory::SpeakingPlace;
 use hob_model::message::{Pictures, ToolCall};
+use hob_tools::dialogue::{ActivityListener, Dialogue};
 use hob_tools::registry::Registry;
 use hob_tools::results::ResultId;
 use hob_tools::{Invocation, Outcome, OutputFile, Request, Tool};
@@ -46,6 +51,8 @@ pub(in crate::driver) struct ToolJob {
     pub(in crate::driver) call: ToolCall,
     pub(in crate::driver) attempt: u32,
     pub(in crate::driver) delay_ms: u64,
+    /// What a person has answered its server, which waits for that.
+    pub(in crate::driver) answer: Option<ElicitReply>,
     /// A reader gets what it answers, and the model never does.
     pub(in crate::driver) is_read: bool,
 }
@@ -70,6 +77,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
         let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
         return ToolJobOutcome { outcome, source, draft: None, undo: None };
     }
+    let activity = activity_listener(ports, &job);
     let invocation = Invocation {
         principal: job.principal,
         persona: job.persona,
@@ -82,9 +90,13 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolJobOutcome {
         attempt: job.attempt,
         arguments,
         draft: job.draft.place,
+        dialogue: Dialogue { answer: job.answer, activity },
         now: ports.clock.now(),
     };
-    if let Some(reason) = ports.toolbox.hooks.block_reason(&name, &invocation).await {
+    // What goes on with an answer was let through when it began.
+    if invocation.dialogue.answer.is_none()
+        && let Some(reason) = ports.toolbox.hooks.block_reason(&name, &invocation).await
+    {
         return ToolJobOutcome::of(ToolOutcome::Denied { reason });
     }
     let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
@@ -123,6 +135,16 @@ impl ToolJobOutcome {
     pub(super) fn of(outcome: ToolOutcome) -> Self {
         Self { outcome, source: None, draft: None, undo: None }
     }
+}
+
+/// Whoever watches the run hears what the call is at, in its server's words.
+fn activity_listener(ports: &Ports, job: &ToolJob) -> ActivityListener {
+    let (watcher, redactor) = (Arc::clone(&ports.watcher), ports.redactor.clone());
+    let (destination, run, doing) = (job.destination.clone(), job.run, activity_text::call_running_text(&job.call));
+    ActivityListener::new(move |words| {
+        let doing = Progress::Doing(redactor.redact(&format!("{doing}: {words}")).into_owned());
+        watcher.progress(&destination, run, doing);
+    })
 }
 
 /// The arguments as the model wrote them; nothing at all stands for none.
@@ -232,7 +254,8 @@ async fn shorten_result(ports: &Ports, id: ResultId, chars_max: usize, outcome: 
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
         Outcome::Request(Request::Tell { agent, text }) => ToolOutcome::Tell { agent, text },
-        Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
+        Outcome::Request(Request::Ask { question, form }) => ToolOutcome::Ask { question, form },
+        Outcome::Request(Request::CutOff) => ToolOutcome::Interrupted,
         Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
     }
 }

@@ -6,6 +6,7 @@ mod budget;
 mod declared;
 mod disclosed;
 mod drafts;
+mod elicited;
 mod ends;
 mod fingerprint;
 mod guards;

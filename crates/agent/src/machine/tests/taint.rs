@@ -487,7 +487,7 @@ fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
     assert_eq!(answer_rights::stays_open_secs(run.run()), Some(300));
     for question in [
-        Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() },
+        Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned(), form: None },
         Question::PromptChanged { system: system(2) },
         Question::CrashLoop,
         Question::ContextFull,

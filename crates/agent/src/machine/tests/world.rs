@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::elicited::form;
 use super::{
     ANNA, BEN, accepted, agents, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers,
     stop, system,
@@ -229,7 +230,8 @@ fn summary(what: u8) -> Event {
 fn tool(call: &str, what: u8) -> Event {
     match what {
         0..20 => finished(call, ToolOutcome::Interrupted),
-        20..60 => finished(call, ToolOutcome::Ask { question: "which?".to_owned() }),
+        20..50 => finished(call, ToolOutcome::Ask { question: "which?".to_owned(), form: None }),
+        50..60 => finished(call, ToolOutcome::Ask { question: "how many?".to_owned(), form: Some(Box::new(form())) }),
         60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
         80..90 => finished(call, ToolOutcome::Notebook { change: noting("see the fence") }),
         100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),

@@ -99,7 +99,7 @@ impl Connection {
             lines.push("There is nothing to read.".to_owned());
         }
         let text = self.login.redact(lines.join("\n"));
-        Ok(ToolAnswer { text, failed: false, files: Vec::new(), structured: String::new() })
+        Ok(ToolAnswer { text, failed: false, files: Vec::new(), structured: None })
     }
 
     /// Reads one. Its address is a name that the server knows, whatever it looks like: nothing is looked for there by Hob.

@@ -11,7 +11,8 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Value, json};
 
 use crate::mcp::answer::ToolAnswer;
-use crate::mcp::connection::{CallParams, Connection};
+use crate::mcp::connection::Connection;
+use crate::mcp::connection::call::CallParams;
 use crate::mcp::error::McpError;
 use hob_telemetry::tasks;
 

@@ -15,9 +15,9 @@ use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{Approval, DangerGrade, Risk};
 
 /// What stands before everything that it says.
-const FROM: &str = "<MCP server s> ";
+pub(super) const FROM: &str = "<MCP server s> ";
 
-fn hostile(dir: &Path, mode: &str) -> Settings {
+pub(super) fn hostile(dir: &Path, mode: &str) -> Settings {
     let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("tests/fixtures/hostile_mcp.py");
     let (script, dir) = (script.to_str().unwrap(), dir.to_str().unwrap());
     program(&["python3", script, dir, mode])
@@ -32,7 +32,7 @@ async fn world() -> Harness {
     Harness::with(|dir| hostile(dir, "")).asked().await
 }
 
-fn list(world: &Harness, tools: Value) {
+pub(super) fn list(world: &Harness, tools: Value) {
     fs::write(world.dir.path().join("tools.json"), tools.to_string()).unwrap();
 }
 
@@ -216,7 +216,6 @@ async fn a_server_gets_nothing_from_hob_but_what_it_is_given() {
         Environment::of_process().get("CARGO_MANIFEST_DIR").is_some()
             && !names.iter().any(|name| name.starts_with("CARGO"))
     );
-    insta::assert_snapshot!(world.says("s__ask", json!({})).await, @r#"<MCP server s> ["sampling/createMessage", {"action": "decline"}, {"roots": []}]"#);
     world.stopped().await;
 }
 

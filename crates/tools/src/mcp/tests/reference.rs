@@ -31,7 +31,7 @@ fn reference(name: &str, more: &[&str]) -> Settings {
 #[tokio::test]
 async fn server_everything_answers_in_every_form() {
     let world = Harness::with(|_| reference("mcp-server-everything", &[])).asked().await;
-    assert_eq!(world.line(), "mcp s: idle, 15 tools");
+    assert_eq!(world.line(), "mcp s: idle, 17 tools");
     insta::assert_snapshot!(world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await, @"<MCP server s> The sum of 2 and 3 is 5.");
     insta::assert_snapshot!(world.says("s__get-tiny-image", json!({})).await, @"
     <MCP server s> Here's the image you requested:
@@ -125,7 +125,7 @@ async fn server_everything_answers_by_http_and_again_after_its_restart() {
     let mut server = listening(port).await;
     let way = crate::mcp::tests::at(&format!("http://127.0.0.1:{port}/mcp"));
     let world = Harness::with(|_| Settings { way, ..program(&["x"]) }).asked().await;
-    assert_eq!(world.line(), "mcp s: idle, 15 tools");
+    assert_eq!(world.line(), "mcp s: idle, 17 tools");
     let sum = async || world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await;
     assert_eq!(sum().await, "<MCP server s> The sum of 2 and 3 is 5.");
     server.kill().await.unwrap();
