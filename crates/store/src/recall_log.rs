@@ -28,7 +28,12 @@ pub struct NewRecalled {
 
 /// Stores what was recalled for a run: the facts that it was told as one set, and what else there was row by row. What was forgotten
 /// meanwhile leaves its row, and nothing in it.
-pub async fn add_all(tx: &mut Tx, run: RunId, told: &BTreeSet<FactId>, others: &[NewRecalled]) -> Result<(), StoreError> {
+pub async fn add_all(
+    tx: &mut Tx,
+    run: RunId,
+    told: &BTreeSet<FactId>,
+    others: &[NewRecalled],
+) -> Result<(), StoreError> {
     if told.is_empty() && others.is_empty() {
         return Ok(());
     }
