@@ -285,11 +285,16 @@ pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let typed = plain(typed);
     let allowed = |name: &str| (name.len().max(typed.len()) / 3).clamp(1, 4);
-    known
-        .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), name))
+    let known: Vec<&str> = known.collect();
+    let written = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), *name))
         .filter(|(distance, name)| *distance <= allowed(name))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .min_by_key(|(distance, _)| *distance);
+    // `password` is the end of one name alone: of `imap_password`.
+    let mut ends = known.iter().filter(|name| name.strip_suffix(&*typed).is_some_and(|rest| rest.ends_with('_')));
+    let end = ends.next().filter(|_| ends.next().is_none());
+    written.map(|(_, name)| name).or(end.copied())
 }
 
 /// The place of the first key of this name in the sections below.

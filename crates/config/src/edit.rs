@@ -38,6 +38,12 @@ pub enum EditError {
         /// What was written.
         key: String,
     },
+    /// No part of Hob has it.
+    #[error("{key} is not a known key; `hob config example` has every key")]
+    Unknown {
+        /// What was written.
+        key: String,
+    },
     /// On the way stands something else than a section.
     #[error("{key}: {step} is not a section; set {step} as a whole")]
     NotASection {
@@ -98,19 +104,21 @@ pub fn shown(text: &str) -> Result<String, EditError> {
 /// What stands at a key, without secrets; none: nothing, so that the default holds.
 ///
 /// # Errors
-/// When the file is not TOML, or the key is none.
+/// When the file is not TOML, or the key is none, or not known.
 pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
     let path = path(key)?;
     let mut document = parsed(text)?;
     redacted_text::document(&mut document);
-    let mut item = document.as_item();
-    for step in &path {
-        match item.get(step.get()) {
-            Some(inner) => item = inner,
-            None => return Ok(None),
-        }
+    match path.iter().try_fold(document.as_item(), |item, step| item.get(step.get())) {
+        Some(item) => Ok(Some(redacted_text::comments(item.to_string().trim()))),
+        None if is_known(&path) => Ok(None),
+        None => Err(EditError::Unknown { key: key.to_owned() }),
     }
-    Ok(Some(redacted_text::comments(item.to_string().trim())))
+}
+
+fn is_known(path: &[Key]) -> bool {
+    let root = secrets::schema();
+    path.iter().try_fold(&root, |schema, step| secrets::inner(schema, step.get())).is_some()
 }
 
 /// May only the owner change it? Whatever is not known to be harmless.

@@ -88,8 +88,7 @@ fn unknown_keys() {
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
     config.toml:1: agnet: is not a known key; did you mean `agent`?
-    config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
-    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs, webhook_url, webhook_secret
+    config.toml:3: telegram.token: is not a known key; did you mean `bot_token`?
     config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, speech, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, dav, mail, home_assistant, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
