@@ -217,6 +217,7 @@ fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment:
     if present.as_ref().is_ok_and(|present| !present.starts_with(OURS)) {
         bail!("{} is somebody else's unit; move it away first", file.display());
     }
+    let is_new = present.is_err();
     // A package's is left as it is: one that starts something else stands before it.
     if !present.is_ok_and(|present| present == text) {
         if file.starts_with(PACKAGED) {
@@ -226,7 +227,13 @@ fn install(which: &ServiceScope, print: bool, named: Option<&Path>, environment:
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &text));
         written.with_context(|| format!("{} cannot be written", file.display()))?;
     }
-    manager.tell(&["daemon-reload"])?;
+    if let Err(error) = manager.tell(&["daemon-reload"]) {
+        // Where no systemd answers, nothing is left behind for it.
+        if is_new {
+            fs::remove_file(&file).with_context(|| format!("{error:#}; {} is left", file.display()))?;
+        }
+        return Err(error);
+    }
     manager.tell(&["enable", NAME])?;
     // One that runs already takes up the new unit.
     manager.tell(&["restart", NAME])?;
