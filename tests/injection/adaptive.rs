@@ -308,6 +308,9 @@ async fn n16_why_something_was_not_asked_is_told_afterwards() {
     ] {
         assert!(why.contains(said), "{why}");
     }
+    house.say(person(0), "/status");
+    let status = house.telegram.until_sent(person(0), 3).await.remove(2);
+    assert!(status.contains(why.split_once("Planned before").unwrap().1.lines().nth(1).unwrap()), "{status}");
     // The record of the run has it as well, a remark for the plan and for each of its calls.
     let output = hob(house.home.path(), &["replay", "1"]).output().await.unwrap();
     let tree = String::from_utf8(output.stdout).unwrap();
@@ -317,5 +320,5 @@ async fn n16_why_something_was_not_asked_is_told_afterwards() {
     // And so has the machine's journal after a crash.
     house.restart().await;
     house.say(person(0), "/why");
-    assert_eq!(house.telegram.until_sent(person(0), 3).await[2], why);
+    assert_eq!(house.telegram.until_sent(person(0), 4).await[3], why);
 }

@@ -1,6 +1,6 @@
 //! `/status`: how Hob is, on one screen (row N11). What does not work comes first, what is always the same last.
 //!
-//! Never: what anybody said, but for the tasks of the agents at work here.
+//! Never: what anybody said, but for the tasks of the agents at work here, and what was planned here.
 //! Start at [`status`].
 
 use jiff::tz::TimeZone;
@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::command_handlers::{Caller, CommandContext, config_line};
 use crate::cost::with_unpriced;
 use crate::intake::answers::waits_for_agents;
+use crate::memory::why::planned;
 use crate::{pause, pause_texts, persona, texts};
 use hob_core::domain::health::{AccountHealth, ChannelHealth, Liveness};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
@@ -19,6 +20,7 @@ use hob_core::policy::budget::{CapAmount, CapPeriod, CapScope};
 use hob_model::budget_guard::CapUsage;
 use hob_store::agents::WorkingAgent;
 use hob_store::error::StoreError;
+use hob_store::recall_reasons::last_answer;
 use hob_store::runs::queries::StateCount;
 use hob_store::spend::SpendTotals;
 use hob_store::{Tx, agents, millis, outbox, runs, schedules, spend};
@@ -36,6 +38,8 @@ struct StatusReport {
     paused: Option<String>,
     here: Option<String>,
     waiting_here: i64,
+    /// Why something was or was not asked, of the run at work here, or of the last answer.
+    planned: Vec<String>,
     agents: Vec<WorkingAgent>,
     model: String,
     resting: Vec<String>,
@@ -95,6 +99,14 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         Some(run) => waits_for_agents(tx, run.id, caller.seen).await?,
         None => false,
     };
+    let planned = match &active {
+        _ if caller.principal.role == Role::Guest => Vec::new(),
+        Some(run) => planned(tx, run.id).await?,
+        None => match last_answer(tx, session).await? {
+            Some(run) => planned(tx, run).await?,
+            None => Vec::new(),
+        },
+    };
     let chosen = context.chosen_model(caller);
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
@@ -107,6 +119,7 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         paused: pause::active_pause(tx, session).await?.as_ref().map(pause_texts::status),
         here: if at_work { Some("running".to_owned()) } else { active.map(|run| run.state) },
         waiting_here: runs::count_queued(tx, session).await?,
+        planned,
         agents: agents::at_work(tx, session).await?,
         model: texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: house.models.states().iter().map(ToString::to_string).collect(),
@@ -143,6 +156,7 @@ fn shown(status: &StatusReport) -> String {
     lines.extend(status.paused.clone());
     lines.push(format!("here: {here}, {} queued", status.waiting_here));
     lines.extend(some_of("", "agents", &agents));
+    lines.extend(some_of("", "lines about what was planned: /why", &status.planned));
     lines.push(format!("model: {}", status.model));
     lines.extend(some_of("resting: ", "models that rest", &status.resting));
     lines.extend(status.persona.iter().map(|persona| format!("persona: {persona}")));
@@ -303,6 +317,7 @@ mod tests {
             paused: None,
             here: None,
             waiting_here: 0,
+            planned: Vec::new(),
             agents: Vec::new(),
             model: "offline/hob".to_owned(),
             resting: Vec::new(),

@@ -6,7 +6,7 @@ mod editing;
 mod forgetting;
 mod prefetch;
 mod texts;
-mod why;
+pub(crate) mod why;
 
 pub(super) use editing::remove_from_index;
 pub(super) use forgetting::{forget, pin};

@@ -33,7 +33,7 @@ pub(crate) async fn why(tx: &mut Tx, view: &MemoryView<'_>) -> Result<String, St
 }
 
 /// What was planned for it, and done without a question (row N16). Of a record that cannot be read nothing is said.
-async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
+pub(crate) async fn planned(tx: &mut Tx, run: RunId) -> Result<Vec<String>, StoreError> {
     let folded = fold(tx, run).await?.ok();
     let active = folded.as_ref().and_then(|folded| folded.replay.state.active());
     Ok(active.map(plan_report).unwrap_or_default())
