@@ -72,7 +72,7 @@ async fn a_call_waits_at_its_server_for_what_a_person_says() {
 }
 
 #[tokio::test]
-async fn b10_what_waited_in_a_process_that_is_gone_is_cut_off() {
+async fn what_waited_in_a_process_that_is_gone_is_cut_off() {
     let world = world(&["book"]).await;
     let cut = world.goes_on("s__book", 0, Some(guests(4))).await;
     assert!(matches!(cut, Outcome::Request(Request::CutOff)), "{cut:?}");
