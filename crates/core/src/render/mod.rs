@@ -20,7 +20,6 @@ mod plain;
 mod slack;
 pub mod speech;
 mod split;
-pub mod spoken;
 mod table;
 mod telegram;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -18,9 +18,7 @@ pub const REST: &str = "The rest is in the text.";
 /// It is one line: for many programs each line is an utterance of its own.
 #[must_use]
 pub fn spoken(text: &str, chars_max: usize) -> String {
-    let mut speech = Speech::default();
-    speech.blocks(&parse::parse(text));
-    let Speech { sentences, leaves_out } = speech;
+    let Speech { sentences, leaves_out } = Speech::of(text);
     let whole = sentences.join(" ");
     if whole.is_empty() {
         return whole;
@@ -35,6 +33,12 @@ pub fn spoken(text: &str, chars_max: usize) -> String {
             if begun.is_empty() { String::new() } else { format!("{begun} {REST}") }
         }
     }
+}
+
+/// All that can be said of it, where nobody sees the text.
+#[must_use]
+pub fn spoken_alone(text: &str) -> String {
+    Speech::of(text).sentences.join(" ")
 }
 
 /// The first sentences that fit, or of one that alone is too long its first words.
@@ -61,6 +65,12 @@ struct Speech {
 }
 
 impl Speech {
+    fn of(text: &str) -> Self {
+        let mut speech = Self::default();
+        speech.blocks(&parse::parse(text));
+        speech
+    }
+
     fn blocks(&mut self, blocks: &[Block]) {
         for block in blocks {
             match block {

@@ -9,7 +9,7 @@ use crate::compat::answer_stream::AnswerStream;
 use crate::compat::progress::{self, MessageProgress};
 use crate::compat::target::RequestTarget;
 use hob_core::domain::ids::RunId;
-use hob_core::render::spoken::spoken;
+use hob_core::render::speech::spoken_alone;
 use hob_store::error::StoreError;
 
 /// What is written within this time is told together.
@@ -106,7 +106,7 @@ impl MessageFollower {
                 words.text = format!("{}\n\n{}", words.text, self.how_to_answer);
             }
             if self.aloud {
-                words.text = spoken(&words.text);
+                words.text = spoken_alone(&words.text);
             }
             told.extend(self.teller.emit_text(words));
         }

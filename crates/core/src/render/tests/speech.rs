@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::policy::invisible::is_invisible;
-use crate::render::speech::spoken;
+use crate::render::speech::{spoken, spoken_alone};
 use crate::render::tests::corpus;
 
 const MUCH: usize = 4_000;
@@ -51,6 +51,12 @@ fn f10_what_is_too_long_to_be_read_out_ends_after_a_sentence_and_says_that_there
     assert_eq!(spoken(text, 40), "One is here. The rest is in the text.");
     assert_eq!(spoken(text, 35), "One is The rest is in the text.", "of one sentence, the words that fit");
     assert_eq!(spoken(text, 10), "");
+}
+
+#[test]
+fn f9_where_nobody_sees_the_text_no_rest_is_read_out_of_it() {
+    assert_eq!(spoken_alone("Run this:\n\n```sh\nrm -rf /\n```\n\nThen wait."), "Run this: Then wait.");
+    assert_eq!(spoken_alone("```\nonly code\n```"), "");
 }
 
 proptest! {
