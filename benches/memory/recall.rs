@@ -57,7 +57,7 @@ pub(super) async fn recall(memories: i64) {
     println!("recall: {memories}: no embedding: {}, {} MB on disk", resident(), disk(&path));
     let (serving, took) = embed(&store, memories).await;
     println!("recall: {memories}: {} vectors a second written", rate(took));
-    memory.nearby.serve(Some(Arc::clone(&serving)));
+    memory.embedding_service.serve(Some(Arc::clone(&serving)));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/embedding-model");
     let local = LocalEmbedder::open(folder).await.unwrap();
     local.embed(&["warm".to_owned()]).await.unwrap();

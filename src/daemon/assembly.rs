@@ -82,7 +82,7 @@ pub(super) struct ProcessServices {
     /// How the models' providers count.
     pub(super) counts: Arc<TokenCountHistory>,
     /// What is near in meaning.
-    pub(super) nearby: Arc<EmbeddingService>,
+    pub(super) embedding_service: Arc<EmbeddingService>,
     pub(super) skills: Arc<Library>,
     /// What programs can be kept from here.
     pub(super) sandbox: SandboxTrial,
@@ -113,9 +113,9 @@ impl ProcessServices {
         own: OwnChannels,
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
-        let nearby = Arc::default();
+        let embedding_service = Arc::default();
         Self {
-            skills: skills(blueprint, &store, &nearby),
+            skills: skills(blueprint, &store, &embedding_service),
             sandbox: toolset::terminal::trial(blueprint),
             remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
             counts: Arc::default(),
@@ -129,7 +129,7 @@ impl ProcessServices {
             store,
             contents,
             owner: blueprint.rng.id(),
-            nearby,
+            embedding_service,
             delivery,
             own,
         }
@@ -137,8 +137,12 @@ impl ProcessServices {
 }
 
 /// The channels that are delivered to.
-pub(super) fn channels(blueprint: &Blueprint, wired: &[ConnectedAccount], own: &OwnChannels) -> Vec<Arc<dyn Channel>> {
-    let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
+pub(super) fn channels(
+    blueprint: &Blueprint,
+    connected: &[ConnectedAccount],
+    own: &OwnChannels,
+) -> Vec<Arc<dyn Channel>> {
+    let adapters = connected.iter().map(|connected| Arc::clone(&connected.adapter) as Arc<dyn Channel>);
     let page = own.page.clone().map(|page| page as Arc<dyn Channel>);
     let windows = own.windows.clone().map(|windows| windows as Arc<dyn Channel>);
     blueprint.own_channel.iter().cloned().chain(adapters).chain(page).chain(windows).collect()
@@ -183,9 +187,9 @@ pub(super) fn delivery_ports(
 }
 
 /// The skills, as they lie in their folders.
-pub(super) fn skills(blueprint: &Blueprint, store: &Store, nearby: &Arc<EmbeddingService>) -> Arc<Library> {
+pub(super) fn skills(blueprint: &Blueprint, store: &Store, embedding_service: &Arc<EmbeddingService>) -> Arc<Library> {
     let places = SkillFolders::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
-    Arc::new(Library::open(store.clone(), places, blueprint.redactor.clone(), Arc::clone(nearby)))
+    Arc::new(Library::open(store.clone(), places, blueprint.redactor.clone(), Arc::clone(embedding_service)))
 }
 
 /// Everything that is made of one config: built as a whole, before any of it is in use.

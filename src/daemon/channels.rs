@@ -95,7 +95,7 @@ pub(super) fn build_adapter(
 
 /// An account that receives.
 pub(super) struct LiveAccount {
-    pub(super) wired: ConnectedAccount,
+    pub(super) connected: ConnectedAccount,
     stop: CancellationToken,
     ended: JoinHandle<Option<()>>,
 }
@@ -104,13 +104,13 @@ impl LiveAccount {
     /// It receives from now on, or, in the place of another, once that has ended: what is not acknowledged by then, the
     /// platform gives the new one.
     pub(super) fn begin(
-        wired: ConnectedAccount,
+        connected: ConnectedAccount,
         before: Option<Self>,
         router: &Arc<Router>,
         shutdown: &ShutdownStages,
     ) -> Self {
         let stop = shutdown.intake.child_token();
-        let receives = receive(Arc::clone(&wired.adapter), Arc::clone(router), stop.clone());
+        let receives = receive(Arc::clone(&connected.adapter), Arc::clone(router), stop.clone());
         let former = before.map(Self::end);
         let ended = tasks::spawn_among(&shutdown.channels, "channel", async move {
             if let Some(former) = former
@@ -120,7 +120,7 @@ impl LiveAccount {
             }
             receives.await;
         });
-        Self { wired, stop, ended }
+        Self { connected, stop, ended }
     }
 
     /// It stops receiving; what it gives is done when nothing of it is at work any more.

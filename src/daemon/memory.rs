@@ -30,7 +30,12 @@ const FETCH_AFTER: Duration = Duration::from_secs(60);
 
 /// The household's memory; it goes by words until the upkeep has the embedding ready.
 pub(super) fn build(config: &MemoryConfig, roots: &ProcessServices, zone: TimeZone) -> Memory {
-    Memory { store: roots.store.clone(), nearby: Arc::clone(&roots.nearby), zone, limits: limits(config) }
+    Memory {
+        store: roots.store.clone(),
+        embedding_service: Arc::clone(&roots.embedding_service),
+        zone,
+        limits: limits(config),
+    }
 }
 
 /// Has the vectors kept up, if anybody wants them.
@@ -47,16 +52,24 @@ pub(super) fn keep_up(
         source.account = Some(Account { store, table, budget_guard, clock });
     }
     let memory = &made.ports.memory;
-    let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));
+    let (embedding_service, store, clock) =
+        (Arc::clone(&memory.embedding_service), memory.store.clone(), Arc::clone(&blueprint.clock));
     let conditions = blueprint.conditions.clone();
     slot.begin("embedding", &shutdown.channels, &shutdown.drain, |stop| async move {
         // What another config had serve serves no more.
-        nearby.serve(None);
-        nearby.set_status(EmbeddingStatus::Off);
+        embedding_service.serve(None);
+        embedding_service.set_status(EmbeddingStatus::Off);
         if let Some(source) = source {
-            Upkeep { store, clock, nearby, opener: Arc::new(source), conditions, pace: RetryPolicy::PRODUCTION }
-                .run(stop)
-                .await;
+            Upkeep {
+                store,
+                clock,
+                embedding_service,
+                opener: Arc::new(source),
+                conditions,
+                pace: RetryPolicy::PRODUCTION,
+            }
+            .run(stop)
+            .await;
         }
     });
 }

@@ -187,7 +187,7 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let listener = web_page::listener(blueprint).await?;
         let page = web_page::page_channel(blueprint, listener.as_ref());
-        let wired = connect_accounts(blueprint, page.is_some())?;
+        let connected = connect_accounts(blueprint, page.is_some())?;
         let rest: Arc<Notify> = Arc::default();
         let watch = IdleWatcher::new(store.clone(), Arc::clone(&rest));
         // Whoever brings a terminal is at it; others may come to a Hob that serves.
@@ -196,7 +196,7 @@ impl Daemon {
             .is_none()
             .then(|| Arc::new(TerminalWindows::new(watch, Arc::clone(&blueprint.clock))));
         let own = OwnChannels { page, windows };
-        let channels = channels(blueprint, &wired, &own);
+        let channels = channels(blueprint, &connected, &own);
         let serves = serves(&channels);
         let contents = Contents::of(&blueprint.data_dir);
         let ports = delivery_ports(blueprint, store, &contents, shutdown, &rest);
@@ -227,7 +227,7 @@ impl Daemon {
         upkeep::keep_up(shutdown, store, &roots.contents, blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().answers_seen());
         let sandbox = roots.sandbox.clone();
-        let parts = StartupParts { roots, made, servers, begins, wired };
+        let parts = StartupParts { roots, made, servers, begins, connected };
         let (reloader, current) = Reloader::of(blueprint, parts, shutdown, &router);
         let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
         background::start_periodic_tasks(shutdown, &house);
@@ -321,7 +321,7 @@ async fn void_leases(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<u64, St
 /// Every account's adapter, as a start builds it; nothing is sent.
 pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
     let is_served = blueprint.config.server.listens(&blueprint.environment).is_some();
-    Ok(connect_accounts(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())
+    Ok(connect_accounts(blueprint, is_served)?.into_iter().map(|connected| connected.adapter).collect())
 }
 
 /// The chat's own log, beside the database.

@@ -144,13 +144,13 @@ impl PageServer<'_> {
     /// The page and its API.
     fn page(&self, page: Arc<PageChannel>, hosts: PageHosts, current: CurrentConfig) -> Routes {
         let (router, stop) = (Arc::clone(self.router), self.shutdown.intake.clone());
-        let door = PageAccess::new(Arc::clone(&router), hosts);
+        let page_access = PageAccess::new(Arc::clone(&router), hosts);
         let desk = operations_context(self.blueprint, current);
         let guard = toolset::web::guard(&self.blueprint.config.web);
         let (bell, ringer) = trigger::hung(&router, &page, guard.clone(), sender(&self.blueprint.config));
         page.set_push_trigger(bell.clone());
         self.shutdown.keep("page.push", ringer.work(stop.clone()));
-        hob_web::page::routes(Arc::new(AppState { router, page, door, desk, bell, guard, stop }))
+        hob_web::page::routes(Arc::new(AppState { router, page, page_access, desk, bell, guard, stop }))
     }
 }
 

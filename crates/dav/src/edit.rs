@@ -37,7 +37,7 @@ pub enum EditError {
 
 /// What of an entry is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extent {
+pub enum SeriesPart {
     Whole,
     /// One time of a series: when it would be by its rule.
     Once(When),
@@ -147,7 +147,7 @@ pub fn is_signed(calendar: &Component, call: &str) -> bool {
 
 /// The component that says how an entry, or one time of it, is.
 #[must_use]
-pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &Extent) -> Option<&'a Component> {
+pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
     let index = exception(calendar, zones, what).or_else(|| master(calendar))?;
     calendar.inner("VEVENT").nth(index)
 }
@@ -155,9 +155,9 @@ pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &Extent) 
 /// Whoever gets a letter if this of an entry is changed or called off: all that take part besides the account's own. What is done to
 /// one time of a series may be written into the series.
 #[must_use]
-pub fn told(calendar: &Component, zones: &Zones<'_>, what: &Extent, own: &[String]) -> Vec<String> {
+pub fn told(calendar: &Component, zones: &Zones<'_>, what: &SeriesPart, own: &[String]) -> Vec<String> {
     let (first, other) = (master(calendar), exception(calendar, zones, what));
-    let is_meant = |index: usize| *what == Extent::Whole || first == Some(index) || other == Some(index);
+    let is_meant = |index: usize| *what == SeriesPart::Whole || first == Some(index) || other == Some(index);
     let events = calendar.inner("VEVENT").enumerate().filter(|(index, _)| is_meant(*index)).map(|(_, event)| event);
     let told = events.flat_map(participants).map(|one| one.address).filter(|address| !own.contains(address));
     told.collect::<BTreeSet<_>>().into_iter().collect()
@@ -166,7 +166,7 @@ pub fn told(calendar: &Component, zones: &Zones<'_>, what: &Extent, own: &[Strin
 /// Changes an entry, or the time of it that begins at `from`.
 pub fn change(
     calendar: &mut Component,
-    what: &Extent,
+    what: &SeriesPart,
     change: &Change,
     from: &When,
     signature: Signature<'_>,
@@ -176,10 +176,10 @@ pub fn change(
     let first = master(calendar);
     let is_repeated = first.and_then(|at| calendar.inner("VEVENT").nth(at)).is_some_and(is_series);
     let at = match what {
-        Extent::Once(original) => own_component(calendar, &zones, original)?,
-        Extent::Whole => first.ok_or(EditError::Gone)?,
+        SeriesPart::Once(original) => own_component(calendar, &zones, original)?,
+        SeriesPart::Whole => first.ok_or(EditError::Gone)?,
     };
-    if *what == Extent::Whole && is_repeated {
+    if *what == SeriesPart::Whole && is_repeated {
         move_series(calendar, &zones, change, from)?;
     } else {
         let event = calendar.inner_mut("VEVENT").nth(at).ok_or(EditError::Gone)?;
@@ -193,7 +193,7 @@ pub fn change(
     let words = [("SUMMARY", &change.title), ("LOCATION", &change.place), ("DESCRIPTION", &change.notes)];
     for (name, new) in words.into_iter().filter_map(|(name, new)| Some((name, new.as_deref()?))) {
         let old = calendar.inner("VEVENT").nth(at).and_then(|event| event.words(name));
-        let all = *what == Extent::Whole;
+        let all = *what == SeriesPart::Whole;
         for (index, event) in calendar.inner_mut("VEVENT").enumerate() {
             // A time of the series that has words of its own keeps them.
             if index == at || (all && event.words(name) == old) {
@@ -212,7 +212,7 @@ pub fn change(
 pub fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
     let zones = Zones::of(calendar, signature.home);
     let at = master(calendar).ok_or(EditError::Gone)?;
-    let replaced = exception(calendar, &zones, &Extent::Once(original.clone()));
+    let replaced = exception(calendar, &zones, &SeriesPart::Once(original.clone()));
     let event = calendar.inner_mut("VEVENT").nth(at).ok_or(EditError::Gone)?;
     let line = zones.line("EXDATE", original, event.line("DTSTART"));
     event.add(line);
@@ -234,7 +234,7 @@ pub fn call_off(calendar: &mut Component, original: &When, signature: Signature<
 /// When none of them is invited.
 pub fn answer(
     calendar: &mut Component,
-    what: &Extent,
+    what: &SeriesPart,
     reply: Reply<'_>,
     signature: Signature<'_>,
 ) -> Result<(), EditError> {
@@ -242,8 +242,8 @@ pub fn answer(
     let zones = Zones::of(calendar, signature.home);
     let status = ANSWERS.iter().find(|(said, _, _)| *said == answer).map_or("TENTATIVE", |(_, status, _)| *status);
     let one = match what {
-        Extent::Once(original) => Some(own_component(calendar, &zones, original)?),
-        Extent::Whole => None,
+        SeriesPart::Once(original) => Some(own_component(calendar, &zones, original)?),
+        SeriesPart::Whole => None,
     };
     let mut is_invited = false;
     for (_, event) in calendar.inner_mut("VEVENT").enumerate().filter(|(index, _)| one.is_none_or(|one| one == *index))
@@ -268,15 +268,15 @@ fn master(calendar: &Component) -> Option<usize> {
 }
 
 /// Which event says how that one time is.
-fn exception(calendar: &Component, zones: &Zones<'_>, what: &Extent) -> Option<usize> {
-    let Extent::Once(original) = what else { return None };
+fn exception(calendar: &Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<usize> {
+    let SeriesPart::Once(original) = what else { return None };
     let is_of = |event: &Component| event.line("RECURRENCE-ID").and_then(|line| zones.read(line));
     calendar.inner("VEVENT").position(|event| is_of(event).is_some_and(|known| known.key() == original.key()))
 }
 
 /// The same; one that has no words of its own gets the series'.
 fn own_component(calendar: &mut Component, zones: &Zones<'_>, original: &When) -> Result<usize, EditError> {
-    if let Some(at) = exception(calendar, zones, &Extent::Once(original.clone())) {
+    if let Some(at) = exception(calendar, zones, &SeriesPart::Once(original.clone())) {
         return Ok(at);
     }
     let series = master(calendar).and_then(|at| calendar.inner("VEVENT").nth(at)).filter(|event| is_series(event));

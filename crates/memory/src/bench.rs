@@ -166,7 +166,7 @@ impl Conversation {
         let names = store.write(async move |tx| write_conversation(tx, &sessions).await).await?.into_iter().collect();
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         if let Some(embedder) = embedder {
-            memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
+            memory.embedding_service.serve(Some(Arc::new(embed(&store, embedder).await?)));
         }
         Ok(Self { memory, names, last })
     }
@@ -233,7 +233,7 @@ async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<Ne
     if let Some(embedded) = embedder.embed_tokens(&texts).await? {
         let vector = |(passage, one): (&Passage, Embedded)| NewVector {
             memory: passage.memory,
-            signs: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
+            binary_codes: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
             vector: encode(&one.vector),
         };
         return Ok(passages.iter().zip(embedded).map(vector).collect());
@@ -242,7 +242,7 @@ async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<Ne
     let vector = |(passage, vector): (&Passage, Vec<f32>)| NewVector {
         memory: passage.memory,
         vector: encode(&vector),
-        signs: None,
+        binary_codes: None,
     };
     Ok(passages.iter().zip(plain).map(vector).collect())
 }

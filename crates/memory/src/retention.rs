@@ -86,7 +86,7 @@ pub async fn expire_old(
         let fading: Vec<RetentionCandidate> = old.into_iter().filter(|seen| retention.is_expired(seen, now)).collect();
         if !fading.is_empty() {
             for (scope, gone) in memory.store.write(async move |tx| remove(tx, &fading).await).await? {
-                memory.nearby.forget(scope, gone);
+                memory.embedding_service.forget(scope, gone);
                 round.let_go += 1;
             }
         }

@@ -131,7 +131,7 @@ pub(super) async fn status(tx: &mut Tx, context: &CommandContext, caller: &Calle
         sums: HouseholdUsage::of(tx, context, caller, caps).await?,
         standing: own.iter().map(tokens_of).collect(),
         channels: context.channels.clone(),
-        memory: house.memory.nearby.status().to_string(),
+        memory: house.memory.embedding_service.status().to_string(),
         servers: house.servers.standing(now),
         home: house.home.as_ref().map(|home| home(now)),
         confinement: house.confinement.words(),

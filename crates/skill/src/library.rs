@@ -34,8 +34,8 @@ pub struct Library {
     store: Store,
     places: SkillFolders,
     redactor: Redactor,
-    nearby: Arc<EmbeddingService>,
-    shelf: ArcSwap<LoadedSkills>,
+    embedding_service: Arc<EmbeddingService>,
+    loaded: ArcSwap<LoadedSkills>,
     cards: ArcSwap<Vec<SkillIndexEntry>>,
     meaning: SkillVectors,
 }
@@ -43,9 +43,15 @@ pub struct Library {
 impl Library {
     /// Reads the folders.
     #[must_use]
-    pub fn open(store: Store, places: SkillFolders, redactor: Redactor, nearby: Arc<EmbeddingService>) -> Self {
-        let (shelf, cards) = (ArcSwap::default(), ArcSwap::default());
-        let library = Self { store, places, redactor, nearby, shelf, cards, meaning: SkillVectors::default() };
+    pub fn open(
+        store: Store,
+        places: SkillFolders,
+        redactor: Redactor,
+        embedding_service: Arc<EmbeddingService>,
+    ) -> Self {
+        let (loaded, cards) = (ArcSwap::default(), ArcSwap::default());
+        let library =
+            Self { store, places, redactor, embedding_service, loaded, cards, meaning: SkillVectors::default() };
         library.reload();
         library
     }
@@ -64,27 +70,27 @@ impl Library {
 
     /// Reads the folders again. Who reads a skill at the moment goes on with what it was.
     pub fn reload(&self) {
-        let shelf = LoadedSkills::load(&self.places);
-        for Quarantined { place, why } in &shelf.quarantined {
+        let loaded = LoadedSkills::load(&self.places);
+        for Quarantined { place, why } in &loaded.quarantined {
             tracing::warn!(place, why, "skill.quarantined");
         }
-        let cards = shelf.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect();
-        tracing::info!(skills = shelf.skills.len(), "skills.loaded");
+        let cards = loaded.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect();
+        tracing::info!(skills = loaded.skills.len(), "skills.loaded");
         self.cards.store(Arc::new(cards));
-        self.shelf.store(Arc::new(shelf));
+        self.loaded.store(Arc::new(loaded));
     }
 
     /// Has the meaning of each skill ready, where vectors are made. What is ready stays.
     pub async fn prepare(&self) {
-        if let Some(serving) = self.nearby.serving() {
-            self.meaning.prepare(&*serving.embedder, &self.shelf.load()).await;
+        if let Some(serving) = self.embedding_service.serving() {
+            self.meaning.prepare(&*serving.embedder, &self.loaded.load()).await;
         }
     }
 
     /// The skills that may be used and fit what was said, as lines for the model; a vector is on this bill.
     pub async fn matching_lines(&self, text: &str, bill: &Bill) -> Vec<String> {
-        let (shelf, cards) = (self.shelf.load_full(), self.cards.load_full());
-        let near = match self.nearby.serving() {
+        let (loaded, cards) = (self.loaded.load_full(), self.cards.load_full());
+        let near = match self.embedding_service.serving() {
             Some(serving) => {
                 let near = self.meaning.near(&serving, text, bill);
                 tokio::time::timeout(MEANING_MAX, near).await.unwrap_or_default()
@@ -95,7 +101,7 @@ impl Library {
         if names.is_empty() {
             return Vec::new();
         }
-        let records = match self.records_for(&shelf).await {
+        let records = match self.records_for(&loaded).await {
             Ok(records) => records,
             Err(error) => {
                 tracing::warn!(%error, "which skills are enabled cannot be read; none is shown");
@@ -103,7 +109,7 @@ impl Library {
             }
         };
         let usable = names.into_iter().filter_map(|name| {
-            let shelved = shelf.skills.get(name)?;
+            let shelved = loaded.skills.get(name)?;
             let (standing, trusted) = shelved.standing(&records);
             standing.is_usable().then(|| model_line(shelved, trusted))
         });
@@ -112,8 +118,8 @@ impl Library {
     }
 
     /// Only installed ones have records.
-    async fn records_for(&self, shelf: &LoadedSkills) -> Result<Vec<SkillRow>, StoreError> {
-        if shelf.skills.values().all(|shelved| !matches!(shelved.home, SkillOrigin::Installed(_))) {
+    async fn records_for(&self, loaded: &LoadedSkills) -> Result<Vec<SkillRow>, StoreError> {
+        if loaded.skills.values().all(|shelved| !matches!(shelved.home, SkillOrigin::Installed(_))) {
             return Ok(Vec::new());
         }
         self.store.read(skills::list).await
@@ -122,23 +128,23 @@ impl Library {
     /// All skills, by these records.
     #[must_use]
     pub fn list_by(&self, records: &[SkillRow]) -> SkillList {
-        let shelf = self.shelf.load();
+        let loaded = self.loaded.load();
         let line = |shelved: &Arc<LoadedSkill>| {
             let (standing, trusted) = shelved.standing(records);
             let skill = &shelved.found.skill;
             SkillLine { name: skill.name.clone(), description: skill.description.clone(), standing, trusted }
         };
-        SkillList { skills: shelf.skills.values().map(line).collect(), quarantined: shelf.quarantined.clone() }
+        SkillList { skills: loaded.skills.values().map(line).collect(), quarantined: loaded.quarantined.clone() }
     }
 
     /// A skill, usable or not, how it stands, and whether its words may instruct.
     async fn find(&self, name: &str) -> Result<(Arc<LoadedSkill>, SkillState, bool), SkillError> {
-        let shelf = self.shelf.load_full();
-        let Some(shelved) = shelf.skills.get(name) else {
-            let known = shelf.skills.keys().cloned().collect::<Vec<_>>().join(", ");
+        let loaded = self.loaded.load_full();
+        let Some(shelved) = loaded.skills.get(name) else {
+            let known = loaded.skills.keys().cloned().collect::<Vec<_>>().join(", ");
             return Err(SkillError::Unknown { name: name.chars().take(80).collect(), known });
         };
-        let records = self.records_for(&shelf).await.map_err(stored)?;
+        let records = self.records_for(&loaded).await.map_err(stored)?;
         let (standing, trusted) = shelved.standing(&records);
         Ok((Arc::clone(shelved), standing, trusted))
     }
@@ -173,10 +179,10 @@ impl Library {
 
     /// Records where an installed skill came from, if whoever installed it was ended before that; gives whether that was so.
     pub async fn record_missing(&self, name: &str, from: &str, now: Timestamp) -> Result<bool, SkillError> {
-        let shelf = self.shelf.load_full();
+        let loaded = self.loaded.load_full();
         let is_installed =
-            shelf.skills.get(name).is_some_and(|shelved| matches!(shelved.home, SkillOrigin::Installed(_)));
-        if !is_installed || self.records_for(&shelf).await.map_err(stored)?.iter().any(|row| row.name == name) {
+            loaded.skills.get(name).is_some_and(|shelved| matches!(shelved.home, SkillOrigin::Installed(_)));
+        if !is_installed || self.records_for(&loaded).await.map_err(stored)?.iter().any(|row| row.name == name) {
             return Ok(false);
         }
         self.record(name, RecordChange::Installed(from.to_owned()), now).await?;
@@ -248,7 +254,7 @@ fn resources(shelved: &LoadedSkill) -> Vec<String> {
 #[async_trait]
 impl SkillBook for Library {
     async fn list(&self) -> Result<SkillList, SkillError> {
-        let records = self.records_for(&self.shelf.load()).await.map_err(stored)?;
+        let records = self.records_for(&self.loaded.load()).await.map_err(stored)?;
         Ok(self.list_by(&records))
     }
 

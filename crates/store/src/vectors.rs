@@ -134,7 +134,7 @@ pub struct NewVector {
     pub memory: MemoryId,
     pub vector: Vec<u8>,
     /// The signs of its tokens, where the model tells them.
-    pub signs: Option<Vec<u8>>,
+    pub binary_codes: Option<Vec<u8>>,
 }
 
 /// Stores a vector, in place of the one before.
@@ -151,13 +151,13 @@ pub async fn put(tx: &mut Tx, model: i64, new: &NewVector) -> Result<(), StoreEr
     )
     .execute(&mut *tx)
     .await?;
-    let Some(signs) = &new.signs else { return Ok(()) };
+    let Some(binary_codes) = &new.binary_codes else { return Ok(()) };
     sqlx::query!(
         "INSERT INTO token_signs (model_id, memory_id, signs) VALUES ($1, $2, $3)
          ON CONFLICT (model_id, memory_id) DO UPDATE SET signs = excluded.signs",
         model,
         new.memory,
-        signs
+        binary_codes
     )
     .execute(&mut *tx)
     .await?;
@@ -208,7 +208,7 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
     )
     .execute(&mut *tx)
     .await?;
-    let signs = sqlx::query!(
+    let binary_codes = sqlx::query!(
         "DELETE FROM token_signs WHERE model_id = $1 AND memory_id IN
            (SELECT memory_id FROM token_signs WHERE model_id = $1 ORDER BY memory_id LIMIT $2)",
         model,
@@ -216,7 +216,7 @@ pub async fn drop_some(tx: &mut Tx, model: i64, limit: i64) -> Result<bool, Stor
     )
     .execute(&mut *tx)
     .await?;
-    if vectors.rows_affected() + signs.rows_affected() > 0 {
+    if vectors.rows_affected() + binary_codes.rows_affected() > 0 {
         return Ok(false);
     }
     sqlx::query!("DELETE FROM embedding_models WHERE id = $1", model).execute(&mut *tx).await?;

@@ -79,7 +79,7 @@ pub(super) struct WriterStatus {
 
 /// A step of upkeep that waits.
 struct UpkeepStep {
-    job: Box<dyn Job>,
+    job: Box<dyn QueuedUnit>,
     manner: StepMode,
     within: Duration,
     /// In microseconds, for whoever asked.
@@ -96,12 +96,12 @@ pub struct WriterMetrics {
 }
 
 enum WriterCommand {
-    Work(Box<dyn Job>),
+    Work(Box<dyn QueuedUnit>),
     Close(oneshot::Sender<()>),
 }
 
 #[async_trait]
-trait Job: Send {
+trait QueuedUnit: Send {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
     fn settle(self: Box<Self>, committed: Result<(), StoreError>);
 }
@@ -113,7 +113,7 @@ struct PendingUnit<U, T> {
 }
 
 #[async_trait]
-impl<T: Send, U: UnitOfWork<T>> Job for PendingUnit<U, T> {
+impl<T: Send, U: UnitOfWork<T>> QueuedUnit for PendingUnit<U, T> {
     async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
         self.output = Some(self.unit.clone().begin(tx).await?);
         Ok(())
@@ -196,7 +196,7 @@ struct WriterTask {
 
 impl WriterTask {
     async fn work(mut self, mut orders: mpsc::Receiver<WriterCommand>, mut steps: mpsc::Receiver<UpkeepStep>) {
-        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+        let mut jobs: Vec<Box<dyn QueuedUnit>> = Vec::new();
         loop {
             let mut next = tokio::select! {
                 biased;
@@ -264,7 +264,7 @@ impl WriterTask {
         Ok(())
     }
 
-    async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    async fn run_outside_transaction(&mut self, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), StoreError> {
         let Self { connection, pace, .. } = self;
         if let SchedulingMode::Lockstep(boundary) = pace {
             boundary.before_commit().await;
@@ -284,14 +284,14 @@ impl WriterTask {
     }
 
     /// All in one transaction; if one fails, each in its own, so that nobody pays for another's error.
-    async fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    async fn group(&mut self, mut jobs: Vec<Box<dyn QueuedUnit>>) {
         if jobs.is_empty() {
             return;
         }
         self.watch.groups.fetch_add(1, Ordering::Relaxed);
         match self.transact(&mut jobs).await {
             Ok(()) => settle(jobs, &Ok(())),
-            Err(TransactionFailure::Job(error)) if jobs.len() > 1 => {
+            Err(TransactionFailure::QueuedUnit(error)) if jobs.len() > 1 => {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each unit of work is tried alone");
                 self.each_alone(jobs).await;
             }
@@ -301,11 +301,11 @@ impl WriterTask {
                 settle(vec![jobs.remove(at)], &Err(error));
                 self.each_alone(jobs).await;
             }
-            Err(TransactionFailure::Job(error) | TransactionFailure::Group(error)) => settle(jobs, &Err(error)),
+            Err(TransactionFailure::QueuedUnit(error) | TransactionFailure::Group(error)) => settle(jobs, &Err(error)),
         }
     }
 
-    async fn each_alone(&mut self, jobs: Vec<Box<dyn Job>>) {
+    async fn each_alone(&mut self, jobs: Vec<Box<dyn QueuedUnit>>) {
         for job in jobs {
             let mut alone = vec![job];
             let result = self.transact(&mut alone).await.map_err(TransactionFailure::into_error);
@@ -313,14 +313,16 @@ impl WriterTask {
         }
     }
 
-    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionFailure> {
+    async fn transact(&mut self, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), TransactionFailure> {
         let boundary = match &self.pace {
             SchedulingMode::Threaded => None,
             SchedulingMode::Lockstep(boundary) => Some(boundary),
         };
         let begun = Instant::now();
         let result = transaction(&mut self.connection, jobs, boundary).await;
-        if let Err(TransactionFailure::Job(StoreError::Full) | TransactionFailure::Group(StoreError::Full)) = &result {
+        if let Err(TransactionFailure::QueuedUnit(StoreError::Full) | TransactionFailure::Group(StoreError::Full)) =
+            &result
+        {
             self.watch.full.notify_one();
         }
         self.done.statements.add(jobs.len() as u64);
@@ -334,7 +336,7 @@ impl WriterTask {
 /// Why a transaction failed.
 enum TransactionFailure {
     /// One of its jobs did: the others may fare better alone.
-    Job(StoreError),
+    QueuedUnit(StoreError),
     /// The code of one did.
     Panic { at: usize, error: StoreError },
     /// It could not begin or be committed: alone, every job would wait for the same lock or the same disk.
@@ -344,12 +346,12 @@ enum TransactionFailure {
 impl TransactionFailure {
     fn into_error(self) -> StoreError {
         match self {
-            Self::Job(error) | Self::Panic { error, .. } | Self::Group(error) => error,
+            Self::QueuedUnit(error) | Self::Panic { error, .. } | Self::Group(error) => error,
         }
     }
 }
 
-fn settle(jobs: Vec<Box<dyn Job>>, result: &Result<(), StoreError>) {
+fn settle(jobs: Vec<Box<dyn QueuedUnit>>, result: &Result<(), StoreError>) {
     for job in jobs {
         job.settle(result.as_ref().copied().map_err(StoreError::share));
     }
@@ -358,7 +360,7 @@ fn settle(jobs: Vec<Box<dyn Job>>, result: &Result<(), StoreError>) {
 /// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
 async fn transaction(
     connection: &mut SqliteConnection,
-    jobs: &mut [Box<dyn Job>],
+    jobs: &mut [Box<dyn QueuedUnit>],
     boundary: Option<&Arc<dyn Boundary>>,
 ) -> Result<(), TransactionFailure> {
     let filled = fill(connection, jobs);
@@ -388,12 +390,12 @@ async fn transaction(
     result
 }
 
-async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionFailure> {
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn QueuedUnit>]) -> Result<(), TransactionFailure> {
     connection.execute("BEGIN IMMEDIATE").await.map_err(|error| TransactionFailure::Group(error.into()))?;
     for (at, job) in jobs.iter_mut().enumerate() {
         // A panic that ended this task would end every other write with it.
         match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
-            Ok(done) => done.map_err(TransactionFailure::Job)?,
+            Ok(done) => done.map_err(TransactionFailure::QueuedUnit)?,
             Err(panic) => return Err(TransactionFailure::Panic { at, error: StoreError::from_panic(&*panic) }),
         }
     }

@@ -103,7 +103,7 @@ impl ForgetTool {
             )),
             ForgetListedOutcome::Done { gone, memories, put_off } => {
                 for (scope, memory) in memories {
-                    self.memory.nearby.forget(scope, memory);
+                    self.memory.embedding_service.forget(scope, memory);
                 }
                 let missing: Vec<MemoryItem> = items.into_iter().filter(|item| !gone.contains(item)).collect();
                 let mut told = Vec::new();

@@ -193,7 +193,7 @@ impl RecallTool {
 
     /// Says so where memory goes by words alone and should not.
     fn degraded(&self, means: SearchMode) -> Option<String> {
-        let standing = self.memory.nearby.status();
+        let standing = self.memory.embedding_service.status();
         let wanted = matches!(standing, EmbeddingStatus::Starting { .. } | EmbeddingStatus::Degraded { .. });
         (means == SearchMode::Words && wanted)
             .then(|| "(Looked for by words alone for now: say it in other words if something is missing.)".to_owned())

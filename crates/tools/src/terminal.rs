@@ -20,7 +20,7 @@ use crate::process::ProcessSpec;
 use crate::process_reaper::ProcessReaper;
 use crate::registry::{parse, spec_of};
 use crate::sandbox::confinement::Confinement;
-use crate::terminal::job::{Job, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
+use crate::terminal::job::{BackgroundCommand, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
 use crate::workspace::Workspace;
 use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::draft::DraftUse;
@@ -274,7 +274,7 @@ impl Terminal {
         Ok(Outcome::Text(format!("It runs in the background; what it changes {changes}. Its id: {id}")))
     }
 
-    fn job(&self, fields: &Fields, invocation: &Invocation) -> Result<(String, Arc<Job>), String> {
+    fn job(&self, fields: &Fields, invocation: &Invocation) -> Result<(String, Arc<BackgroundCommand>), String> {
         let id = fields.id.clone().ok_or("Which one? Its id is missing; action list shows them.")?;
         let job = self.jobs.get(&id, &job_owner(invocation)).ok_or_else(|| {
             format!(
@@ -304,7 +304,7 @@ impl Terminal {
     }
 
     fn list(&self, invocation: &Invocation) -> Outcome {
-        let line = |(id, job): (String, Arc<Job>)| {
+        let line = |(id, job): (String, Arc<BackgroundCommand>)| {
             let command: String = job.command.chars().take(COMMAND_CHARS_MAX).collect();
             format!("{id}: {}: {command:?}", state_text(job.state(), &job, invocation))
         };
@@ -319,7 +319,7 @@ fn looks_like_network_failure(printed: &str) -> bool {
 }
 
 /// How a command stands, in words for the model.
-fn state_text(state: JobState, job: &Job, invocation: &Invocation) -> String {
+fn state_text(state: JobState, job: &BackgroundCommand, invocation: &Invocation) -> String {
     match (state, state.code()) {
         (JobState::Running, _) => {
             format!("runs, since {} s", invocation.now.duration_since(job.since).as_secs().max(0))

@@ -18,7 +18,7 @@ pub struct AppState {
     pub router: Arc<Router>,
     pub page: Arc<PageChannel>,
     /// Who may open it.
-    pub door: PageAccess,
+    pub page_access: PageAccess,
     /// What the operations work with besides.
     pub desk: OperationsContext,
     /// Rings where the page is open nowhere.
@@ -31,6 +31,6 @@ pub struct AppState {
 
 impl FromRef<Arc<AppState>> for PageAccess {
     fn from_ref(app: &Arc<AppState>) -> Self {
-        app.door.clone()
+        app.page_access.clone()
     }
 }

@@ -189,7 +189,7 @@ pub(super) async fn build_report(router: &Router) -> (HealthReport, Option<Datab
     let seen = ReportInputs {
         channels: router.delivery.health(),
         models: models(&house.models),
-        embeddings: embeddings(&house.memory.nearby.status()),
+        embeddings: embeddings(&house.memory.embedding_service.status()),
         footprint: router.store.footprint(),
         waiting: router.store.waiting(),
         troubles: house.conditions.all().into_iter().collect(),

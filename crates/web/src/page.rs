@@ -102,7 +102,7 @@ struct Visit {
 #[utoipa::path(get, path = "/api/visit", tag = "visit", responses((status = 200, body = Visit), (status = 401, body = Problem)))]
 async fn visit(State(app): State<Arc<AppState>>, visitor: Visitor, headers: HeaderMap) -> Response {
     let answer = Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") }).into_response();
-    login::renewed(&app.door, &visitor, &headers, answer)
+    login::renewed(&app.page_access, &visitor, &headers, answer)
 }
 
 /// Where the page of a running Hob is.
@@ -155,7 +155,7 @@ pub fn routes(app: Arc<AppState>) -> Routes {
     for asset in ASSETS {
         routes = routes.route(asset.path, get(move || async move { served_as(asset.mime, asset.bytes) }));
     }
-    let guard = middleware::from_fn_with_state(app.door.clone(), login::guard);
+    let guard = middleware::from_fn_with_state(app.page_access.clone(), login::guard);
     // What programs ask there shows a key and no cookie: its own door says in its own words who may not.
     let compat = compat.method_not_allowed_fallback(compat::routes::no_method);
     routes

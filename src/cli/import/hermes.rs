@@ -8,7 +8,7 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, server, text, texts, variables,
 };
 use hob_core::domain::secret::Secret;
 
@@ -96,5 +96,5 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
         Some("once") => instant("/schedule/run_at").map(JobTiming::At),
         _ => None,
     };
-    schedule(plan, &Job { name, task: text(job, "/prompt").unwrap_or_default(), zone: None }, when, here);
+    schedule(plan, &ForeignJob { name, task: text(job, "/prompt").unwrap_or_default(), zone: None }, when, here);
 }

@@ -9,7 +9,7 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, ImportedMemory, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts,
 };
 use hob_core::domain::secret::Secret;
 
@@ -126,7 +126,7 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
         _ => None,
     };
     let task = text(job, "/payload/message").unwrap_or_default();
-    schedule(plan, &Job { name, task, zone: text(job, "/schedule/tz") }, when, here);
+    schedule(plan, &ForeignJob { name, task, zone: text(job, "/schedule/tz") }, when, here);
 }
 
 /// `provider` is `auto` until somebody chooses; then the model is only what nanobot begins with.

@@ -8,7 +8,7 @@ use crate::cli::import::Program;
 use crate::cli::import::foreign_folder::ForeignFolder;
 use crate::cli::import::plan::{ImportPlan, Persona, Platform, SkippedItem};
 use crate::cli::import::read::{
-    ForeignProvider, Job, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
+    ForeignJob, ForeignProvider, JobTiming, ReadContext, door, model, schedule, secret, server, text, texts, variables,
 };
 use hob_core::domain::secret::Secret;
 
@@ -124,7 +124,7 @@ fn one_job(plan: &mut ImportPlan, job: &Value, here: &ReadContext) {
         _ => None,
     };
     let task = text(job, "/payload/message").or_else(|| text(job, "/payload/text")).unwrap_or_default();
-    schedule(plan, &Job { name, task, zone: text(job, "/schedule/tz") }, when, here);
+    schedule(plan, &ForeignJob { name, task, zone: text(job, "/schedule/tz") }, when, here);
 }
 
 fn read_model(plan: &mut ImportPlan, config: &Value, foreign: &ForeignFolder) {

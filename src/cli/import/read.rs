@@ -199,14 +199,14 @@ pub(super) enum JobTiming<'a> {
 }
 
 /// A job: its name, its task and whose wall clock it goes by.
-pub(super) struct Job<'a> {
+pub(super) struct ForeignJob<'a> {
     pub(super) name: &'a str,
     pub(super) task: &'a str,
     pub(super) zone: Option<&'a str>,
 }
 
 /// A schedule, if Hob can keep it.
-pub(super) fn schedule(plan: &mut ImportPlan, job: &Job<'_>, when: Option<JobTiming<'_>>, here: &ReadContext) {
+pub(super) fn schedule(plan: &mut ImportPlan, job: &ForeignJob<'_>, when: Option<JobTiming<'_>>, here: &ReadContext) {
     let what = format!("the schedule {}", job.name);
     let named = job.zone.map(TimeZone::get);
     let zone = match named {

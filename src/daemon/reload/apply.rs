@@ -27,7 +27,7 @@ struct PreparedReload {
     begins: PreparedTriggers,
     steps: AccountSteps,
     /// Every account of the new config; those that stay with the adapter that they have.
-    wired: Vec<ConnectedAccount>,
+    connected: Vec<ConnectedAccount>,
     /// What of the file is off, as it lacks a secret.
     off: Vec<SectionOff>,
 }
@@ -56,12 +56,12 @@ impl Reloader {
         let blueprint = Blueprint { config, source, ..self.blueprint.clone() };
         let made =
             ConfigServices::of(&blueprint, &self.roots, Some(&self.made)).await.map_err(|error| error.to_string())?;
-        let (steps, wired) = self.wired(&blueprint)?;
+        let (steps, connected) = self.connected(&blueprint)?;
         if plan::rebuilds_models(&self.made.config, &made.config) {
             canary::model(&made.ports.models).await?;
         }
-        let tried = wired.iter().filter(|wired| {
-            let step = steps.iter().find(|(address, _)| *address == wired.connector.address());
+        let tried = connected.iter().filter(|connected| {
+            let step = steps.iter().find(|(address, _)| *address == connected.connector.address());
             step.is_some_and(|(_, step)| matches!(step, AccountStep::Begins | AccountStep::Restarts))
         });
         try_join_all(tried.map(canary::channel)).await?;
@@ -72,30 +72,30 @@ impl Reloader {
             synced.map_err(|error| format!("the schedules could not be stored: {error}"))?;
         }
         off.extend(made.keyless.iter().cloned());
-        Ok(PreparedReload { blueprint, made, begins, steps, wired, off })
+        Ok(PreparedReload { blueprint, made, begins, steps, connected, off })
     }
 
     /// What becomes of each account, and the adapters of all that there will be.
-    fn wired(&self, blueprint: &Blueprint) -> Result<(AccountSteps, Vec<ConnectedAccount>), String> {
+    fn connected(&self, blueprint: &Blueprint) -> Result<(AccountSteps, Vec<ConnectedAccount>), String> {
         if blueprint.own_channel.is_some() {
             return Ok((Vec::new(), Vec::new()));
         }
         // Hob listens, or does not, as it began.
         let is_served = self.roots.own.page.is_some();
         let after = connectors(&blueprint.config, is_served).map_err(|error| error.to_string())?;
-        let before: Vec<_> = self.live.iter().map(|live| live.wired.connector.clone()).collect();
+        let before: Vec<_> = self.live.iter().map(|live| live.connected.connector.clone()).collect();
         let steps = plan::channels(&before, &after);
-        let wired = after.into_iter().map(|connector| match known(&self.live, &connector) {
-            Some(live) => Ok(live.wired.clone()),
+        let connected = after.into_iter().map(|connector| match known(&self.live, &connector) {
+            Some(live) => Ok(live.connected.clone()),
             None => Ok(ConnectedAccount { adapter: build_adapter(&connector, blueprint)?, connector }),
         });
-        let wired: Result<_, StartError> = wired.collect();
-        Ok((steps, wired.map_err(|error| error.to_string())?))
+        let connected: Result<_, StartError> = connected.collect();
+        Ok((steps, connected.map_err(|error| error.to_string())?))
     }
 
     /// The one step: from the next message, claim and delivery on everything goes by the new config.
     fn exchange(&mut self, ready: PreparedReload) {
-        let PreparedReload { blueprint, made, begins, steps, wired, off } = ready;
+        let PreparedReload { blueprint, made, begins, steps, connected, off } = ready;
         switched_off::update_conditions(&off, &blueprint.conditions, blueprint.clock.now());
         remarks::update_conditions(&made.config, &blueprint.conditions, blueprint.clock.now());
         let before = std::mem::replace(&mut self.made, made);
@@ -103,13 +103,13 @@ impl Reloader {
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.reconfigured(all, &ports.tools, self.blueprint.stays);
-        let reach = channels(&self.blueprint, &wired, &self.roots.own);
+        let reach = channels(&self.blueprint, &connected, &self.roots.own);
         let served = serves(&reach);
         let intake_config = self.made.intake_config(&self.roots, &self.servers, &self.blueprint);
         self.roots.delivery.exchange(delivery_config(&config, reach));
         self.router.config.store(Arc::new(intake_config));
         self.router.lanes.exchange(ports, served, config.daemon.runs_parallel_max);
-        self.move_channels(wired, &steps);
+        self.move_channels(connected, &steps);
         self.begin_these(begins);
         if plan::restarts_extraction(&before.config, &config) {
             self.draw_facts();
@@ -122,16 +122,16 @@ impl Reloader {
     }
 
     /// Those that stay are not touched; in the place of one that ends the new one begins.
-    fn move_channels(&mut self, wired: Vec<ConnectedAccount>, steps: &[(AccountAddress, AccountStep)]) {
+    fn move_channels(&mut self, connected: Vec<ConnectedAccount>, steps: &[(AccountAddress, AccountStep)]) {
         let live = std::mem::take(&mut self.live);
         let mut before: BTreeMap<AccountAddress, LiveAccount> =
-            live.into_iter().map(|live| (live.wired.connector.address(), live)).collect();
-        for wired in wired {
-            let address = wired.connector.address();
+            live.into_iter().map(|live| (live.connected.connector.address(), live)).collect();
+        for connected in connected {
+            let address = connected.connector.address();
             let stays = steps.iter().any(|(known, step)| *known == address && *step == AccountStep::Stays);
             let next = match before.remove(&address) {
                 Some(live) if stays => live,
-                former => LiveAccount::begin(wired, former, &self.router, &self.shutdown),
+                former => LiveAccount::begin(connected, former, &self.router, &self.shutdown),
             };
             self.live.push(next);
         }
@@ -141,5 +141,5 @@ impl Reloader {
 
 /// The account that is reached like this, and need not be touched.
 fn known<'a>(live: &'a [LiveAccount], connector: &SharedConnector) -> Option<&'a LiveAccount> {
-    live.iter().find(|live| live.wired.connector.is_same_connection(&**connector))
+    live.iter().find(|live| live.connected.connector.is_same_connection(&**connector))
 }

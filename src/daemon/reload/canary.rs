@@ -38,9 +38,9 @@ pub(super) async fn model(models: &Catalog) -> Result<(), RefusalReason> {
 }
 
 /// Asks the platform who Hob is there.
-pub(super) async fn channel(wired: &ConnectedAccount) -> Result<(), RefusalReason> {
-    let (kind, account) = wired.connector.address();
-    let why = match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
+pub(super) async fn channel(connected: &ConnectedAccount) -> Result<(), RefusalReason> {
+    let (kind, account) = connected.connector.address();
+    let why = match tokio::time::timeout(CHANNEL_MAX, connected.adapter.check()).await {
         Ok(Ok(_name)) => return Ok(()),
         Ok(Err(why)) => format!("[{kind}] ({account}): {why}"),
         Err(_elapsed) => format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}"),

@@ -61,7 +61,7 @@ pub(super) struct StartupParts {
     pub(super) made: ConfigServices,
     pub(super) servers: Servers,
     pub(super) begins: PreparedTriggers,
-    pub(super) wired: Vec<ConnectedAccount>,
+    pub(super) connected: Vec<ConnectedAccount>,
 }
 
 /// All that runs and can be exchanged.
@@ -112,7 +112,7 @@ impl Reloader {
         shutdown: &ShutdownStages,
         router: &Arc<Router>,
     ) -> (PreparedReloader, CurrentConfig) {
-        let StartupParts { roots, made, servers, begins, wired } = parts;
+        let StartupParts { roots, made, servers, begins, connected } = parts;
         let (config, source, at) = (Arc::clone(&made.config), blueprint.source.clone(), roots.started);
         let began = Arc::new(RunningConfig { config, source, at });
         let (running, current) = current::channel(Arc::clone(&began));
@@ -138,7 +138,7 @@ impl Reloader {
             shutdown: shutdown.clone(),
             refusal: None,
         };
-        (PreparedReloader { reloader, begins, wired }, current)
+        (PreparedReloader { reloader, begins, connected }, current)
     }
 
     fn draw_facts(&mut self) {
@@ -306,7 +306,7 @@ impl Reloader {
             );
         }
         self.waits_for_owner = begins.waits_for_owner;
-        let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
+        let adapters = self.live.iter().map(|live| Arc::clone(&live.connected.adapter));
         self.begun.exchange(begins, adapters, &self.shutdown, &self.router);
         self.begun.follow(&self.made.home, &self.shutdown, &self.router);
         self.router.alarm.notify_one();
@@ -329,13 +329,13 @@ impl OwnerReport {
 pub(super) struct PreparedReloader {
     reloader: Reloader,
     begins: PreparedTriggers,
-    wired: Vec<ConnectedAccount>,
+    connected: Vec<ConnectedAccount>,
 }
 
 impl PreparedReloader {
     /// Everything begins: what happens by itself, the channels, and the look after the config.
     pub(super) async fn begin(self, listener: Option<TcpListener>) -> Result<(), StartError> {
-        let Self { mut reloader, begins, wired } = self;
+        let Self { mut reloader, begins, connected } = self;
         let this = &mut reloader;
         let (shutdown, router, blueprint) = (this.shutdown.clone(), Arc::clone(&this.router), this.blueprint.clone());
         let (skills, drain) = (Arc::clone(&this.roots.skills), shutdown.drain.clone());
@@ -351,7 +351,8 @@ impl PreparedReloader {
         triggers::keep_schedules(&shutdown, &router);
         let (stops, cut) = (shutdown.drain.clone(), shutdown.silence.clone());
         shutdown.keep("speech", Arc::clone(&router).speak_answers(stops, cut));
-        this.live = wired.into_iter().map(|wired| LiveAccount::begin(wired, None, &router, &shutdown)).collect();
+        this.live =
+            connected.into_iter().map(|connected| LiveAccount::begin(connected, None, &router, &shutdown)).collect();
         this.begin_these(begins);
         let page_at = listener
             .as_ref()

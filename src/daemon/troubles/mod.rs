@@ -43,7 +43,7 @@ async fn detect_troubles(router: Arc<Router>, conditions: Conditions, clock: Arc
         let (now, house) = (clock.now(), Arc::clone(&router.config().house));
         let chain = house.models.chain(None);
         set(&conditions, SystemPart::Model, model(&chain, &house.models.states()), now);
-        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.nearby.status()), now);
+        set(&conditions, SystemPart::Embeddings, meaning.look(&house.memory.embedding_service.status()), now);
         for (part, found) in outages.look(&router.delivery.health(), now) {
             set(&conditions, part, found, now);
         }

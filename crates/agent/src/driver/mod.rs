@@ -258,7 +258,7 @@ impl Driver {
         telemetry::tainted(self.key.run, &self.state, &state);
         told.into_iter().for_each(|session| self.ports.watcher.outbox_changed(session));
         if remembered {
-            self.ports.memory.nearby.memories_written();
+            self.ports.memory.embedding_service.memories_written();
         }
         classed.iter().for_each(|classing| self.ports.toolbox.classes.accept_hints(classing));
         due.into_iter().for_each(&*self.line.wake);

@@ -50,7 +50,7 @@ impl SpeculativeRun {
     /// Is it made quickly? No message is to wait for another machine that makes a vector of it.
     #[must_use]
     pub fn is_quick(ports: &Ports) -> bool {
-        ports.memory.nearby.serving().is_none_or(|serving| serving.embedder.is_here())
+        ports.memory.embedding_service.serving().is_none_or(|serving| serving.embedder.is_here())
     }
 
     /// Makes what the run of this message begins with.

@@ -39,7 +39,7 @@ fn f3_a_moved_entry_keeps_its_length_its_time_of_day_and_what_nobody_here_knows(
     let mut dentist = calendar(DENTIST);
     let thursday = Change { start: Some(Start::Day("2026-12-03".parse().unwrap())), ..Change::default() };
     let from = at("2026-12-01T13:00:00Z");
-    change(&mut dentist, &Extent::Whole, &thursday, &from, signature(&home())).unwrap();
+    change(&mut dentist, &SeriesPart::Whole, &thursday, &from, signature(&home())).unwrap();
     insta::assert_snapshot!(shown(&dentist), @r#"
     BEGIN:VCALENDAR
     VERSION:2.0
@@ -75,7 +75,7 @@ fn f3_one_time_of_a_series_gets_words_of_its_own() {
     };
     for _ in 0..2 {
         // Done again it comes to the same.
-        change(&mut yoga, &Extent::Once(original.clone()), &later, &original, signature(&home())).unwrap();
+        change(&mut yoga, &SeriesPart::Once(original.clone()), &later, &original, signature(&home())).unwrap();
         assert_eq!(yoga.inner("VEVENT").count(), 2);
     }
     insta::assert_snapshot!(shown(&yoga).split_once("END:VEVENT\n").unwrap().1, @r"
@@ -107,7 +107,7 @@ fn f3_a_whole_series_moves_with_its_exceptions() {
         ..Change::default()
     };
     let from = at("2026-12-01T17:00:00Z");
-    change(&mut yoga, &Extent::Whole, &thursdays, &from, signature(&home())).unwrap();
+    change(&mut yoga, &SeriesPart::Whole, &thursdays, &from, signature(&home())).unwrap();
     insta::assert_snapshot!(shown(&yoga), @r"
     BEGIN:VCALENDAR
     VERSION:2.0
@@ -140,7 +140,7 @@ fn f3_a_whole_series_moves_with_its_exceptions() {
     let mut monthly =
         calendar("BEGIN:VEVENT\nUID:m\nDTSTART:20261201T080000Z\nRRULE:FREQ=MONTHLY;BYDAY=1TU\nEND:VEVENT");
     let from = at("2026-12-01T08:00:00Z");
-    let refused = change(&mut monthly, &Extent::Whole, &thursdays, &from, signature(&home()));
+    let refused = change(&mut monthly, &SeriesPart::Whole, &thursdays, &from, signature(&home()));
     assert_eq!(refused, Err(EditError::Rule));
 }
 
@@ -151,7 +151,7 @@ fn f3_an_invitation_is_answered_for_oneself_alone() {
                                ATTENDEE;CN=Ada;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:Ada@home.example\nATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:cleo@x.example\nEND:VEVENT",
     );
     let own = ["ada@home.example".to_owned()];
-    answer(&mut dinner, &Extent::Whole, Reply { own: &own, answer: "yes" }, signature(&home())).unwrap();
+    answer(&mut dinner, &SeriesPart::Whole, Reply { own: &own, answer: "yes" }, signature(&home())).unwrap();
     let text = dinner.text();
     assert!(text.contains("ATTENDEE;CN=Ada;PARTSTAT=ACCEPTED:mailto:Ada@home.example\r\n"), "{text}");
     assert!(
@@ -159,19 +159,19 @@ fn f3_an_invitation_is_answered_for_oneself_alone() {
         "{text}"
     );
     let zone = home();
-    let told_of = |calendar: &Component, what: &Extent| told(calendar, &Zones::of(calendar, &zone), what, &own);
-    assert_eq!(told_of(&dinner, &Extent::Whole), ["ben@x.example", "cleo@x.example"]);
+    let told_of = |calendar: &Component, what: &SeriesPart| told(calendar, &Zones::of(calendar, &zone), what, &own);
+    assert_eq!(told_of(&dinner, &SeriesPart::Whole), ["ben@x.example", "cleo@x.example"]);
     // What is called off once is written into the series: its people get the letter, too.
     let series = calendar(
         "BEGIN:VEVENT\nUID:i\nDTSTART:20261201T180000Z\nRRULE:FREQ=WEEKLY\nATTENDEE:mailto:ben@x.example\nATTENDEE:mailto:ada@home.example\nEND:VEVENT\n\
          BEGIN:VEVENT\nUID:i\nRECURRENCE-ID:20261208T180000Z\nDTSTART:20261208T190000Z\nATTENDEE:mailto:cleo@x.example\nEND:VEVENT\n\
          BEGIN:VEVENT\nUID:i\nRECURRENCE-ID:20261215T180000Z\nDTSTART:20261215T190000Z\nATTENDEE:mailto:dan@x.example\nEND:VEVENT",
     );
-    let once = |text: &str| told_of(&series, &Extent::Once(at(text)));
+    let once = |text: &str| told_of(&series, &SeriesPart::Once(at(text)));
     assert_eq!(once("2026-12-08T18:00:00Z"), ["ben@x.example", "cleo@x.example"]);
     assert_eq!(once("2026-12-22T18:00:00Z"), ["ben@x.example"]);
     let other = ["eve@x.example".to_owned()];
-    let refused = answer(&mut dinner, &Extent::Whole, Reply { own: &other, answer: "no" }, signature(&home()));
+    let refused = answer(&mut dinner, &SeriesPart::Whole, Reply { own: &other, answer: "no" }, signature(&home()));
     assert_eq!(refused, Err(EditError::NotInvited));
 }
 

@@ -18,22 +18,22 @@ pub(super) struct Begun {
 }
 
 /// What this call was about to change when it was cut off; none: it had not come so far, or has just begun.
-pub(super) async fn begun(house: &Accounts, invocation: &Invocation) -> Result<Option<Begun>, Outcome> {
+pub(super) async fn begun(known_accounts: &Accounts, invocation: &Invocation) -> Result<Option<Begun>, Outcome> {
     if invocation.attempt == 1 {
         return Ok(None);
     }
     let (run, call) = (invocation.run, invocation.call.clone());
-    let found = house.store.read(async move |tx| calendar_calls::lookup(tx, run, &call).await).await;
+    let found = known_accounts.store.read(async move |tx| calendar_calls::lookup(tx, run, &call).await).await;
     let found = found.map_err(|error| unstored(&error))?;
     Ok(found.map(|CalendarCall { entry, mark }| Begun { entry, mark, again: true }))
 }
 
 /// From now on the call changes this, whatever comes between.
-pub(super) async fn begin(house: &Accounts, invocation: &Invocation, entry: String) -> Result<Begun, Outcome> {
+pub(super) async fn begin(known_accounts: &Accounts, invocation: &Invocation, entry: String) -> Result<Begun, Outcome> {
     let (run, call) = (invocation.run, invocation.call.clone());
-    let what = CalendarCall { entry, mark: house.rng.id() };
+    let what = CalendarCall { entry, mark: known_accounts.rng.id() };
     let stored = what.clone();
-    let stored = house.store.write(async move |tx| calendar_calls::put(tx, run, &call, &stored).await).await;
+    let stored = known_accounts.store.write(async move |tx| calendar_calls::put(tx, run, &call, &stored).await).await;
     stored.map_err(|error| unstored(&error))?;
     Ok(Begun { entry: what.entry, mark: what.mark, again: false })
 }

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::account::Accounts;
-use crate::edit::{self, Extent};
+use crate::edit::{self, SeriesPart};
 use crate::tools::question::assessed_change;
-use crate::tools::target::{Called, Fate, letters, write};
+use crate::tools::target::{EntryChange, NamedEntry, letters, write};
 use crate::tools::{changes, date, reader, undo};
 use hob_core::domain::tools::Assessment;
 use hob_tools::registry::{parse, spec_of};
@@ -29,9 +29,9 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn called(self) -> Result<Called, Outcome> {
+    fn called(self) -> Result<NamedEntry, Outcome> {
         let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.unwrap_or_default());
-        Ok(Called { entry: self.entry, on: date(self.on.as_deref())?, whole, tells })
+        Ok(NamedEntry { entry: self.entry, on: date(self.on.as_deref())?, whole, tells })
     }
 }
 
@@ -50,15 +50,15 @@ impl CalendarCancel {
     async fn cancel(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let called = arguments.called()?;
         let done = write(&self.accounts, invocation, &called, |target, signature| {
-            let Extent::Once(original) = target.what.clone() else { return Ok(Fate::Removed) };
+            let SeriesPart::Once(original) = target.what.clone() else { return Ok(EntryChange::Removed) };
             edit::call_off(&mut target.calendar, &original, signature)
                 .map_err(|error| Outcome::Error(format!("Nothing was changed: {error}.")))?;
-            Ok(Fate::Written)
+            Ok(EntryChange::Written)
         });
         let done = done.await?;
         let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
         let letters = letters(&done, &called).await;
-        let what = if done.what == Extent::Whole && done.entry.repeats { "The whole series was" } else { "It was" };
+        let what = if done.what == SeriesPart::Whole && done.entry.repeats { "The whole series was" } else { "It was" };
         let back = called.tells.is_empty().then(|| undo::of_cancelled(&done, &self.accounts.home));
         Ok(undo::offered(Outcome::Text(format!("Called off. {what} {was}.{letters}")), back.flatten()))
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::account::Accounts;
 use crate::edit::{self, Change, EditError, Length, Reply};
 use crate::tools::question::assessed_change;
-use crate::tools::target::{Called, Fate, Target, letters, write};
+use crate::tools::target::{EntryChange, NamedEntry, Target, letters, write};
 use crate::tools::{changes, date, reader, start, undo};
 use crate::when::Zones;
 use hob_core::domain::tools::Assessment;
@@ -53,9 +53,9 @@ impl ChangeArguments {
 }
 
 impl ChangeArguments {
-    fn called(&self) -> Result<Called, Outcome> {
+    fn called(&self) -> Result<NamedEntry, Outcome> {
         let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.clone().unwrap_or_default());
-        Ok(Called { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
+        Ok(NamedEntry { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
     }
 }
 
@@ -80,7 +80,7 @@ impl CalendarChange {
         let done = write(&self.accounts, invocation, &called, |target, signature| {
             let from = target.entry.start.clone();
             edit::change(&mut target.calendar, &target.what, &wish, &from, signature).map_err(refused)?;
-            Ok(Fate::Written)
+            Ok(EntryChange::Written)
         });
         let done = done.await?;
         let was = reader(&self.accounts.home, invocation.now).span(&done.entry.start, &done.entry.end);
@@ -93,15 +93,15 @@ impl CalendarChange {
 }
 
 /// How an entry is after a change. Not its name: whoever invited the account's people has chosen that.
-fn now_is(done: &Target, house: &Accounts, invocation: &Invocation) -> String {
-    let zones = Zones::of(&done.calendar, &house.home);
+fn now_is(done: &Target, known_accounts: &Accounts, invocation: &Invocation) -> String {
+    let zones = Zones::of(&done.calendar, &known_accounts.home);
     let event = edit::component(&done.calendar, &zones, &done.what);
     let Some((start, long)) = event.and_then(|event| crate::series::extent(event, &zones)) else {
         return "how it is now cannot be read".to_owned();
     };
     let end = start.after(long).unwrap_or_else(|| start.clone());
-    let span = reader(&house.home, invocation.now).span(&start, &end);
-    let is_series = done.what == edit::Extent::Whole && done.entry.repeats;
+    let span = reader(&known_accounts.home, invocation.now).span(&start, &end);
+    let is_series = done.what == edit::SeriesPart::Whole && done.entry.repeats;
     if is_series { format!("the series now begins {span}") } else { format!("it is now {span}") }
 }
 
@@ -161,9 +161,9 @@ struct AnswerArguments {
 }
 
 impl AnswerArguments {
-    fn called(&self) -> Result<Called, Outcome> {
+    fn called(&self) -> Result<NamedEntry, Outcome> {
         let (whole, tells) = (self.whole_series.unwrap_or(false), self.tells.clone().unwrap_or_default());
-        Ok(Called { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
+        Ok(NamedEntry { entry: self.entry.clone(), on: date(self.on.as_deref())?, whole, tells })
     }
 }
 
@@ -190,7 +190,7 @@ impl CalendarAnswer {
             let own = target.own.clone();
             edit::answer(&mut target.calendar, &target.what, Reply { own: &own, answer }, signature)
                 .map_err(refused)?;
-            Ok(Fate::Written)
+            Ok(EntryChange::Written)
         });
         let done = done.await?;
         let letters = letters(&done, &called).await;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::account::{Accounts, Sight, entries_of};
 use crate::entry::{Entry, Participant};
 use crate::series::Window;
-use crate::tools::target::{Called, Target, all_failed, open, resolve};
+use crate::tools::target::{NamedEntry, Target, all_failed, open, resolve};
 use crate::tools::{DAYS_MAX, accounts, date, failures, looks, reader, tainting};
 use crate::when::start_of;
 use crate::words::one_line;
@@ -127,7 +127,7 @@ impl Tool for CalendarRead {
     async fn call(&self, invocation: Invocation) -> Outcome {
         let read = async {
             let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
-            let called = Called { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
+            let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
             let id = resolve(&self.accounts, &invocation, &called).await?;
             let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
             let reader = reader(&self.accounts.home, invocation.now);

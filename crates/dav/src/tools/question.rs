@@ -4,8 +4,8 @@
 //! does not say what would happen.
 
 use crate::account::Accounts;
-use crate::edit::Extent;
-use crate::tools::target::{Called, open, resolve};
+use crate::edit::SeriesPart;
+use crate::tools::target::{NamedEntry, open, resolve};
 use crate::tools::{assessed, reader};
 use crate::words::one_line;
 use hob_core::domain::tools::{Assessment, DangerGrade, GrantScope};
@@ -16,9 +16,9 @@ const PEOPLE_MAX: usize = 5;
 
 /// What is to be known of a call that changes an entry. Where nobody will be asked, nothing is looked up.
 pub(super) async fn assessed_change(
-    house: &Accounts,
+    known_accounts: &Accounts,
     invocation: &Invocation,
-    called: Result<Called, Outcome>,
+    called: Result<NamedEntry, Outcome>,
 ) -> Assessment {
     let mut known = assessed(invocation, "tells");
     // One that does not fit fails by itself.
@@ -28,7 +28,7 @@ pub(super) async fn assessed_change(
     }
     // The same words may mean another entry tomorrow.
     known.always = GrantScope::Never;
-    match subject(house, invocation, &called).await {
+    match subject(known_accounts, invocation, &called).await {
         Ok(Subject { entry, people }) => {
             known.about = entry;
             known.reasons.extend(people);
@@ -47,17 +47,17 @@ struct Subject {
     people: Option<String>,
 }
 
-async fn subject(house: &Accounts, invocation: &Invocation, called: &Called) -> Result<Subject, Outcome> {
-    let id = resolve(house, invocation, called).await?;
-    let target = open(house, invocation, &id, None).await?.of(called, house)?;
+async fn subject(known_accounts: &Accounts, invocation: &Invocation, called: &NamedEntry) -> Result<Subject, Outcome> {
+    let id = resolve(known_accounts, invocation, called).await?;
+    let target = open(known_accounts, invocation, &id, None).await?.of(called, known_accounts)?;
     let entry = &target.entry;
-    let span = reader(&house.home, invocation.now).span(&entry.start, &entry.end);
+    let span = reader(&known_accounts.home, invocation.now).span(&entry.start, &entry.end);
     let how = match (entry.repeats, &target.what) {
         (false, _) => "",
-        (true, Extent::Whole) => " (the whole series)",
-        (true, Extent::Once(_)) => " (this time of a series)",
+        (true, SeriesPart::Whole) => " (the whole series)",
+        (true, SeriesPart::Once(_)) => " (this time of a series)",
     };
-    let told = target.told(house);
+    let told = target.told(known_accounts);
     let named = told.iter().take(PEOPLE_MAX).map(|one| one_line(one)).collect::<Vec<_>>().join(", ");
     let more = told.len().saturating_sub(PEOPLE_MAX);
     let people = match (told.is_empty(), more) {

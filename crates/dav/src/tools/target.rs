@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::account::{Account, Accounts, Failed, Sight, entries_of};
 use crate::client::{Guard, Kind, Resource};
 use crate::discovery::Collection;
-use crate::edit::{self, Extent, Signature};
+use crate::edit::{self, SeriesPart, Signature};
 use crate::entry::{self, Entry, EntryId};
 use crate::error::DavError;
 use crate::lines::Component;
@@ -38,7 +38,7 @@ const VANISHED: &str = "There is no such entry any more: this same call may have
 
 /// How a call names an entry.
 #[derive(Debug, Clone)]
-pub(super) struct Called {
+pub(super) struct NamedEntry {
     /// Its name, or words of its title.
     pub(super) entry: String,
     /// The day on which it is now.
@@ -58,7 +58,7 @@ pub(super) struct Target {
     /// The same, as it was when it was fetched.
     pub(super) before: Component,
     /// What of it is meant.
-    pub(super) what: Extent,
+    pub(super) what: SeriesPart,
     /// The addresses of the account's people.
     pub(super) own: Vec<String>,
     href: String,
@@ -66,19 +66,23 @@ pub(super) struct Target {
 }
 
 /// What becomes of it.
-pub(super) enum Fate {
+pub(super) enum EntryChange {
     Written,
     /// It is taken away.
     Removed,
 }
 
 /// The name of the entry, if it is the only one.
-pub(super) async fn resolve(house: &Accounts, invocation: &Invocation, called: &Called) -> Result<EntryId, Outcome> {
+pub(super) async fn resolve(
+    known_accounts: &Accounts,
+    invocation: &Invocation,
+    called: &NamedEntry,
+) -> Result<EntryId, Outcome> {
     if let Some(id) = EntryId::parse(&called.entry) {
         return Ok(id);
     }
-    let (now, home) = (invocation.now, &house.home);
-    let seen = accounts(house, invocation, Sight::Whole).await?;
+    let (now, home) = (invocation.now, &known_accounts.home);
+    let seen = accounts(known_accounts, invocation, Sight::Whole).await?;
     let window = match called.on {
         None => around(now, BACK, AHEAD),
         Some(day) => {
@@ -129,17 +133,17 @@ fn around(at: Timestamp, back: SignedDuration, ahead: SignedDuration) -> Window 
 
 /// The entry of this name, if it still is what was seen by it. `begun`: the call was about to change it before.
 pub(super) async fn open(
-    house: &Accounts,
+    known_accounts: &Accounts,
     invocation: &Invocation,
     id: &EntryId,
     before: Option<&Begun>,
 ) -> Result<Target, Outcome> {
-    let (now, home) = (invocation.now, &house.home);
+    let (now, home) = (invocation.now, &known_accounts.home);
     let gone = || match before {
         None => Outcome::Error("There is no such entry (any more): look at the calendar again.".to_owned()),
         Some(_) => Outcome::Text(VANISHED.to_owned()),
     };
-    let seen = accounts(house, invocation, Sight::Whole).await?;
+    let seen = accounts(known_accounts, invocation, Sight::Whole).await?;
     let account = seen.iter().find(|account| account.settings.name == id.account).ok_or_else(gone)?;
     let failed = |error: DavError| error.outcome(&account.settings.name);
     let found = account.found(Kind::Calendar, now).await.map_err(failed)?;
@@ -149,8 +153,11 @@ pub(super) async fn open(
     let Resource { href, etag, text } = resource.into_iter().next().ok_or_else(gone)?;
     // What is no series is whenever it is.
     let always = Window { from: Timestamp::MIN, to: Timestamp::MAX };
-    let window =
-        id.original.as_deref().and_then(|key| moment(key, house)).map_or(always, |at| around(at, AHEAD, AHEAD));
+    let window = id
+        .original
+        .as_deref()
+        .and_then(|key| moment(key, known_accounts))
+        .map_or(always, |at| around(at, AHEAD, AHEAD));
     let own = account.addresses(&found);
     let (owner, path) = (account.owner(collection, &own, home), href.clone());
     let read = reading::read(move || {
@@ -174,33 +181,35 @@ pub(super) async fn open(
     }
     let (account, collection) = (Arc::clone(account), collection.clone());
     let as_fetched = calendar.clone();
-    Ok(Target { account, collection, entry, calendar, before: as_fetched, what: Extent::Whole, own, href, etag })
+    Ok(Target { account, collection, entry, calendar, before: as_fetched, what: SeriesPart::Whole, own, href, etag })
 }
 
-fn moment(key: &str, house: &Accounts) -> Option<Timestamp> {
+fn moment(key: &str, known_accounts: &Accounts) -> Option<Timestamp> {
     let line = crate::lines::Line::new("X", Vec::new(), key);
-    Zones::of(&Component::new("VCALENDAR"), &house.home).read(&line).map(|when| when.instant(&house.home))
+    Zones::of(&Component::new("VCALENDAR"), &known_accounts.home)
+        .read(&line)
+        .map(|when| when.instant(&known_accounts.home))
 }
 
 impl Target {
     /// The same, of which this is meant.
-    pub(super) fn of(mut self, called: &Called, house: &Accounts) -> Result<Self, Outcome> {
+    pub(super) fn of(mut self, called: &NamedEntry, known_accounts: &Accounts) -> Result<Self, Outcome> {
         let unreadable = || Outcome::Error("This entry cannot be read whole, so it is not changed.".to_owned());
         if let Some(key) = self.entry.id.original.as_deref().filter(|_| !called.whole) {
-            self.what = Extent::Once(original_of(&self.calendar, key, house).ok_or_else(unreadable)?);
+            self.what = SeriesPart::Once(original_of(&self.calendar, key, known_accounts).ok_or_else(unreadable)?);
         }
         Ok(self)
     }
 
     /// Who may get a letter where it is changed or called off.
-    pub(super) fn told(&self, house: &Accounts) -> Vec<String> {
-        edit::told(&self.calendar, &Zones::of(&self.calendar, &house.home), &self.what, &self.own)
+    pub(super) fn told(&self, known_accounts: &Accounts) -> Vec<String> {
+        edit::told(&self.calendar, &Zones::of(&self.calendar, &known_accounts.home), &self.what, &self.own)
     }
 }
 
 /// The time of a series that is called so, in the series' own zone.
-fn original_of(calendar: &Component, key: &str, house: &Accounts) -> Option<When> {
-    let zones = Zones::of(calendar, &house.home);
+fn original_of(calendar: &Component, key: &str, known_accounts: &Accounts) -> Option<When> {
+    let zones = Zones::of(calendar, &known_accounts.home);
     let read = zones.read(&crate::lines::Line::new("X", Vec::new(), key))?;
     let line = calendar.inner("VEVENT").find(|event| !crate::series::is_exception(event))?.line("DTSTART")?;
     Some(match read {
@@ -212,22 +221,24 @@ fn original_of(calendar: &Component, key: &str, house: &Accounts) -> Option<When
 /// Finds the entry, has `edit` change it, and writes it. What others change in between is looked at anew; where it changes what was
 /// seen, nothing is written.
 pub(super) async fn write(
-    house: &Accounts,
+    known_accounts: &Accounts,
     invocation: &Invocation,
-    called: &Called,
-    edit: impl Fn(&mut Target, Signature<'_>) -> Result<Fate, Outcome>,
+    called: &NamedEntry,
+    edit: impl Fn(&mut Target, Signature<'_>) -> Result<EntryChange, Outcome>,
 ) -> Result<Target, Outcome> {
-    let begun = match begun(house, invocation).await? {
+    let begun = match begun(known_accounts, invocation).await? {
         Some(begun) => begun,
-        None => begin(house, invocation, resolve(house, invocation, called).await?.to_string()).await?,
+        None => {
+            begin(known_accounts, invocation, resolve(known_accounts, invocation, called).await?.to_string()).await?
+        }
     };
     let unknown = || Outcome::Error("This entry cannot be called by its name, so it is not changed.".to_owned());
     // From now on it is this one, as it was seen.
     let id = EntryId::parse(&begun.entry).ok_or_else(unknown)?;
-    let signature = Signature { call: &begun.mark, now: invocation.now, home: &house.home };
+    let signature = Signature { call: &begun.mark, now: invocation.now, home: &known_accounts.home };
     for _try in 0..TRIES {
-        let target = open(house, invocation, &id, Some(&begun).filter(|begun| begun.again)).await?;
-        let mut target = target.of(called, house)?;
+        let target = open(known_accounts, invocation, &id, Some(&begun).filter(|begun| begun.again)).await?;
+        let mut target = target.of(called, known_accounts)?;
         if !target.collection.writable {
             return Err(Outcome::Error("This calendar can only be read. Nothing was changed.".to_owned()));
         }
@@ -237,13 +248,13 @@ pub(super) async fn write(
             ));
         }
         let before = target.calendar.clone();
-        tells_all(&target, called, house)?;
+        tells_all(&target, called, known_accounts)?;
         let fate = edit(&mut target, signature)?;
         let client = target.account.client();
         let done = match fate {
-            Fate::Removed => client.delete(&target.href, &target.etag).await,
-            Fate::Written if before == target.calendar => Ok(()),
-            Fate::Written => client.put(&target.href, target.calendar.text(), Guard::As(&target.etag)).await,
+            EntryChange::Removed => client.delete(&target.href, &target.etag).await,
+            EntryChange::Written if before == target.calendar => Ok(()),
+            EntryChange::Written => client.put(&target.href, target.calendar.text(), Guard::As(&target.etag)).await,
         };
         match done {
             Ok(()) => return Ok(target),
@@ -255,8 +266,8 @@ pub(super) async fn write(
 }
 
 /// Does the call name all who take part? Whoever is asked about it must have seen who gets a letter.
-fn tells_all(target: &Target, called: &Called, house: &Accounts) -> Result<(), Outcome> {
-    let told = target.told(house);
+fn tells_all(target: &Target, called: &NamedEntry, known_accounts: &Accounts) -> Result<(), Outcome> {
+    let told = target.told(known_accounts);
     let mut named: Vec<String> = called.tells.iter().map(|address| address.trim().to_lowercase()).collect();
     named.sort();
     named.dedup();
@@ -275,7 +286,7 @@ fn tells_all(target: &Target, called: &Called, house: &Accounts) -> Result<(), O
 }
 
 /// What is said of letters after a change.
-pub(super) async fn letters(target: &Target, called: &Called) -> String {
+pub(super) async fn letters(target: &Target, called: &NamedEntry) -> String {
     letters_of(&target.account, &target.collection, &called.tells).await
 }
 

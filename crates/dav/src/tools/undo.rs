@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::edit::{self, Change, Extent, Signature};
+use crate::edit::{self, Change, SeriesPart, Signature};
 use crate::entry::{self, Entry, EntryId};
 use crate::lines::{Component, Line, Part};
 use crate::series::extent;
@@ -59,7 +59,7 @@ pub(super) fn of_added(id: &EntryId) -> Option<InverseCall> {
 /// Of one that was changed so.
 pub(super) fn of_changed(done: &Target, wish: &Change, now: Timestamp, home: &TimeZone) -> Option<InverseCall> {
     let Target { entry: was, before, calendar, what, .. } = done;
-    if *what == Extent::Whole && was.repeats {
+    if *what == SeriesPart::Whole && was.repeats {
         return None;
     }
     let zones = Zones::of(calendar, home);
@@ -118,7 +118,7 @@ fn moment(entry: &Entry, home: &TimeZone) -> Option<(String, Option<i64>, Option
 pub(super) fn of_cancelled(done: &Target, home: &TimeZone) -> Option<InverseCall> {
     let Target { entry, calendar, what, .. } = done;
     let event = calendar.inner("VEVENT").next()?;
-    if *what != Extent::Whole || entry.repeats || !is_plain(event) {
+    if *what != SeriesPart::Whole || entry.repeats || !is_plain(event) {
         return None;
     }
     let [title, place, notes] = words(event);

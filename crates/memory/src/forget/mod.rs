@@ -120,7 +120,7 @@ pub async fn forget_slice(memory: &Memory, scope: Scope, slices: usize) -> Resul
             return Ok(true);
         };
         for (scope, gone) in forgotten.memories {
-            memory.nearby.forget(scope, gone);
+            memory.embedding_service.forget(scope, gone);
         }
     }
     Ok(false)

@@ -35,7 +35,7 @@ pub struct EmbeddedQuestion {
 impl Memory {
     /// The meaning of the question, if there is an embedding that tells it in time.
     pub async fn embed_question(&self, question: &RecallQuestion) -> Option<EmbeddedQuestion> {
-        let serving = self.nearby.serving().filter(|_| !question.text.is_empty())?;
+        let serving = self.embedding_service.serving().filter(|_| !question.text.is_empty())?;
         match tokio::time::timeout(DEADLINE, serving.embed_cached(&question.text, &question.bill)).await {
             Ok(Ok(asked)) => {
                 let tokens = informative_codes(asked.tokens.as_deref().unwrap_or_default(), &question.text, 0);

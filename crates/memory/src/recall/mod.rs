@@ -78,7 +78,7 @@ pub struct Memory {
     /// Where it is kept.
     pub store: Store,
     /// What is near a question in meaning, where there is an embedding.
-    pub nearby: Arc<EmbeddingService>,
+    pub embedding_service: Arc<EmbeddingService>,
     /// In which "last Tuesday" is meant.
     pub zone: TimeZone,
     /// How much at once.
@@ -176,7 +176,7 @@ impl Memory {
     /// A memory that goes by words alone, with the usual limits.
     #[must_use]
     pub fn by_words(store: Store, zone: TimeZone) -> Self {
-        Self { store, nearby: Arc::default(), zone, limits: RecallLimits::default() }
+        Self { store, embedding_service: Arc::default(), zone, limits: RecallLimits::default() }
     }
 
     /// Finds what bears on the question. An embedding that fails costs the meaning, not the recall.

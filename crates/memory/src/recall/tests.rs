@@ -112,9 +112,10 @@ async fn embed(tx: &mut Tx) -> Result<(i64, Index), StoreError> {
     for passage in passages(tx, MemoryId(0), 1_000).await? {
         let embedded = topics.embed_tokens(std::slice::from_ref(&passage.text)).await.unwrap().unwrap();
         index.insert(passage.scope, passage.memory.0, &binary_codes::sign_bits(&embedded[0].vector));
-        let signs = meaning::informative_codes(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
+        let binary_codes = meaning::informative_codes(&embedded[0].tokens, &passage.text, passage.own_from).to_bytes();
         let vector = encode(&embedded[0].vector);
-        vectors::put(tx, model, &NewVector { memory: passage.memory, vector, signs: Some(signs) }).await?;
+        vectors::put(tx, model, &NewVector { memory: passage.memory, vector, binary_codes: Some(binary_codes) })
+            .await?;
     }
     Ok((model, index))
 }
@@ -133,7 +134,7 @@ async fn memory_of(lines: Vec<FixtureLine>, with_meaning: bool) -> (TempDir, Mem
     if with_meaning {
         let (model, index) = store.write(embed).await.unwrap();
         let serving = ActiveEmbedder::of(Arc::new(TopicEmbedder::new()), model, index);
-        memory.nearby.serve(Some(Arc::new(serving)));
+        memory.embedding_service.serve(Some(Arc::new(serving)));
     }
     (home, memory, ids)
 }
@@ -287,7 +288,7 @@ async fn e5_a_server_that_hangs_costs_the_meaning_only() {
 
     let (_home, memory, _) = memory_of(own(&["the engine is loud again"]), false).await;
     let embedder = Arc::new(HangingEmbedder(TopicEmbedder::new().0));
-    memory.nearby.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, Index::new(64)))));
+    memory.embedding_service.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, Index::new(64)))));
     let found = memory.recall(&asked("the engine", &[OWN])).await.unwrap();
     assert_eq!((found.means, found.fragments.len()), (SearchMode::Words, 1));
 }

@@ -23,7 +23,7 @@ const PROBE: &str = "hello";
 /// Fills the vectors of one model up.
 pub(super) struct Backfill<'a> {
     pub(super) store: &'a Store,
-    pub(super) nearby: &'a EmbeddingService,
+    pub(super) embedding_service: &'a EmbeddingService,
     pub(super) embedder: Arc<dyn Embedder>,
     /// The row of its model.
     pub(super) model: i64,
@@ -102,7 +102,7 @@ impl Backfill<'_> {
         let serves = self.serving.model == self.model;
         let vectors: Vec<NewVector> =
             if serves { made.iter().map(|(_, vector)| vector.clone()).collect() } else { Vec::new() };
-        self.nearby.watch();
+        self.embedding_service.watch();
         let keep = StoreVectors { model: self.model, through, made, refused };
         let stored = self.store.write(async move |tx| keep.run(tx).await).await?;
         let settled = (stored.len() + refused_count) as u64;
@@ -115,7 +115,7 @@ impl Backfill<'_> {
             }
         }
         drop(index);
-        self.nearby.drop_forgotten();
+        self.embedding_service.drop_forgotten();
         Ok(Some(settled))
     }
 
@@ -181,7 +181,7 @@ impl Backfill<'_> {
                 let stored = |(passage, one): (&Passage, Embedded)| NewVector {
                     memory: passage.memory,
                     vector: encode(&one.vector),
-                    signs: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
+                    binary_codes: Some(informative_codes(&one.tokens, &passage.text, passage.own_from).to_bytes()),
                 };
                 passages.iter().zip(embedded).map(stored).collect()
             }
@@ -189,7 +189,7 @@ impl Backfill<'_> {
                 let stored = |(passage, vector): (&Passage, Vec<f32>)| NewVector {
                     memory: passage.memory,
                     vector: encode(&vector),
-                    signs: None,
+                    binary_codes: None,
                 };
                 let bill = passages.first().and_then(|passage| passage.user).map_or(Bill::House, Bill::Said);
                 passages.iter().zip(self.embedder.embed_for(&bill, &texts).await?).map(stored).collect()
@@ -206,17 +206,17 @@ impl Backfill<'_> {
     fn cached_vectors(&self, passages: &[Passage]) -> Option<Vec<NewVector>> {
         let of_asked = |passage: &Passage| {
             let asked = self.serving.recent(&passage.text).filter(|_| self.serving.model == self.model)?;
-            let signs = asked
+            let binary_codes = asked
                 .tokens
                 .as_ref()
                 .map(|tokens| informative_codes(tokens, &passage.text, passage.own_from).to_bytes());
-            Some(NewVector { memory: passage.memory, vector: encode(&asked.vector), signs })
+            Some(NewVector { memory: passage.memory, vector: encode(&asked.vector), binary_codes })
         };
         passages.iter().map(of_asked).collect()
     }
 
     fn report_backlog(&self, backlog: u64) {
-        self.nearby.set_status(EmbeddingStatus::Ready { model: self.served().to_owned(), backlog });
+        self.embedding_service.set_status(EmbeddingStatus::Ready { model: self.served().to_owned(), backlog });
     }
 
     fn served(&self) -> &str {

@@ -31,15 +31,15 @@ impl Backoff {
 
 /// What goes wrong, from the first time until it is over.
 pub(super) struct FailureTracker<'a> {
-    nearby: &'a EmbeddingService,
+    embedding_service: &'a EmbeddingService,
     pace: RetryPolicy,
     /// In a row.
     failures: usize,
 }
 
 impl<'a> FailureTracker<'a> {
-    pub(super) fn new(nearby: &'a EmbeddingService, pace: RetryPolicy) -> Self {
-        Self { nearby, pace, failures: 0 }
+    pub(super) fn new(embedding_service: &'a EmbeddingService, pace: RetryPolicy) -> Self {
+        Self { embedding_service, pace, failures: 0 }
     }
 
     /// Tells of it, if it was not told yet, and waits until it is worth another attempt.
@@ -51,7 +51,7 @@ impl<'a> FailureTracker<'a> {
             tracing::debug!(why = %halt, again_in = ?wait, failures = self.failures, "memory.embedding.degraded");
         }
         self.failures += 1;
-        self.nearby.set_status(EmbeddingStatus::Degraded { why: halt.to_string() });
+        self.embedding_service.set_status(EmbeddingStatus::Degraded { why: halt.to_string() });
         tokio::time::sleep(wait).await;
     }
 
@@ -84,10 +84,11 @@ mod tests {
 
     #[test]
     fn e5_the_waits_grow_and_heed_the_server() {
-        let nearby = EmbeddingService::default();
+        let embedding_service = EmbeddingService::default();
         let pauses = |halt: UpkeepError| {
             [0, 1, 5, 40].map(|failures| {
-                let trouble = FailureTracker { nearby: &nearby, pace: RetryPolicy::PRODUCTION, failures };
+                let trouble =
+                    FailureTracker { embedding_service: &embedding_service, pace: RetryPolicy::PRODUCTION, failures };
                 trouble.pause(&halt).as_secs()
             })
         };

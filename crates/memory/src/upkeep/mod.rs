@@ -107,7 +107,7 @@ pub struct Upkeep {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Where it is put that recall reads.
-    pub nearby: Arc<EmbeddingService>,
+    pub embedding_service: Arc<EmbeddingService>,
     /// Opens the models.
     pub opener: Arc<dyn EmbedderOpener>,
     /// While the disk is low nothing is fetched, and no vectors are made.
@@ -135,23 +135,24 @@ impl Upkeep {
     }
 
     async fn work(&self) {
-        self.nearby.set_status(EmbeddingStatus::Starting { what: "the embedding model is being loaded".to_owned() });
-        let mut trouble = FailureTracker::new(&self.nearby, self.pace);
+        self.embedding_service
+            .set_status(EmbeddingStatus::Starting { what: "the embedding model is being loaded".to_owned() });
+        let mut trouble = FailureTracker::new(&self.embedding_service, self.pace);
         loop {
             let Err(halt) = self.keep(&mut trouble).await;
             if let UpkeepError::Unprepared(PrepareError::Forbidden(why)) = halt {
                 tracing::info!(why, "memory.embedding.absent");
-                self.nearby.set_status(EmbeddingStatus::Degraded { why });
+                self.embedding_service.set_status(EmbeddingStatus::Degraded { why });
                 return;
             }
-            self.nearby.serve(None);
+            self.embedding_service.serve(None);
             trouble.wait(&halt).await;
         }
     }
 
     /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
     async fn keep(&self, trouble: &mut FailureTracker<'_>) -> Result<Infallible, UpkeepError> {
-        let tell = |what: String| self.nearby.set_status(EmbeddingStatus::Starting { what });
+        let tell = |what: String| self.embedding_service.set_status(EmbeddingStatus::Starting { what });
         self.until_room().await;
         self.opener.prepare(&tell).await.map_err(UpkeepError::Unprepared)?;
         let embedder = self.opener.open().await?;
@@ -164,7 +165,13 @@ impl Upkeep {
             (Some(former), Some(embedder)) => self.serve(embedder, former).await?,
             _ => self.serve(Arc::clone(&embedder), &wanted).await?,
         };
-        let mut fill = Backfill { store: &self.store, nearby: &self.nearby, embedder, model: wanted.id, serving };
+        let mut fill = Backfill {
+            store: &self.store,
+            embedding_service: &self.embedding_service,
+            embedder,
+            model: wanted.id,
+            serving,
+        };
         trouble.clear_failure();
         fill.report_ready().await?;
         self.drop_all(&outdated).await?;
@@ -179,7 +186,7 @@ impl Upkeep {
                 self.drop_all(&[former]).await?;
             }
             tokio::select! {
-                () = self.nearby.until_written() => {}
+                () = self.embedding_service.until_written() => {}
                 () = tokio::time::sleep(self.pace.look) => {}
             }
         }
@@ -215,7 +222,7 @@ impl Upkeep {
     ) -> Result<Arc<ActiveEmbedder>, UpkeepError> {
         let dimensions = embedder.model().dimensions;
         let mut index = Index::new(dimensions);
-        self.nearby.watch();
+        self.embedding_service.watch();
         let mut after = MemoryId(0);
         loop {
             let page = self.store.read(async |tx| vectors::page(tx, model.id, after, PAGE).await).await?;
@@ -230,8 +237,8 @@ impl Upkeep {
             }
         }
         let serving = Arc::new(ActiveEmbedder::of(embedder, model.id, index));
-        self.nearby.serve(Some(Arc::clone(&serving)));
-        self.nearby.drop_forgotten();
+        self.embedding_service.serve(Some(Arc::clone(&serving)));
+        self.embedding_service.drop_forgotten();
         Ok(serving)
     }
 

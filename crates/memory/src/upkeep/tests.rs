@@ -152,7 +152,7 @@ impl EmbedderOpener for FakeOpener {
 /// A database, and perhaps an upkeep at work.
 struct Harness {
     store: Store,
-    nearby: Arc<EmbeddingService>,
+    embedding_service: Arc<EmbeddingService>,
     conditions: Conditions,
     episode: EpisodeId,
     _home: TempDir,
@@ -180,7 +180,7 @@ impl Harness {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), hob_store::SchedulingMode::Threaded).await.unwrap();
         let episode = store.write(async |tx| memories::begin_episode(tx, SCOPE, None, 0).await).await.unwrap();
-        Self { store, nearby: Arc::default(), conditions: Conditions::default(), episode, _home: home }
+        Self { store, embedding_service: Arc::default(), conditions: Conditions::default(), episode, _home: home }
     }
 
     fn start(&self, models: &[&Arc<FakeEmbedder>]) -> RunningUpkeep {
@@ -191,7 +191,7 @@ impl Harness {
         let upkeep = Upkeep {
             store: self.store.clone(),
             clock: Arc::new(SystemClock),
-            nearby: Arc::clone(&self.nearby),
+            embedding_service: Arc::clone(&self.embedding_service),
             opener,
             conditions: self.conditions.clone(),
             pace: PACE,
@@ -204,24 +204,24 @@ impl Harness {
         let texts = texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         let episode = self.episode;
         let ids = self.store.write(async move |tx| say(tx, episode, &texts).await).await.unwrap();
-        self.nearby.memories_written();
+        self.embedding_service.memories_written();
         ids
     }
 
     /// Forgets it, as it is done everywhere: what was made of the one behind it is made anew.
     async fn forget(&self, memory: MemoryId) {
         self.store.write(async move |tx| forget(tx, memory).await).await.unwrap();
-        self.nearby.forget(SCOPE, memory);
+        self.embedding_service.forget(SCOPE, memory);
     }
 
     async fn until(&self, what: &str, holds: impl Fn(&EmbeddingStatus) -> bool) {
         let look = async {
-            while !holds(&self.nearby.status()) {
+            while !holds(&self.embedding_service.status()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         let come = tokio::time::timeout(Duration::from_secs(120), look).await;
-        assert!(come.is_ok(), "not {what}: {:?}", self.nearby.status());
+        assert!(come.is_ok(), "not {what}: {:?}", self.embedding_service.status());
     }
 
     async fn until_done(&self) {
@@ -259,7 +259,7 @@ impl Harness {
 
     /// The memories in the index.
     fn indexed(&self) -> BTreeSet<i64> {
-        let Some(serving) = self.nearby.serving() else { return BTreeSet::new() };
+        let Some(serving) = self.embedding_service.serving() else { return BTreeSet::new() };
         let index = serving.index.read().unwrap();
         let all = index.nearest(&crate::vectors::binary_codes::sign_bits(&[0.0; DIMENSIONS]), &[SCOPE], 10_000);
         all.iter().map(|candidate| candidate.id).collect()

@@ -88,6 +88,6 @@ impl Router {
 /// What is gone from the database need not be found by meaning either.
 pub(crate) fn remove_from_index(config: &IntakeConfig, forgotten: &[(Scope, MemoryId)]) {
     for (scope, memory) in forgotten {
-        config.house.memory.nearby.forget(*scope, *memory);
+        config.house.memory.embedding_service.forget(*scope, *memory);
     }
 }

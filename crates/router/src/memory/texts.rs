@@ -63,7 +63,7 @@ impl MemoryView<'_> {
     pub(super) fn how(&self) -> &'static str {
         match (
             self.context.looked.memories.as_ref().map(|looked| looked.means),
-            self.context.house.memory.nearby.status(),
+            self.context.house.memory.embedding_service.status(),
         ) {
             (Some(SearchMode::WordsAndMeaning), _) | (None, EmbeddingStatus::Ready { .. }) => BY_WORDS_AND_MEANING,
             (_, EmbeddingStatus::Off) => BY_WORDS,

@@ -15,7 +15,7 @@ use hob_telemetry::tasks;
 const AT_ONCE_MAX: usize = 4;
 
 /// The looks that are being made, or wait for their turn.
-pub(super) struct Looks {
+pub(super) struct LookQueue {
     open: Mutex<BTreeSet<ScheduleId>>,
     slots: Semaphore,
     tracker: TaskTracker,
@@ -24,7 +24,7 @@ pub(super) struct Looks {
     alarm: Arc<Notify>,
 }
 
-impl Looks {
+impl LookQueue {
     /// None yet. `stop` ends those that wait.
     pub(super) fn new(stop: CancellationToken, alarm: Arc<Notify>) -> Self {
         let (slots, tracker) = (Semaphore::new(AT_ONCE_MAX), TaskTracker::new());
@@ -60,7 +60,7 @@ impl Looks {
 
 /// One that is open, until this is dropped.
 struct OpenLook {
-    looks: Arc<Looks>,
+    looks: Arc<LookQueue>,
     id: ScheduleId,
 }
 
@@ -80,7 +80,7 @@ mod tests {
     #[tokio::test]
     async fn f1_a_few_look_at_once_and_one_that_panics_is_over() {
         let (stop, alarm) = (CancellationToken::new(), Arc::new(Notify::new()));
-        let looks = Arc::new(Looks::new(stop.clone(), Arc::clone(&alarm)));
+        let looks = Arc::new(LookQueue::new(stop.clone(), Arc::clone(&alarm)));
         let (at_work, go) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
         for id in 1..=6 {
             let (at_work, go) = (Arc::clone(&at_work), Arc::clone(&go));

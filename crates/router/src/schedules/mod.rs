@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::intake::Router;
 use crate::schedules::fire::{FinishedLook, FireSchedule};
-use crate::schedules::looks::Looks;
+use crate::schedules::looks::LookQueue;
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::policy::schedule::check::LookVerdict;
@@ -37,7 +37,7 @@ const BATCH: i64 = 64;
 impl Router {
     /// Begins what is due when it is due, until `stop`; `alarm` rings when a schedule has changed.
     pub async fn run_schedule_timer(self: Arc<Self>, alarm: Arc<Notify>, stop: CancellationToken) {
-        let looks = Arc::new(Looks::new(stop.clone(), Arc::clone(&alarm)));
+        let looks = Arc::new(LookQueue::new(stop.clone(), Arc::clone(&alarm)));
         loop {
             let wait = match self.begin_due(&looks, &stop).await {
                 Ok(wait) => wait,
@@ -57,7 +57,11 @@ impl Router {
     }
 
     /// Begins everything that is due, unless `stop`, and says how long to sleep then.
-    async fn begin_due(self: &Arc<Self>, looks: &Arc<Looks>, stop: &CancellationToken) -> Result<Duration, StoreError> {
+    async fn begin_due(
+        self: &Arc<Self>,
+        looks: &Arc<LookQueue>,
+        stop: &CancellationToken,
+    ) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let (platforms, but) = (self.lanes.platforms(), looks.open());
         let among = DueFilter { platforms: &platforms, but: &but };

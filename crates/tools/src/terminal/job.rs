@@ -128,7 +128,7 @@ async fn copy_to_spool(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Resul
 }
 
 /// A command in the background.
-pub(super) struct Job {
+pub(super) struct BackgroundCommand {
     /// What was to be run.
     pub(super) command: String,
     /// When it was started.
@@ -141,7 +141,7 @@ pub(super) struct Job {
     _guard: DropGuard,
 }
 
-impl Job {
+impl BackgroundCommand {
     /// How it stands.
     pub(super) fn state(&self) -> JobState {
         *self.state.borrow()
@@ -187,7 +187,7 @@ pub(super) struct JobRequest {
 /// Those in the background. They end with this.
 #[derive(Default)]
 pub(super) struct Jobs {
-    all: Mutex<BTreeMap<String, Arc<Job>>>,
+    all: Mutex<BTreeMap<String, Arc<BackgroundCommand>>>,
 }
 
 impl Jobs {
@@ -218,7 +218,7 @@ impl Jobs {
             }
             end
         });
-        let job = Job {
+        let job = BackgroundCommand {
             command: order.command,
             since: order.now,
             whose: order.whose,
@@ -234,12 +234,12 @@ impl Jobs {
     }
 
     /// Theirs with that name.
-    pub(super) fn get(&self, id: &str, whose: &(SessionKey, UserId)) -> Option<Arc<Job>> {
+    pub(super) fn get(&self, id: &str, whose: &(SessionKey, UserId)) -> Option<Arc<BackgroundCommand>> {
         lock(&self.all).get(id).filter(|job| job.whose == *whose).map(Arc::clone)
     }
 
     /// All of theirs.
-    pub(super) fn list(&self, whose: &(SessionKey, UserId)) -> Vec<(String, Arc<Job>)> {
+    pub(super) fn list(&self, whose: &(SessionKey, UserId)) -> Vec<(String, Arc<BackgroundCommand>)> {
         let all = lock(&self.all);
         let theirs = all.iter().filter(|(_, job)| job.whose == *whose);
         theirs.map(|(id, job)| (id.clone(), Arc::clone(job))).collect()
@@ -255,7 +255,7 @@ fn follow(tell: watch::Sender<JobState>, end: impl Future<Output = JobState> + S
 }
 
 /// Of many that have ended, the oldest go.
-fn forget_old(all: &mut BTreeMap<String, Arc<Job>>) {
+fn forget_old(all: &mut BTreeMap<String, Arc<BackgroundCommand>>) {
     let mut ended: Vec<(Timestamp, String)> = all
         .iter()
         .filter(|(_, job)| job.state() != JobState::Running)

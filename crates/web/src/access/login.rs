@@ -54,7 +54,7 @@ pub(crate) struct LoginForm {
 /// `POST /login`: takes the link's secret, and gives a cookie for it. The link itself only shows a button, so that nobody
 /// logs in who merely looks where it leads.
 pub(crate) async fn enter(
-    State(door): State<PageAccess>,
+    State(page_access): State<PageAccess>,
     proven: ConnectionIdentity,
     headers: HeaderMap,
     request: Request,
@@ -62,11 +62,11 @@ pub(crate) async fn enter(
     let form = tokio::time::timeout(FORM_TIMEOUT, Form::<LoginForm>::from_request(request, &())).await;
     let form = form.map_err(|_elapsed| ApiError::Bad("the form did not come in time".to_owned()))?;
     let Form(form) = form.map_err(|error| ApiError::Bad(format!("that is not a login: {error}")))?;
-    let now = door.router.clock.now();
+    let now = page_access.router.clock.now();
     let login = form.key.trim().to_owned();
-    if !door.router.store.read(async |tx| web_access::login_holds(tx, &hash(&login), now).await).await? {
+    if !page_access.router.store.read(async |tx| web_access::login_holds(tx, &hash(&login), now).await).await? {
         // Only what fails counts, so that nobody who guesses keeps the owner out.
-        if !door.logins.allows(now.as_second()) {
+        if !page_access.logins.allows(now.as_second()) {
             return Err(ApiError::TooOften);
         }
         tracing::warn!("web.refused: a login with a link that does not hold");
@@ -74,37 +74,37 @@ pub(crate) async fn enter(
     }
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let agent: String = agent.chars().take(AGENT_CHARS_MAX).collect();
-    let cookie = new_key(&*door.rng());
+    let cookie = new_key(&*page_access.rng());
     let kept = cookie.clone();
-    if !door.router.store.write(async move |tx| exchange(tx, &login, &kept, &agent, now).await).await? {
+    if !page_access.router.store.write(async move |tx| exchange(tx, &login, &kept, &agent, now).await).await? {
         // Somebody else was faster with it.
         tracing::warn!("web.refused: a login with a link that does not hold");
         return Ok(Redirect::to("/login?over").into_response());
     }
     proven.is(ProvenIdentity::Link);
     tracing::info!("web.entered: somebody logged in by a link");
-    Ok(with_cookie(Redirect::to("/").into_response(), &visit_cookie(&door, cookie.expose())))
+    Ok(with_cookie(Redirect::to("/").into_response(), &visit_cookie(&page_access, cookie.expose())))
 }
 
 /// The cookie of a visit that has just begun, or that goes on.
-fn visit_cookie(door: &PageAccess, secret: &str) -> String {
-    let secure = if door.places.secure { "; Secure" } else { "" };
+fn visit_cookie(page_access: &PageAccess, secret: &str) -> String {
+    let secure = if page_access.places.secure { "; Secure" } else { "" };
     let age = VISIT_HOLDS.as_secs();
     format!("{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
 }
 
 /// `answer`, which has a browser keep its cookie for as long as if it had logged in now.
-pub(crate) fn renewed(door: &PageAccess, visitor: &Visitor, headers: &HeaderMap, answer: Response) -> Response {
+pub(crate) fn renewed(page_access: &PageAccess, visitor: &Visitor, headers: &HeaderMap, answer: Response) -> Response {
     match (visitor.visit, Credential::of(headers)) {
-        (Some(_), Some(Credential::Cookie(secret))) => with_cookie(answer, &visit_cookie(door, &secret)),
+        (Some(_), Some(Credential::Cookie(secret))) => with_cookie(answer, &visit_cookie(page_access, &secret)),
         _ => answer,
     }
 }
 
 /// `POST /logout`.
-pub(crate) async fn leave(State(door): State<PageAccess>, visitor: Visitor) -> Result<Response, ApiError> {
+pub(crate) async fn leave(State(page_access): State<PageAccess>, visitor: Visitor) -> Result<Response, ApiError> {
     if let Some(visit) = visitor.visit {
-        door.router.store.write(async move |tx| web_access::end_visit(tx, visit).await).await?;
+        page_access.router.store.write(async move |tx| web_access::end_visit(tx, visit).await).await?;
     }
     let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), &gone))
@@ -122,14 +122,14 @@ fn with_cookie(mut response: Response, cookie: &str) -> Response {
 
 /// Lets only requests through that are their visitor's own, whoever that is.
 pub(crate) async fn guard(
-    State(door): State<PageAccess>,
+    State(page_access): State<PageAccess>,
     request: Request,
     next: axum::middleware::Next,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    judge(&door.places, &request_facts(&parts, CredentialKind::Cookie)).or_else(|refusal| {
+    judge(&page_access.places, &request_facts(&parts, CredentialKind::Cookie)).or_else(|refusal| {
         // A program's key is nobody else's doing.
-        let by_key = judge(&door.places, &request_facts(&parts, CredentialKind::Key));
+        let by_key = judge(&page_access.places, &request_facts(&parts, CredentialKind::Key));
         if parts.headers.contains_key(header::AUTHORIZATION) { by_key } else { Err(refusal) }
     })?;
     Ok(next.run(Request::from_parts(parts, body)).await)

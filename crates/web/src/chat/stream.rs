@@ -110,7 +110,7 @@ impl ChatStream {
             return true;
         }
         self.let_in = Instant::now();
-        self.app.door.holds(self.visitor).await.unwrap_or_else(|error| {
+        self.app.page_access.holds(self.visitor).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "who watches the page cannot be looked up");
             false
         })

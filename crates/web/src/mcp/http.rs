@@ -47,7 +47,7 @@ async fn admit(State(app): State<Arc<AppState>>, request: Request, next: Next) -
     }
     // Another's page may have got hold of a key.
     if parts.headers.contains_key(header::ORIGIN) {
-        judge(&app.door.places, &request_facts(&parts, CredentialKind::Cookie))?;
+        judge(&app.page_access.places, &request_facts(&parts, CredentialKind::Cookie))?;
     }
     let visitor = Visitor::from_request_parts(&mut parts, &app).await?;
     // A browser adds its cookie by itself: that is no word of a program's.

@@ -77,7 +77,7 @@ impl HobServer {
         client.ok_or_else(|| ErrorData::internal_error("nobody has been let in", None))
     }
 
-    async fn call(&self, name: &str, arguments: Value, context: &RequestContext<RoleServer>) -> Called {
+    async fn call(&self, name: &str, arguments: Value, context: &RequestContext<RoleServer>) -> CallAnswer {
         let client = self.client(context)?;
         let ask = ask_spec();
         if name == ASK && client.role == PageRole::Owner {
@@ -100,7 +100,7 @@ impl HobServer {
         Ok(told(tool.call(invocation).await, &self.router))
     }
 
-    async fn ask(&self, client: &Client, asked: AskArguments, context: &RequestContext<RoleServer>) -> Called {
+    async fn ask(&self, client: &Client, asked: AskArguments, context: &RequestContext<RoleServer>) -> CallAnswer {
         let AskArguments { text, conversation: name } = asked;
         let name = match name.map(checked_id).transpose() {
             Ok(name) if name.as_ref().is_none_or(|name| name.len() <= NAME_CHARS_MAX) => name,
@@ -163,7 +163,7 @@ impl HobServer {
 }
 
 /// What is answered to a call.
-type Called = Result<CallToolResult, ErrorData>;
+type CallAnswer = Result<CallToolResult, ErrorData>;
 
 fn ask_spec() -> ToolSpec {
     let about = "Says something to Hob, the assistant of this household, and waits for its answer. It knows the house and its \

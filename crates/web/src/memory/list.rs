@@ -55,7 +55,7 @@ pub(super) struct Overview {
 pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<Overview>, ApiError> {
     let store = &app.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
-    let how = app.router.config().house.memory.nearby.status().to_string();
+    let how = app.router.config().house.memory.embedding_service.status().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,

@@ -51,7 +51,7 @@ pub(crate) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor
     });
     Json(Overview {
         status: gather(&app.router, &app.desk.places).await,
-        memory: house.memory.nearby.status().to_string(),
+        memory: house.memory.embedding_service.status().to_string(),
         sandbox: house.confinement.words(),
         upkeep,
     })

@@ -14,8 +14,8 @@ async fn embedded_by(model: &Arc<FakeEmbedder>) -> (Harness, BTreeSet<i64>) {
     let upkeep = bench.start(&[model]);
     bench.until_done().await;
     upkeep.cut_off().await;
-    bench.nearby.serve(None);
-    bench.nearby.set_status(EmbeddingStatus::Off);
+    bench.embedding_service.serve(None);
+    bench.embedding_service.set_status(EmbeddingStatus::Off);
     (bench, ids.iter().map(|id| id.0).collect())
 }
 
@@ -30,7 +30,7 @@ async fn e5_the_former_vectors_serve_until_the_new_ones_are_made() {
     let wanted = FakeEmbedder::held_after("wanted", 1);
     let upkeep = bench.start(&[&wanted, &former]);
     bench.until("half way", |standing| *standing == ready("former", 4)).await;
-    assert_eq!(bench.nearby.serving().unwrap().embedder.model().name, "former");
+    assert_eq!(bench.embedding_service.serving().unwrap().embedder.model().name, "former");
     assert_eq!(bench.indexed(), ids);
     // A crash half way: it goes on where it was.
     upkeep.cut_off().await;
@@ -38,7 +38,7 @@ async fn e5_the_former_vectors_serve_until_the_new_ones_are_made() {
     let _upkeep = bench.start(&[&wanted, &former]);
     bench.until("the new one", |standing| *standing == ready("wanted", 0)).await;
     assert_eq!(wanted.embedded().len(), 4);
-    assert_eq!(bench.nearby.serving().unwrap().embedder.model().name, "wanted");
+    assert_eq!(bench.embedding_service.serving().unwrap().embedder.model().name, "wanted");
     assert_eq!(bench.indexed(), ids);
     bench.until_models(1).await;
     assert_eq!(bench.stored().await.only("wanted").1, ids);

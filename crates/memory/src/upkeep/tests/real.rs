@@ -34,7 +34,7 @@ async fn e5_what_was_said_is_found_by_its_meaning() {
     let source = EmbedderSource { wanted: ModelOrigin::Folder(folder()), models: "/nowhere".into(), account: None };
     let _upkeep = bench.start_with(Arc::new(source));
     bench.until_done().await;
-    let serving = bench.nearby.serving().unwrap();
+    let serving = bench.embedding_service.serving().unwrap();
     let question = serving.embedder.embed(&["When is the water pipe repaired?".to_owned()]).await.unwrap();
     let nearest = serving.index.read().unwrap().nearest(&binary_codes::sign_bits(&question[0]), &[SCOPE], 1);
     assert_eq!(nearest[0].id, ids[0].0);

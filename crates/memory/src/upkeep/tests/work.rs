@@ -44,7 +44,7 @@ async fn e5_the_backlog_is_worked_off_in_order_and_then_what_comes() {
     bench.until_indexed(41).await;
     assert_eq!(bench.stored().await.only("m"), (ids[40], set(&ids)));
     assert_eq!(model.embedded().last().unwrap(), &passage("thing 40", "one more"));
-    assert_eq!(bench.nearby.status(), EmbeddingStatus::Ready { model: "m".to_owned(), backlog: 0 });
+    assert_eq!(bench.embedding_service.status(), EmbeddingStatus::Ready { model: "m".to_owned(), backlog: 0 });
 }
 
 #[tokio::test]
@@ -134,18 +134,19 @@ fn n6_what_is_forgotten_on_its_way_into_the_index_is_taken_out() {
     use crate::active_embedder::ActiveEmbedder;
     use crate::vectors::index::Index;
 
-    let nearby = EmbeddingService::default();
+    let embedding_service = EmbeddingService::default();
     let mut index = Index::new(8);
-    nearby.watch();
+    embedding_service.watch();
     // Read, then forgotten, then put into the index that now serves.
-    nearby.forget(SCOPE, MemoryId(1));
+    embedding_service.forget(SCOPE, MemoryId(1));
     index.insert(SCOPE, 1, &[0]);
     index.insert(SCOPE, 2, &[0]);
     let embedder = FakeEmbedder::named("m");
-    nearby.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, index))));
-    nearby.drop_forgotten();
-    let left = |nearby: &EmbeddingService| nearby.serving().unwrap().index.read().unwrap().len(SCOPE);
-    assert_eq!(left(&nearby), 1);
-    nearby.forget(SCOPE, MemoryId(2));
-    assert_eq!(left(&nearby), 0);
+    embedding_service.serve(Some(Arc::new(ActiveEmbedder::of(embedder, 1, index))));
+    embedding_service.drop_forgotten();
+    let left =
+        |embedding_service: &EmbeddingService| embedding_service.serving().unwrap().index.read().unwrap().len(SCOPE);
+    assert_eq!(left(&embedding_service), 1);
+    embedding_service.forget(SCOPE, MemoryId(2));
+    assert_eq!(left(&embedding_service), 0);
 }
