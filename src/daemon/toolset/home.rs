@@ -12,8 +12,8 @@ use hob_tools::registry::Registry;
 use hob_tools::schedule::look::Looker;
 #[cfg(feature = "home")]
 use {
-    crate::daemon::toolset::web,
     crate::daemon::toolset,
+    crate::daemon::toolset::web,
     hob_config::home_assistant::HomeAssistantConfig,
     hob_core::domain::clock::SystemClock,
     hob_core::domain::rng::SystemRng,
@@ -117,7 +117,8 @@ pub(super) fn add(registry: Registry, _dependencies: &ToolDependencies<'_>) -> R
 #[cfg(feature = "home")]
 pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, String> {
     let url = Url::parse(&own.url).map_err(|error| error.to_string())?;
-    let client = Client::new(&web::guard(&config.web), url, own.access_token.clone()).map_err(|error| error.to_string())?;
+    let client =
+        Client::new(&web::guard(&config.web), url, own.access_token.clone()).map_err(|error| error.to_string())?;
     let settings = Settings {
         clock: Arc::new(SystemClock),
         exposure: Exposure::new(own.entities.clone(), own.critical.clone()),
@@ -127,6 +128,7 @@ pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, S
 }
 
 #[cfg(all(test, feature = "home"))]
+#[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod tests {
     use jiff::tz::TimeZone;
 

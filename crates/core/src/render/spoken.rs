@@ -68,7 +68,8 @@ mod tests {
         let text = "## Today ☀️\n\n**Tea** is at _five_, see [the plan](https://example.org/plan) or https://example.org.\n\n\
                     - buy `milk`\n- call *Ada*!\n\n1. First\n\n> She said so\n\n| room | degrees |\n|---|---|\n| kitchen | 21 |\n\n\
                     ```sh\nrm -rf /\n```\n\n---\n👍";
-        let read = "Today. Tea is at five, see the plan or a link. buy milk. call Ada! First. She said so. kitchen, 21.";
+        let read =
+            "Today. Tea is at five, see the plan or a link. buy milk. call Ada! First. She said so. kitchen, 21.";
         assert_eq!(spoken(text), read);
         assert_eq!(spoken("It is 21 °C."), "It is 21 °C.");
         assert_eq!(spoken("```\ncode\n```"), "");
