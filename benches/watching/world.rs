@@ -198,10 +198,9 @@ impl World {
             owner: SystemRng.id(),
             lease: Duration::from_secs(90),
         });
-        let drafts = ports.toolbox.drafts.clone();
-        let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
+        let (drafts, serves, drain) = (ports.toolbox.drafts.clone(), [ChannelKind::Terminal].into(), stop.clone());
         let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
-        let (personas, started) = (Arc::default(), clock.now());
+        let started = clock.now();
         let house = CommandServices {
             models,
             table,

@@ -122,7 +122,7 @@ pub(crate) struct Socket {
 impl Socket {
     /// Connects, and shows the token.
     pub(crate) async fn open(client: &Client) -> Result<Self, HomeError> {
-        within(ANSWER_MAX, Self::connect(client)).await
+        Box::pin(within(ANSWER_MAX, Self::connect(client))).await
     }
 
     async fn connect(client: &Client) -> Result<Self, HomeError> {

@@ -128,6 +128,7 @@ pub(crate) fn made(own: &HomeAssistantConfig, config: &Config) -> Result<Home, S
 }
 
 #[cfg(all(test, feature = "home"))]
+#[expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod tests {
     use jiff::tz::TimeZone;
 

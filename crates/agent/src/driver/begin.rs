@@ -90,7 +90,7 @@ impl RunPreparation<'_> {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
-        let through = session.last_ordinal;
+        let (through, role) = (session.last_ordinal, accepted.principal.role);
         let bill = Bill::Asked { user: accepted.principal.user, persona: name.map(str::to_owned) };
         // Who reads for a run sees what it is to read and nothing of the house.
         let shown = match agent {
@@ -103,7 +103,6 @@ impl RunPreparation<'_> {
         let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::HistoryRange { session: session.id, reader: accepted.principal.user, from, through };
-        let role = accepted.principal.role;
         let reach = ToolAccess { role, modules: personas.modules(persona, role) };
         let handed_on = |name: &String| agent.is_none_or(|agent| agent.tools.contains(name));
         let plans = agent.is_none() && self.has_effects(&reach);

@@ -98,13 +98,7 @@ pub(super) fn settle(mut document: toml::Table) -> toml::Table {
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
             "dav" => section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(dav),
-            "home_assistant" => {
-                replace(section, "url", "https://home.example.org/x");
-                replace(section, "access_token", "x");
-                for list in ["entities", "critical"] {
-                    section.insert(list.to_owned(), vec!["light.kitchen"].into());
-                }
-            }
+            "home_assistant" => home_assistant(section),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
@@ -130,6 +124,14 @@ fn dav(account: &mut toml::Table) {
     }
     account.insert("addresses".to_owned(), vec!["ada@example.org"].into());
     replace(account, "user", "ada");
+}
+
+fn home_assistant(section: &mut toml::Table) {
+    replace(section, "url", "https://home.example.org/x");
+    replace(section, "access_token", "x");
+    for list in ["entities", "critical"] {
+        section.insert(list.to_owned(), vec!["light.kitchen"].into());
+    }
 }
 
 fn listening(section: &mut toml::Table) {

@@ -214,7 +214,7 @@ mod tests {
         observed.note("sensor.x", &news("1", 1), at(1));
         observed.note("sensor.x", &news("2", 2), at(2));
         assert!(observed.of(&one).came.is_some());
-        observed.keep(&[one.clone()]);
+        observed.keep(std::slice::from_ref(&one));
         assert!(observed.of(&one).came.is_some() && observed.of(&two) == Observation::default());
         assert_eq!(observed.words(), None);
         observed.stands(SocketStanding::Open);
