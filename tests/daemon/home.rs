@@ -74,7 +74,7 @@ async fn f9_whoever_waits_for_the_washing_machine_is_told_though_hob_was_down() 
     house.model.reply(call("home_watch", watch));
     house.ask(ADA, "Tell me whenever the washing machine is done", Reply::text("I will.")).await;
     assert!(house.last_result().contains("sensor.washing_machine: running"), "{}", house.last_result());
-    // The first look has found how it stands, and the socket is open.
+    // The socket is open. Whether the first look was made is all one: how it stood when she asked is known.
     let mut told = 1;
     loop {
         house.say(OWNER, "/status");

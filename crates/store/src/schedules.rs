@@ -29,6 +29,8 @@ pub struct NewSchedule {
     pub coalesces: bool,
     /// What is looked at before it is run, as JSON; none: nothing is.
     pub looks_at: Option<String>,
+    /// What is known of that already; none: the first look finds it out.
+    pub seen: Option<String>,
 }
 
 /// When something is to be done.
@@ -114,8 +116,8 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
     let id = sqlx::query_scalar!(
         r#"INSERT INTO schedules
              (source, name, user_id, channel, account, chat, thread, task, rule, zone, asked, taint, run_id, call_id,
-              state, grace_secs, coalesces, next_at, created_at, looks_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'active', $15, $16, $17, $18, $19)
+              state, grace_secs, coalesces, next_at, created_at, looks_at, seen)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'active', $15, $16, $17, $18, $19, $20)
            RETURNING id AS "id!: ScheduleId""#,
         source,
         new.name,
@@ -135,7 +137,8 @@ pub async fn add(tx: &mut Tx, new: &NewSchedule, now: Timestamp) -> Result<Sched
         new.coalesces,
         next,
         now,
-        new.looks_at
+        new.looks_at,
+        new.seen
     )
     .fetch_one(&mut *tx)
     .await?;

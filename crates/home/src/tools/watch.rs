@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::entity::Told;
 use crate::home::Home;
 use crate::tools::{MODULE, acting_role, checked, failed, named, source};
+use crate::watch::look::first_seen;
 use hob_core::domain::tools::{Risk, ToolFacts};
 use hob_core::policy::schedule::check::{EntityCondition, EntityWatch, LookTarget};
 use hob_tools::registry::{parse, spec_of};
@@ -80,11 +81,13 @@ impl HomeWatch {
         let Some(id) = ids.first() else { return Err(Outcome::Error("No entity was named.".to_owned())) };
         let state = self.home.state(id, invocation.now).await.map_err(|error| failed(id, &error))?;
         let watch = EntityWatch { entity: id.to_string(), until, minutes, again: again.unwrap_or(false) };
+        let seen = first_seen(&watch, &state, invocation.now);
         let wish = ScheduleRequest {
             when: Some(LOOK_EVERY.to_owned()),
             task: Some(task),
             zone: None,
             looks_at: Some(LookTarget::Entity(watch)),
+            seen,
         };
         let made = self.keeper.create(invocation, wish).await?;
         let Told { text, is_foreign } = state.line(self.home.settings.exposure.names(id));

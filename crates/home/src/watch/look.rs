@@ -1,7 +1,9 @@
 //! The look of a schedule that follows an entity: how it stands now, beside what was last known.
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
+use crate::entity::EntityState;
 use crate::exposure::EntityId;
 use crate::home::Home;
 use crate::tools::source;
@@ -32,6 +34,17 @@ impl Looker for Home {
     }
 }
 
+/// How an entity stands when somebody begins to wait for it, for the first look: what it becomes before that look has become so.
+pub(crate) fn first_seen(watch: &EntityWatch, found: &EntityState, now: Timestamp) -> Option<String> {
+    let present = Present { state: &found.state, changed: found.changed, now };
+    written(judge(watch, None, present, &Observation::default()).seen)
+}
+
+/// It is made of texts and numbers.
+fn written(seen: Option<Seen>) -> Option<String> {
+    seen.and_then(|seen| serde_json::to_string(&seen).ok())
+}
+
 fn result(watch: &EntityWatch, seen: Option<&str>, present: Present<'_>, observed: &Observation) -> LookResult {
     let before = seen.and_then(|seen| match serde_json::from_str::<Seen>(seen) {
         Ok(before) => Some(before),
@@ -51,7 +64,5 @@ fn result(watch: &EntityWatch, seen: Option<&str>, present: Present<'_>, observe
             data: format!("{}: it was {state} for a while, and is {} now", watch.entity, present.state),
         },
     };
-    // It is made of texts and numbers.
-    let seen = seen.and_then(|seen| serde_json::to_string(&seen).ok());
-    LookResult { verdict, source: source(), seen, said: String::new() }
+    LookResult { verdict, source: source(), seen: written(seen), said: String::new() }
 }

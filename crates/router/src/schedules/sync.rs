@@ -103,7 +103,19 @@ impl SyncSchedules {
         let user = owner_of(tx, &conversation, &owner, self.now).await?;
         let (taint, name) = ("[]".to_owned(), Some(name));
         let call = None;
-        Ok(NewSchedule { user, conversation, task, timing, taint, call, name, grace_secs, coalesces, looks_at })
+        Ok(NewSchedule {
+            user,
+            conversation,
+            task,
+            timing,
+            taint,
+            call,
+            name,
+            grace_secs,
+            coalesces,
+            looks_at,
+            seen: None,
+        })
     }
 }
 

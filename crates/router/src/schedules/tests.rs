@@ -110,6 +110,7 @@ impl Harness {
             grace_secs: 3_600,
             coalesces: true,
             looks_at: target.map(|target| serde_json::to_string(&target).unwrap()),
+            seen: None,
         };
         match self.store.write(async move |tx| change::make(tx, &new, now).await).await.unwrap() {
             ChangeOutcome::Done(row, _) => row.id,

@@ -45,6 +45,8 @@ pub struct ScheduleRequest {
     pub zone: Option<String>,
     /// What is looked at before it is run.
     pub looks_at: Option<LookTarget>,
+    /// What is known of that already.
+    pub seen: Option<String>,
 }
 
 /// Who wants it.
@@ -103,6 +105,7 @@ impl ScheduleRequest {
             grace_secs: GRACE_SECS,
             coalesces: true,
             looks_at: self.looks_at.map(|target| serde_json::to_string(&target)).transpose()?,
+            seen: self.seen,
         })
     }
 }

@@ -118,7 +118,7 @@ impl ScheduleTool {
         let (change, did) = match fields.action {
             Action::Create => {
                 let Fields { when, task, zone, .. } = fields;
-                let wish = ScheduleRequest { when, task, zone, looks_at: None };
+                let wish = ScheduleRequest { when, task, zone, ..ScheduleRequest::default() };
                 return self.keeper.create(invocation, wish).await;
             }
             Action::List => {

@@ -94,7 +94,7 @@ impl Tool for WatchPage {
             Err(error) => return error.outcome(),
         };
         let looks_at = Some(LookTarget::Page { url });
-        let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at };
+        let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at, seen: None };
         self.keeper.create(&invocation, wish).await.unwrap_or_else(|outcome| outcome)
     }
 }
@@ -142,7 +142,7 @@ impl Tool for WatchCommand {
         }
         let command = vec![self.shell.display().to_string(), "-c".to_owned(), command];
         let looks_at = Some(LookTarget::Command { command, network: false });
-        let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at };
+        let wish = ScheduleRequest { when: Some(when), task: Some(task), zone, looks_at, seen: None };
         self.keeper.create(&invocation, wish).await.unwrap_or_else(|outcome| outcome)
     }
 }

@@ -188,8 +188,12 @@ pub(crate) async fn make(
     let place = conversation(&checked_id(new.chat)?);
     let user = owner::principal(router).await?.user;
     let redact = |text: String| router.redactor.redact(&text).into_owned();
-    let wish =
-        ScheduleRequest { when: Some(redact(new.when)), task: Some(redact(new.task)), zone: new.zone, looks_at: None };
+    let wish = ScheduleRequest {
+        when: Some(redact(new.when)),
+        task: Some(redact(new.task)),
+        zone: new.zone,
+        ..ScheduleRequest::default()
+    };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.config().house.budget_guard.zone.clone();
     let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;
