@@ -222,7 +222,7 @@ fn tokens(seed: u64, count: u64) -> TokenBinaryCodes {
 fn row(memory: i64) -> NewVector {
     let seed = memory.cast_unsigned();
     let tokens = tokens(seed.wrapping_mul(101), TOKENS).to_bytes();
-    NewVector { memory: memory.into(), vector: bytes::encode(&vector(seed)), signs: Some(tokens) }
+    NewVector { memory: memory.into(), vector: bytes::encode(&vector(seed)), binary_codes: Some(tokens) }
 }
 
 async fn register(tx: &mut Tx) -> Result<i64, StoreError> {
