@@ -32,7 +32,7 @@ await run({
     await page.locator(".growing").waitFor();
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await heard(page, "top");
-    await page.waitForFunction(() => [...document.querySelectorAll(".composer button")].find((button) => button.textContent === "Stop").disabled);
+    await page.waitForFunction(() => [...document.querySelectorAll(".composer button")].find((button) => button.textContent === "Stop")?.disabled);
     same(await page.locator(".growing").count(), 0, "what still grows");
     await beside("open stopped");
   },
