@@ -171,8 +171,8 @@ fn sentence(words: &str) -> Option<String> {
     if !words.chars().any(char::is_alphanumeric) {
         return None;
     }
-    let last =
-        words.trim_end_matches(|sign: char| matches!(sign, ')' | ']' | '"' | '\'' | '»' | '”' | '“' | '’' | '%' | '°'));
+    let closes = |sign: char| matches!(sign, ')' | ']' | '"' | '\'' | '»' | '”' | '“' | '’' | '%' | '°');
+    let last = words.trim_end_matches(closes).trim_end();
     let goes_on = last.len() < words.len() && last.is_empty() || last.ends_with(char::is_alphanumeric);
     Some(if goes_on { format!("{words}.") } else { words.to_owned() })
 }

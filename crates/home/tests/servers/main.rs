@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use url::Url;
 
 use hob_core::domain::clock::SystemClock;
-use hob_core::domain::ids::{CallId, UserId};
+use hob_core::domain::ids::{CallId, RunId, UserId};
 use hob_core::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use hob_core::domain::origin::Origin;
 use hob_core::domain::principal::{Principal, Role};
@@ -113,6 +113,7 @@ impl Kit {
         let invocation = Invocation::for_trial(arguments);
         Invocation {
             principal: Principal { user: self.user, ..invocation.principal },
+            run: RunId(1),
             call: CallId::new(1, self.calls.get()),
             now: "2026-11-26T12:00:00Z".parse().unwrap(),
             ..invocation
