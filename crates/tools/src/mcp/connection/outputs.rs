@@ -86,12 +86,12 @@ mod tests {
         insta::assert_snapshot!(wrong.text, @r#"
         Counted.
 
-        [Hob: the structured part of this answer is not what its tool promises: value is not of type "integer".]
+        [Hob: this answer has not the structured part that its tool promises: value is not of type "integer".]
         "#);
         insta::assert_snapshot!(checked("count", None).text, @"
         Counted.
 
-        [Hob: the structured part of this answer is not what its tool promises: there is none.]
+        [Hob: this answer has not the structured part that its tool promises: there is none.]
         ");
         let failed = ToolAnswer { failed: true, ..answer(None) };
         assert_eq!(outputs.checked("count", failed.clone()), failed, "a failure promises nothing");

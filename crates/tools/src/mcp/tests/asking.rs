@@ -183,7 +183,7 @@ async fn a_structured_answer_is_held_against_what_its_tool_promises() {
     insta::assert_snapshot!(wrong, @r#"
     <MCP server s> Counted.
 
-    [Hob: the structured part of this answer is not what its tool promises: value is not of type "integer".]
+    [Hob: this answer has not the structured part that its tool promises: value is not of type "integer".]
     "#);
     world.stopped().await;
 }
