@@ -171,11 +171,10 @@ impl World {
         let models = Arc::new(catalog.metered(&metering));
         let guard = BudgetGuard { budget: Budget::default(), zone: TimeZone::UTC };
         let (budget_guard, meter) = (Arc::new(guard), Arc::new(QuotaChecker { quotas: Quotas::default() }));
-        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(hob_skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {
             store: store.clone(),
-            memory: memory.clone(),
+            memory: Memory::by_words(store.clone(), TimeZone::UTC),
             contents: Contents::of(directory),
             skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
@@ -200,17 +199,16 @@ impl World {
         });
         let (drafts, serves, drain) = (ports.toolbox.drafts.clone(), [ChannelKind::Terminal].into(), stop.clone());
         let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
-        let started = clock.now();
         let house = CommandServices {
             models,
             table,
             budget_guard,
             meter,
-            personas,
+            personas: Arc::default(),
             speaks: false,
             agenda: None,
             home: None,
-            memory,
+            memory: Memory::by_words(store.clone(), TimeZone::UTC),
             skills,
             drafts,
             servers: Servers::default(),
@@ -220,12 +218,12 @@ impl World {
             config: hob_core::domain::config_status::ConfigStatusHandle::default(),
             upkeep: LastUpkeepRound::default(),
             backups: PathBuf::new(),
-            started,
+            started: clock.now(),
         };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
-            clock: Arc::clone(&clock),
+            clock,
             config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },

@@ -191,8 +191,8 @@ async fn n7_rollback_shows_asks_and_keeps_what_it_replaces() {
     let told = works(home, &["config", "set", "agent.iterations_max", "9"]).await;
     assert!(told.ends_with("config.toml: agent.iterations_max: 7 → 9\n"), "{told}");
     assert_eq!(works(home, &["config", "get", "agent.iterations_max"]).await, "agent.iterations_max = 9\n");
-    let told = works(home, &["config", "get", "agent.time_zone"]).await;
-    assert!(told.starts_with("agent.time_zone is not set: the default holds"), "{told}");
+    let told = works(home, &["config", "get", "agent.persona"]).await;
+    assert!(told.starts_with("agent.persona is not set: the default holds"), "{told}");
     let refused = ran(home, &["config", "get", "agent.tme_zone"], "").await;
     let told = text(&refused.stderr);
     assert!(!refused.status.success() && told.contains("agent.tme_zone is not a known key"), "{told}");

@@ -33,8 +33,9 @@ pub struct RecalledRow {
     pub parts: String,
 }
 
-/// What was recalled for a run, in order: what has a row of its own, then the facts that it was told besides. What was forgotten since is
-/// empty, and there once: a fact's own row says nothing then that its place in the set does not.
+/// What was recalled for a run, in order: what has a row of its own, then the facts that it was told besides.
+///
+/// What was forgotten since is empty, and there once: a fact's own row says nothing then that its place in the set does not.
 pub async fn recalled(tx: &mut Tx, run: RunId) -> Result<Vec<RecalledRow>, StoreError> {
     let recalled = sqlx::query_as!(
         RecalledRow,

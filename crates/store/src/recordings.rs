@@ -1,5 +1,6 @@
-//! Recordings on their way into words, and answers on their way into recordings: what is set aside for them, what they cost, and
-//! of the former the words, until their message is taken in (rows N10, C6, F10).
+//! Recordings on their way into words, and answers on their way into recordings (rows N10, C6, F10).
+//!
+//! What is set aside for them, what they cost, and of the former the words, until their message is taken in.
 //!
 //! A row is the claim: it is made before anybody is asked, in the transaction that looks whether the caps allow it.
 

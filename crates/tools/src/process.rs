@@ -90,7 +90,7 @@ pub(super) struct ByteOutput {
 
 /// Runs it to its end. Dropping the future kills it with everything it started.
 pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
-    let CapturedEnd { status, output } = run_captured(errand).await?;
+    let CapturedEnd { status, output } = Box::pin(run_captured(errand)).await?;
     let (out, err) = match output {
         Some(Captured { out, err }) => (out.into_text(), err.into_text()),
         None => ("(its output was held open by a child and is lost)".to_owned(), String::new()),
@@ -103,7 +103,7 @@ pub(super) async fn run(errand: ProcessSpec) -> io::Result<ProcessOutput> {
 /// # Errors
 /// When it could not be started.
 pub(super) async fn run_for_bytes(errand: ProcessSpec) -> io::Result<ByteOutput> {
-    let CapturedEnd { status, output } = run_captured(errand).await?;
+    let CapturedEnd { status, output } = Box::pin(run_captured(errand)).await?;
     let (out, err) = match output {
         Some(Captured { out, err }) => (out.into_whole(), err.into_text()),
         None => (None, String::new()),

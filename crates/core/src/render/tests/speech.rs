@@ -54,7 +54,7 @@ fn f10_what_is_too_long_to_be_read_out_ends_after_a_sentence_and_says_that_there
 }
 
 #[test]
-fn f9_where_nobody_sees_the_text_no_rest_is_read_out_of_it() {
+fn where_nobody_sees_the_text_no_rest_is_read_out_of_it() {
     assert_eq!(spoken_alone("Run this:\n\n```sh\nrm -rf /\n```\n\nThen wait."), "Run this: Then wait.");
     assert_eq!(spoken_alone("```\nonly code\n```"), "");
 }
