@@ -279,7 +279,8 @@ iterations_max = 7   # enough
     #[test]
     fn what_cannot_be_changed_says_why() {
         for (edit, expected) in [
-            (Edit::unset("agent.nothing"), "agent.nothing is not set, so there is nothing to remove"),
+            (Edit::unset("agent.persona"), "agent.persona is not set, so there is nothing to remove"),
+            (Edit::unset("agent.nothing"), "agent.nothing is not a known key; `hob config example` has every key"),
             (Edit::append("[agent]\nx = 1\n"), "agent is already in the file: set its keys one by one"),
             (Edit::append("x = 1\n"), "x: x is not a section; set x as a whole"),
             (Edit::append("[a"), "the config file is not TOML; `hob config check` says where"),
