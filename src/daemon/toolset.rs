@@ -89,6 +89,7 @@ pub(super) struct ToolDependencies<'a> {
     /// The drafts of the workspace.
     pub(super) drafts: &'a Drafts,
     /// The household's Home Assistant.
+    #[cfg_attr(not(feature = "home"), expect(dead_code, reason = "its tools are not in this build"))]
     pub(super) home: &'a HomeHandle,
 }
 
