@@ -1,7 +1,7 @@
 //! Home Assistant's WebSocket API: what only it tells, and what it tells by itself.
 //!
 //! Never: a message read beyond its limit, or waited for without end.
-//! Start at [`Socket::open`].
+//! Start at `Socket::open`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //! run rests.
 //!
 //! What is here is gone with the process: the run then asks what became of the call.
-//! Start at [`LiveCall`].
+//! Start at `LiveCall`.
 
 use std::collections::BTreeMap;
 use std::fmt;
