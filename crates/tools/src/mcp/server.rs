@@ -3,6 +3,10 @@
 //!
 //! Start at [`Server::call`]; what goes on beside the calls is [`Server::supervise`].
 
+mod in_flight;
+
+pub(super) use in_flight::InFlightCall;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -453,40 +457,6 @@ fn back_off(failures: u32, fraction: f64) -> Duration {
     let Some(doublings) = failures.checked_sub(2) else { return Duration::ZERO };
     let full = REST.saturating_mul(2_u32.saturating_pow(doublings)).min(REST_MAX);
     full.mul_f64(0.5 + fraction / 2.0)
-}
-
-/// A call at work. Whoever lets go of it before there is an answer ends the process that works on it.
-pub(super) struct InFlightCall {
-    pub(super) server: Arc<Server>,
-    link: Arc<Connection>,
-    is_answered: bool,
-}
-
-impl InFlightCall {
-    pub(super) fn of(server: &Arc<Server>, link: &Arc<Connection>) -> Self {
-        Self { server: Arc::clone(server), link: Arc::clone(link), is_answered: false }
-    }
-
-    /// It is over, well or not.
-    pub(super) fn end(&mut self, error: Option<&McpError>) {
-        match error {
-            None => self.server.is_well(),
-            Some(error) if error.is_outage() || matches!(error, McpError::NeedsLogin(_)) => {
-                self.server.failed(error);
-                self.server.retire(&self.link);
-            }
-            Some(_) => {}
-        }
-        self.is_answered = true;
-    }
-}
-
-impl Drop for InFlightCall {
-    fn drop(&mut self) {
-        if !self.is_answered && self.link.is_process() {
-            self.server.retire(&self.link);
-        }
-    }
 }
 
 #[cfg(test)]
