@@ -13,8 +13,6 @@ mod tree;
 
 use dom_query::Document;
 use dom_smoothie::{Config, Readability};
-use htmd::HtmlToMarkdown;
-use htmd::options::{BulletListMarker, Options};
 use url::Url;
 
 use hob_core::domain::text::head;
@@ -30,6 +28,10 @@ const APPARATUS: &str = "script, style, noscript, template, svg, canvas, iframe,
                          input, select, textarea, button, link, meta";
 /// What stands around the content.
 const AROUND: &str = "nav, header, footer, aside, form, [role=navigation], [role=banner], [role=contentinfo]";
+
+/// What a browser shows as a block of its own, and the writer of Markdown doesn't know as one.
+const BLOCKS: &str = "address, aside, center, dd, details, dialog, dt, fieldset, figcaption, figure, footer, form, header, hgroup, \
+                      legend, main, menu, nav, search, summary";
 
 /// A page's readable text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,15 +138,8 @@ fn markdown(html: &str, url: &Url) -> String {
         }
         link.remove_attr("title");
     }
-    let options = Options {
-        bullet_list_marker: BulletListMarker::Dash,
-        ul_bullet_spacing: 1,
-        ol_number_spacing: 1,
-        ..Options::default()
-    };
-    let converter = HtmlToMarkdown::builder().options(options).build();
-    let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
-    converter.convert(&body).unwrap_or_else(|_unwritable| tree::words(&document))
+    document.select(BLOCKS).rename("div");
+    document.body().map(|body| body.md(Some(&[])).to_string()).unwrap_or_default()
 }
 
 fn title_of(document: &Document) -> Option<String> {

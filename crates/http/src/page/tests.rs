@@ -39,8 +39,8 @@ fn an_article_is_read_without_its_frame() {
 
     The pier on Monday.
 
-    | Town      | Gusts    |
-    | --------- | -------- |
+    | Town | Gusts |
+    | ---- | ----- |
     | Northport | 112 km/h |
 
     ```
@@ -101,7 +101,7 @@ fn documentation_keeps_its_code() {
 
     1. One
     2. Two
-       - Inner
+        - Inner
     "#);
 }
 
