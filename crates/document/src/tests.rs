@@ -114,6 +114,16 @@ fn c6_sheets_are_read_and_what_they_hide_is_said() {
 }
 
 #[test]
+fn c6_a_formula_that_nobody_worked_out_is_shown_as_one() {
+    let rows = r#"<row r="1"><c r="A1"><v>2</v></c><c r="B1"><f>A1*2</f><v>4</v></c><c r="C1"><f>SUM(A1:B1)</f></c></row>
+        <row r="2"><c r="A2"><f t="shared" ref="A2:A3" si="0">A1+1</f><v></v></c></row>
+        <row r="3"><c r="A3"><f t="shared" si="0"/></c><c r="B3" t="str"><f>IF(A1=2,"","odd")</f><v></v></c></row>"#;
+    let read = all("sums.xlsx", &book(&sheet(rows), &sheet(""))).unwrap();
+    let shown = read.pages[0].text.trim_start_matches("[Hidden columns: B-C]\n");
+    assert_eq!(shown, "1\t2 | 4 | =SUM(A1:B1)\n2\t=A1+1\n3\t=[the formula of a cell before it]");
+}
+
+#[test]
 fn c6_a_long_sheet_is_read_no_further_than_there_is_room() {
     let rows: String = (1..=100).map(|row| format!(r#"<row r="{row}"><c r="A{row}"><v>{row}</v></c></row>"#)).collect();
     // Whoever goes on to its end finds it damaged.

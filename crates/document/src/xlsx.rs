@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
-use calamine::{Data, DataRef, ExcelDateTime, Reader as _, SheetVisible, Xlsx};
+use calamine::{Data, DataRef, ExcelDateTime, Reader as _, SheetVisible, Xlsx, XlsxFormulaMetadata};
 
 use crate::archive::Archive;
 use crate::pages::{PageCollection, PageSelection};
@@ -71,9 +71,13 @@ fn rows(
         Err(error) => return Ok(Err(error.to_string())),
     };
     let (mut rows, mut bytes) = (Vec::<Row>::new(), 0);
-    while let Some(cell) = cells.next_cell().map_err(|error| damaged(&error))? {
-        let (at, x) = cell.get_position();
-        let value = cell_text(cell.get_value());
+    while let Some(cell) = cells.next_cell_with_formula_metadata().map_err(|error| damaged(&error))? {
+        let (at, x) = cell.pos;
+        let value = match (&cell.value, cell.formula) {
+            // Whoever wrote the file left it to the next program to work it out.
+            (DataRef::Empty, Some(formula)) => formula_text(formula),
+            (value, _) => cell_text(value),
+        };
         if value.is_empty() {
             continue;
         }
@@ -136,6 +140,14 @@ fn cell_text(value: &DataRef<'_>) -> String {
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) | DataRef::String(text) => text.clone(),
         DataRef::SharedString(text) => (*text).to_owned(),
         other => Data::from(other.clone()).to_string(),
+    }
+}
+
+/// A formula that nobody has worked out yet.
+fn formula_text(formula: XlsxFormulaMetadata) -> String {
+    match formula {
+        XlsxFormulaMetadata::Normal { formula } | XlsxFormulaMetadata::Shared { formula, .. } => format!("={formula}"),
+        _ => "=[the formula of a cell before it]".to_owned(),
     }
 }
 
