@@ -2,7 +2,7 @@
 //!
 //! Never: words of anybody in what is served from here. The scripts fetch those, and put them in as text.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router as Routes};
 use serde::{Deserialize, Serialize};
+use tower::ServiceExt as _;
 use tracing::Instrument as _;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -134,12 +135,20 @@ fn described_routes() -> (Routes<Arc<AppState>>, Routes<Arc<AppState>>, utoipa::
     (api, compat, described)
 }
 
-/// The page, its API, and what describes it.
+/// The page, its API, and what describes it. They are built when somebody comes: the description that their building makes
+/// takes 3 MB, and in most houses nobody opens the page for days.
 pub fn routes(app: Arc<AppState>) -> Routes {
-    let (api, compat, described) = described_routes();
-    let described = Arc::new(described);
+    let built = Arc::new(OnceLock::new());
+    Routes::new().fallback(move |request: Request| {
+        let routes: Routes = built.get_or_init(|| build(Arc::clone(&app))).clone();
+        routes.oneshot(request)
+    })
+}
+
+fn build(app: Arc<AppState>) -> Routes {
+    let (api, compat, _) = described_routes();
     let mut routes = api
-        .route("/api/openapi.json", get(move |_visitor: Visitor| std::future::ready(Json((*described).clone()))))
+        .route("/api/openapi.json", get(|_visitor: Visitor| async { Json(described_routes().2) }))
         .route("/api/{*unknown}", get(|| async { ApiError::NotFound("thing in the API") }))
         .route("/logout", post(login::leave))
         .route("/", get(document))
@@ -269,7 +278,6 @@ mod tests {
     use axum::body::Body;
     use serde_json::Value;
     use tokio::sync::Notify;
-    use tower::ServiceExt as _;
 
     use super::*;
 
