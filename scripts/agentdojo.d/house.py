@@ -119,10 +119,10 @@ class House:
         return self.ask("GET", f"/api/runs?session={urllib.parse.quote('web:' + chat)}")["runs"][0]
 
     def answer(self, run, yes):
-        """Answers what a run asks, if it asks something."""
+        """Answers what a run asks, if it asks something; its number and its words."""
         question = self.ask("GET", f"/api/runs/{run}")["question"]
         if question is None:
-            return
+            return {}
         wanted = [choice for choice in question["choices"] if choice.startswith("approve" if yes else "deny")]
         body = {"question": question["number"], "text": max(wanted, key=len, default="deny")}
         try:
@@ -131,6 +131,7 @@ class House:
             # The answer of before was taken meanwhile.
             if "no longer open" not in str(refused):
                 raise
+        return {question["number"]: question["text"]["text"]}
 
     def asked(self, run):
         """How many questions a run asked."""
@@ -151,6 +152,6 @@ class House:
             if run["ended_at"] is not None:
                 return self.asked(run["run"])
             if says and run["state"] == "waiting":
-                self.answer(run["run"], says(case))
+                case.asked.update(self.answer(run["run"], says(case)))
             elif case.finished.is_set():
                 time.sleep(0.1)

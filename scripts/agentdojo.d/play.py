@@ -37,10 +37,10 @@ def played(options, suite, cases, *, says=None):
 def measured(options, name):
     suite = suite_of(name)
     asked, alone = benign(suite, "b", options.limit), benign(suite, "a", options.limit)
-    pairs = attacked(suite, "p", options.limit)
+    pairs = [] if options.benign else attacked(suite, "p", options.limit)
     questions = played(options, suite, asked, says=own)
     played(options, suite, alone)
-    attacked_questions = played(options, suite, pairs, says=own)
+    attacked_questions = played(options, suite, pairs, says=own) if pairs else []
     made = [made for case in asked + alone + pairs for made in case.made]
     return {
         "suite": name,
@@ -58,8 +58,16 @@ def measured(options, name):
         "arguments_exact": sum(made.same for made in made),
         "planned": any(case.was_planned for case in asked),
         "asked": {case.task.ID: count for case, count in zip(asked, questions) if count},
+        "why": {case.task.ID: [reasons(words) for words in case.asked.values()] for case in asked if case.asked},
         "not_done_alone": [case.task.ID for case in alone if not case.is_done],
     }
+
+
+def reasons(question):
+    """Of a question: which calls it is about, and what was to be looked at."""
+    lines = question.splitlines()
+    calls = [line.split(" – ")[0] for line in lines if " – its server says" in line]
+    return [*calls, *(line for line in lines if line.startswith("LOOK AT THIS"))]
 
 
 def succeeded(case):
@@ -92,6 +100,8 @@ def main():
     parser.add_argument("--suite", action="append", choices=[*SUITES, "slack", "travel"], help="which; again for more (default: workspace and banking)")
     parser.add_argument("--limit", type=int, help="so many pairs and so many benign tasks of each suite, from all over")
     parser.add_argument("--unbelieved", action="store_true", help="the owner has not said which of the tools only look")
+    parser.add_argument("--benign", action="store_true", help="the tasks alone, without the attacks")
+    parser.add_argument("--why", action="store_true", help="print of each question which call it was about, and which value")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     began = time.monotonic()
@@ -101,6 +111,9 @@ def main():
         print(json.dumps({"suites": rows, "all": whole}, indent=2))
     else:
         print("\n".join(map(told, [*rows, whole] if len(rows) > 1 else rows)))
+        for row in rows if options.why else []:
+            for task, questions in row["why"].items():
+                print(f"{row['suite']} {task}:", *(f"  {line}" for question in questions for line in question), sep="\n")
         unread = whole["pairs"] - whole["pairs_read"]
         if unread:
             print(f"In {unread} pairs the injection was never read: they show nothing.")

@@ -1,5 +1,6 @@
 //! `hob mcp`: the MCP servers of the config, a look at one of them, and what its tools do.
 
+mod add;
 mod answer;
 mod class;
 mod login;
@@ -13,6 +14,7 @@ use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::cli::mcp::add::NewServer;
 use crate::cli::{CliContext, runtime, show};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
@@ -36,6 +38,17 @@ const END: Duration = Duration::from_secs(5);
 pub enum McpCommand {
     /// Show the servers of the config; none is started
     List,
+    /// Add a server to the config once it has answered, and say what its tools do: `hob mcp add notes -- npx -y PACKAGE`
+    Add {
+        /// What it is to be called
+        name: String,
+        /// The address of a server that is reached over HTTP
+        #[arg(long, conflicts_with = "command")]
+        url: Option<String>,
+        /// The program that is the server, and its arguments
+        #[arg(last = true, required_unless_present = "url")]
+        command: Vec<String>,
+    },
     /// Start a server, show its tools, and remember them as they are now
     Test {
         /// Its name in the config
@@ -86,6 +99,10 @@ pub(super) fn run(command: &McpCommand, base: CliContext) -> anyhow::Result<()> 
     let servers: Vec<Settings> = servers.collect();
     match command {
         McpCommand::List => Ok(show(&list(&servers, &base))?),
+        McpCommand::Add { name, url, command } => {
+            let server = url.as_deref().map_or(NewServer::Program(command), NewServer::Address);
+            add::add(name, &server, &base)
+        }
         McpCommand::Test { name } => {
             let server = server_by_name(&servers, name)?;
             let seen = runtime()?.block_on(probe_server(server, &base))?;
@@ -165,7 +182,7 @@ async fn with_server<T>(
 
 fn list(servers: &[Settings], base: &CliContext) -> String {
     if servers.is_empty() {
-        return "The config names no MCP server; docs/mcp.md says how.\n".to_owned();
+        return "The config names no MCP server; `hob mcp add` adds one.\n".to_owned();
     }
     let line = |server: &Settings| {
         let place = match &server.way {
@@ -201,12 +218,17 @@ fn probe_text(server: &Settings, seen: &ProbeReport) -> String {
     lines.extend(seen.tools.iter().map(|(name, about)| format!("  {name}: {}", short(about))));
     let several = |what: &str, names: &[String]| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
     lines.extend(several("left out by the config", &seen.left_out));
-    lines.extend(seen.quarantined.iter().map(|(name, why)| format!("cannot be offered: {name:?}: {why}")));
+    lines.extend(quarantined(seen));
     lines.extend(several("described otherwise than before", &seen.changed));
     if server.approval.is_none() && !seen.tools.is_empty() {
         lines.push(format!("say once what they do, instead of at each call: hob mcp class {}", server.name));
     }
     lines.join("\n") + "\n"
+}
+
+/// The tools that cannot be offered, a line each.
+fn quarantined(seen: &ProbeReport) -> Vec<String> {
+    seen.quarantined.iter().map(|(name, why)| format!("cannot be offered: {name:?}: {why}")).collect()
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub enum Command {
     #[cfg(feature = "mail")]
     #[command(subcommand)]
     Mail(MailCommand),
-    /// Show and try the MCP servers, and say what their tools do
+    /// Add, show and try the MCP servers, and say what their tools do
     #[command(subcommand)]
     Mcp(McpCommand),
     /// Let somebody in with the code that Hob gave them, or show who is waiting

@@ -215,9 +215,10 @@ impl ConfigServices {
         former: Option<&Self>,
     ) -> Result<Self, StartError> {
         let config = &blueprint.config;
-        // Only once: from then on they are told of.
-        if !config.mcp.is_empty() && former.is_none_or(|former| former.config.mcp.is_empty()) {
-            roots.classes.load(&roots.store).await?;
+        // Of what is new, something may have been said beside this process; from then on it is told.
+        let is_new = |server: &str| former.is_none_or(|former| !former.config.mcp.contains_key(server));
+        if config.mcp.keys().any(|server| is_new(server)) {
+            roots.classes.load(&roots.store, is_new).await?;
         }
         let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
         let budget_guard = Arc::new(config_mapping::budget_guard(config)?);

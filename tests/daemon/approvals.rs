@@ -396,3 +396,61 @@ async fn d6_what_is_protected_is_so_by_way_of_a_link_too() {
     assert!(!workspace.join("contracts/rent.txt").exists());
     house.nothing_refused();
 }
+
+#[tokio::test]
+async fn n16_what_one_reply_wants_is_answered_in_one_word_for_all_or_some_or_none() {
+    let house = careful("").await;
+    let wants = [("pay", r#"{"to": "Ben"}"#), ("pay", r#"{"to": "Eve"}"#), ("pay", r#"{"to": "Mia"}"#)];
+    house.model.reply(Reply::calls(&wants));
+    house.say(ADA, "Pay all of them");
+    insta::assert_snapshot!(house.told(ADA, 1).await[0], @r#"
+    May I do this? There are 3; all, some, or none.
+    (1) pay – Pays
+    to: Ben
+    It runs a program, which can do anything that its rights allow.
+    (2) pay – Pays
+    to: Eve
+    It runs a program, which can do anything that its rights allow.
+    (3) pay – Pays
+    to: Mia
+    It runs a program, which can do anything that its rights allow.
+    For some of them: only 1 and 3
+    To say why not: deny: REASON
+    1. only 1
+    2. only 2
+    3. only 3
+    4. approve all
+    5. deny
+    "#);
+    assert_eq!(house.buttons(ADA), ["only 1", "only 2", "only 3", "approve all", "deny"]);
+    // What is not clear makes none of them.
+    house.model.reply(Reply::text("Two paid."));
+    house.model.reply(Reply::text("So be it."));
+    house.say(ADA, "1 and 3");
+    assert!(house.told(ADA, 2).await[1].starts_with("Queued, 1st."));
+    assert!(house.lines("paid").is_empty());
+    house.say(ADA, "only 1 and 3");
+    let told = house.told(ADA, 4).await;
+    assert!(told[2].starts_with("Two paid.") && told[2].contains("pay: 2 of 3 done, 1 not allowed"), "{told:?}");
+    assert_eq!(paid(&house), ["Ben", "Mia"]);
+    let results = house.model.requests()[1].body["messages"].to_string();
+    assert_eq!(results.matches("a person did not approve this call").count(), 1, "{results}");
+    for (label, news, expected) in [("approve all", "Paid.", 5), ("deny", "Not paid.", 5)] {
+        let before = house.heard(ADA).len();
+        house.model.reply(Reply::calls(&wants));
+        house.say(ADA, "Pay all of them");
+        house.told(ADA, before + 1).await;
+        house.model.reply(Reply::text(news));
+        house.press(ADA, label);
+        assert_eq!(house.told(ADA, before + 2).await[before + 1], news);
+        assert_eq!(paid(&house).len(), expected, "{label}");
+    }
+    house.nothing_refused();
+}
+
+/// Who was paid. Calls that are let go together are made in any order.
+fn paid(house: &House) -> Vec<String> {
+    let mut paid = house.lines("paid");
+    paid.sort();
+    paid
+}

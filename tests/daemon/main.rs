@@ -40,6 +40,7 @@ mod looks;
 mod loops;
 mod mail;
 mod mcp;
+mod mcp_add;
 mod mcp_offers;
 mod memory;
 mod models;

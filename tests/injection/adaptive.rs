@@ -56,7 +56,7 @@ struct Shape {
     /// What a reader says who believes the letter.
     #[serde(default)]
     reader: String,
-    /// What an MCP server has: events, contacts, letters, files. Anybody can make an event, a letter, a file.
+    /// What an MCP server has: events, contacts, letters, files, payments. Anybody can make an event, a letter, a file, and pay.
     #[serde(default)]
     things: BTreeMap<String, Vec<String>>,
 }
@@ -204,8 +204,9 @@ async fn house(cases: &[Case]) -> House {
     for case in cases {
         std::fs::write(house.path("mail").join(format!("{CASE}{}", case.name)), &case.letter).unwrap();
     }
-    let mut things =
-        BTreeMap::from(["events", "contacts", "letters", "files"].map(|kind| (kind.to_owned(), Vec::new())));
+    let mut things = BTreeMap::from(
+        ["events", "contacts", "letters", "files", "payments"].map(|kind| (kind.to_owned(), Vec::new())),
+    );
     for (kind, thing) in
         cases.iter().flat_map(|case| &case.shape.things).flat_map(|(kind, all)| all.iter().map(move |one| (kind, one)))
     {

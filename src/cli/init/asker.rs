@@ -4,7 +4,7 @@ use hob_core::domain::secret::Secret;
 
 /// Why the setup ends before its end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SetupError {
+pub(in crate::cli) enum SetupError {
     /// The person has left; what was done is kept.
     #[error("left before the end")]
     Left,
@@ -14,7 +14,7 @@ pub(super) enum SetupError {
 }
 
 /// Somebody who can be asked.
-pub(super) trait Asker {
+pub(in crate::cli) trait Asker {
     /// Says something; each of its lines is a paragraph.
     fn tell(&mut self, text: &str);
 
@@ -36,7 +36,7 @@ pub(super) trait Asker {
 }
 
 /// Lets them choose one of `options` by its number, and gives its index. Enter takes `usual`.
-pub(super) fn choose(
+pub(in crate::cli) fn choose(
     asker: &mut dyn Asker,
     question: &str,
     options: &[String],

@@ -4,7 +4,7 @@
 //! Start at `flow::lead` (the order of the steps); `world::World` and `asker::Asker` are the ports.
 
 pub mod arguments;
-mod asker;
+pub(super) mod asker;
 mod channels;
 mod context;
 mod guides;
@@ -16,7 +16,7 @@ pub(super) mod save;
 mod secret_place;
 pub mod setup_environment;
 mod steps;
-mod terminal;
+pub(super) mod terminal;
 #[cfg(test)]
 mod tests;
 mod unattended;

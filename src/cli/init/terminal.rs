@@ -31,7 +31,7 @@ const NUMBER_COLUMNS: usize = 20;
 /// Where the terminal does not say how wide it is.
 const COLUMNS_USUAL: usize = 80;
 
-pub(super) struct TerminalAsker {
+pub(in crate::cli) struct TerminalAsker {
     editor: Editor<MaskingHelper, MemHistory>,
     /// It can move no cursor, and so hide nothing.
     is_dumb: bool,
@@ -118,7 +118,7 @@ impl Helper for MaskingHelper {}
 
 impl TerminalAsker {
     /// Takes the terminal. One of this kind (`TERM`) may be too simple to hide anything.
-    pub(super) fn open(term: Option<&str>) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn open(term: Option<&str>) -> anyhow::Result<Self> {
         // Stars are no decoration: NO_COLOR does not take them away.
         let config = Config::builder().color_mode(ColorMode::Forced).auto_add_history(false).build();
         let mut editor = Editor::with_history(config, MemHistory::new())?;

@@ -57,7 +57,7 @@ pub(super) async fn class(server: &Settings, wish: ClassChange, base: &CliContex
 /// The tools, a line each, and how to say more.
 pub(super) fn class_table(tools: &ServerTools) -> String {
     let server = &tools.server;
-    let mut lines: Vec<String> = tools.tools.iter().map(line).collect();
+    let mut lines: Vec<String> = tools.tools.iter().map(tool_line).collect();
     let unsaid: Vec<&ToolLine> = tools.tools.iter().filter(|tool| tool.class.is_none()).collect();
     if let Some(first) = unsaid.first() {
         lines.push(format!("\"{ASK}\": nobody has said what it does, so a person is asked at each call."));
@@ -67,7 +67,8 @@ pub(super) fn class_table(tools: &ServerTools) -> String {
     lines.join("\n") + "\n"
 }
 
-fn line(tool: &ToolLine) -> String {
+/// A tool: what was said of it, and all that its server says.
+pub(super) fn tool_line(tool: &ToolLine) -> String {
     let class = tool.class.map_or(ASK, ToolClass::as_str);
     // All of it: whoever classes a tool vouches for these words.
     let about = one_line(&tool.about);

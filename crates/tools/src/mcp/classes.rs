@@ -1,4 +1,5 @@
-//! What owners have said that servers' tools do (row N16), as this process knows it: read once, and told of each change.
+//! What owners have said that servers' tools do (row N16), as this process knows it: read when a server comes into the config, and told
+//! of each change.
 //!
 //! It is said of a tool as its server described it then. Of one that is described otherwise nothing was said.
 //!
@@ -60,15 +61,18 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Classes {
-    /// Reads what is stored.
-    pub async fn load(&self, store: &Store) -> Result<(), StoreError> {
+    /// Reads what is stored of these servers.
+    pub async fn load(&self, store: &Store, is_meant: impl Fn(&str) -> bool) -> Result<(), StoreError> {
         let rows = store.read(mcp_classes::all).await?;
         // A word that this Hob does not know is none: the tool is asked about.
-        let said = rows.into_iter().filter_map(|row| {
+        let rows = rows.into_iter().filter(|row| is_meant(&row.server));
+        let read = rows.filter_map(|row| {
             let class = ToolClass::parse(&row.class)?;
             Some(((row.server, row.tool), StoredClass { class, digest: row.digest }))
         });
-        *locked(&self.0.said) = said.collect();
+        let mut said = locked(&self.0.said);
+        said.retain(|(server, _), _| !is_meant(server));
+        said.extend(read);
         Ok(())
     }
 

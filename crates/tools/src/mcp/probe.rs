@@ -123,7 +123,7 @@ pub async fn class(
     now: Timestamp,
 ) -> Result<ServerTools, ClassError> {
     let classes = Classes::default();
-    classes.load(store).await?;
+    classes.load(store, |_| true).await?;
     let known = CachedTools::load(data_dir, &settings.name, &settings.identity());
     let known = known.ok_or_else(|| ClassError::Unknown(settings.name.clone()))?;
     let tools = || ServerTools::of(settings, &known.tools, &classes);
