@@ -239,25 +239,21 @@ impl Daemon {
     }
 
     /// Which model answers, why, and how to change it.
-    #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
     /// Which config runs, now and after each reload.
-    #[must_use]
     pub fn current(&self) -> CurrentConfig {
         self.current.clone()
     }
 
     /// Takes messages in.
-    #[must_use]
     pub fn router(&self) -> Arc<Router> {
         Arc::clone(&self.router)
     }
 
     /// Tells when a conversation has come to rest.
-    #[must_use]
     pub fn rest(&self) -> IdleWatcher {
         IdleWatcher::new(self.store.clone(), Arc::clone(&self.rest))
     }
@@ -268,13 +264,11 @@ impl Daemon {
     }
 
     /// How each account fares.
-    #[must_use]
     pub fn channels(&self) -> Vec<AccountHealth> {
         self.router.delivery.health()
     }
 
     /// How many runs are at work.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.router.lanes.at_work()
     }
@@ -325,7 +319,6 @@ pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartErr
 }
 
 /// The chat's own log, beside the database.
-#[must_use]
 pub fn chat_log(data_dir: &Path) -> PathBuf {
     data_dir.join("chat.log")
 }

@@ -94,7 +94,6 @@ pub(super) struct ToolDependencies<'a> {
 }
 
 /// Where tools may read and write files.
-#[must_use]
 pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
     let of = &config.workspace;
     let usual = Workspace::of(data_dir);

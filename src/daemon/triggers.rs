@@ -161,7 +161,6 @@ fn heartbeat(config: &Config, owners: &[(String, Conversation)]) -> Option<Heart
 }
 
 /// The words under `[[schedule]]` that are no rule: the config knows nothing of rules.
-#[must_use]
 pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
     let Ok(house) = config_mapping::zone(config.agent.time_zone.as_deref()) else { return Vec::new() };
     let found = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
@@ -173,7 +172,6 @@ pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
 }
 
 /// What is looked at of a config beyond its own checks, now: for its writer.
-#[must_use]
 pub fn check_beyond_schema(config: &Config) -> Vec<Finding> {
     unreadable(config, SystemClock.now())
 }

@@ -33,7 +33,6 @@ pub struct Handover {
 
 impl Handover {
     /// What a run has noted by now; none: nothing.
-    #[must_use]
     pub fn of(run: RunId, active: &ActiveState, only: Option<InboundId>) -> Option<Self> {
         let user = active.input.principal.user;
         let (notebook, taint) = (active.notebook.clone(), active.taint.clone());
@@ -63,7 +62,6 @@ pub enum HandoverChange {
 
 impl HandoverChange {
     /// What `end` does; none: what is kept stays.
-    #[must_use]
     pub fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
         if run.input.order != RunKind::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
@@ -106,7 +104,6 @@ fn read(session: SessionId, stored: &str) -> Option<Handover> {
 }
 
 /// What a run that is about to begin goes on with, of what its session has stored.
-#[must_use]
 pub(super) fn handover_for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<Handover> {
     let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
     read(session, stored).filter(|kept| kept.is_for(accepted.principal.user, accepted.inbound))

@@ -210,7 +210,6 @@ pub struct RunKey {
 
 impl RunKey {
     /// The same run, where its words go to another session.
-    #[must_use]
     pub fn of(&self, session: SessionId) -> Self {
         Self { run: self.run, session }
     }

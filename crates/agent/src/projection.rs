@@ -194,7 +194,6 @@ pub enum ProjectionRow {
 }
 
 /// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
-#[must_use]
 pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<ProjectionRow> {
     let mut rows = Vec::new();
     let cause = StepContext { key, before, step, after };

@@ -79,7 +79,6 @@ pub struct RenderedContext {
 
 impl RecalledContext {
     /// As much of it as may be shown.
-    #[must_use]
     pub fn shown(&self, reader: ContextReader<'_>, limits: RecallLimits) -> RenderedContext {
         let facts = self.facts.iter().take(limits.facts);
         let asked: BTreeSet<String> = content_stems(&self.question).collect();
@@ -101,7 +100,6 @@ impl RecalledContext {
 }
 
 /// The facts among what a run was told when it began: they stand first, behind the time and the person, a line each.
-#[must_use]
 pub(crate) fn facts_of(tail: &str) -> Vec<&str> {
     let mut lines = tail.lines().skip(BEFORE_FACTS);
     if lines.next() != Some(FACTS) {

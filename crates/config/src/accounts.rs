@@ -83,7 +83,6 @@ impl Config {
     }
 
     /// The platforms on which people reach Hob.
-    #[must_use]
     pub fn channels(&self) -> Vec<ChannelKind> {
         let all = [
             (ChannelKind::Telegram, self.telegrams().next().is_some()),

@@ -58,7 +58,6 @@ impl fmt::Display for Change {
 }
 
 /// All changes from `before` to `after`, in the order of their keys. A text that is not TOML has no keys.
-#[must_use]
 pub fn changes_between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();

@@ -39,7 +39,6 @@ pub enum KeychainError {
 
 impl KeychainError {
     /// What to do about it.
-    #[must_use]
     pub fn fix(&self, name: &str) -> String {
         match self {
             Self::NotBuilt => {

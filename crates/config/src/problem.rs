@@ -23,7 +23,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about one key.
-    #[must_use]
     pub fn new(key: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { key: key.into(), with: Vec::new(), why: why.into(), fix: fix.into() }
     }

@@ -42,7 +42,6 @@ impl fmt::Display for Reference {
 
 impl Reference {
     /// What the text of a secret key refers to; none: it is the secret.
-    #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
@@ -83,7 +82,6 @@ pub enum SecretError {
 
 impl SecretError {
     /// What is wrong, and what to do.
-    #[must_use]
     pub fn words(&self) -> (String, String) {
         let say = |why: String, fix: &str| (why, fix.to_owned());
         match self {
@@ -154,7 +152,6 @@ pub struct SecretSources<'a> {
 
 impl<'a> SecretSources<'a> {
     /// Those of this environment, for the config `file`.
-    #[must_use]
     pub fn of(file: &'a Path, env: &'a Environment) -> Self {
         Self { env, folder: file.parent().unwrap_or(Path::new("")) }
     }

@@ -30,7 +30,6 @@ pub struct SectionOff {
 
 impl SectionOff {
     /// Whether people speak with Hob over it.
-    #[must_use]
     pub fn is_channel(&self) -> bool {
         let first = self.section.split('.').next().unwrap_or_default();
         ["telegram", "slack", "discord", "email"].contains(&first.trim_end_matches("_accounts"))

@@ -75,7 +75,6 @@ impl Account {
     }
 
     /// Its server.
-    #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -94,7 +93,6 @@ impl Account {
     }
 
     /// What its people are invited under: their addresses, and what the server itself calls them.
-    #[must_use]
     pub fn addresses(&self, found: &Found) -> Vec<String> {
         let own = self.settings.addresses.iter().map(|address| address.to_lowercase());
         own.chain(found.addresses.iter().cloned()).collect()
@@ -179,7 +177,6 @@ pub struct Accounts {
 
 impl Accounts {
     /// These.
-    #[must_use]
     pub fn new(all: Vec<Account>, store: Store, home: TimeZone, rng: Arc<dyn Rng>) -> Self {
         Self { all: all.into_iter().map(Arc::new).collect(), store, home, rng }
     }
@@ -198,7 +195,6 @@ impl Accounts {
         Ok(self.all.iter().filter(may).cloned().collect())
     }
 
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|account| account.settings.name.clone()).collect()
     }

@@ -21,7 +21,6 @@ pub struct Collection {
 
 impl Collection {
     /// The last part of its path, by which it is told from others.
-    #[must_use]
     pub fn key(&self) -> &str {
         self.href.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
     }

@@ -108,7 +108,6 @@ pub struct NewEntry {
 }
 
 /// A calendar with a new entry.
-#[must_use]
 pub fn created(new: &NewEntry, signature: Signature<'_>) -> Component {
     let mut event = Component::new("VEVENT");
     let mut calendar = Component::new("VCALENDAR");
@@ -140,13 +139,11 @@ pub fn created(new: &NewEntry, signature: Signature<'_>) -> Component {
 }
 
 /// Was it this call that changed the calendar last?
-#[must_use]
 pub fn is_signed(calendar: &Component, call: &str) -> bool {
     calendar.inner("VEVENT").any(|event| event.line(SIGNED).is_some_and(|line| line.value == call))
 }
 
 /// The component that says how an entry, or one time of it, is.
-#[must_use]
 pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
     let index = exception(calendar, zones, what).or_else(|| master(calendar))?;
     calendar.inner("VEVENT").nth(index)
@@ -154,7 +151,6 @@ pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPa
 
 /// Whoever gets a letter if this of an entry is changed or called off: all that take part besides the account's own. What is done to
 /// one time of a series may be written into the series.
-#[must_use]
 pub fn told(calendar: &Component, zones: &Zones<'_>, what: &SeriesPart, own: &[String]) -> Vec<String> {
     let (first, other) = (master(calendar), exception(calendar, zones, what));
     let is_meant = |index: usize| *what == SeriesPart::Whole || first == Some(index) || other == Some(index);

@@ -94,7 +94,6 @@ impl Said {
     }
 
     /// What the account's people have answered.
-    #[must_use]
     pub fn own_answer(&self) -> Option<&'static str> {
         self.own.as_ref().filter(|own| !own.organizer).map(|own| own.answer)
     }
@@ -127,7 +126,6 @@ impl fmt::Display for EntryId {
 
 impl EntryId {
     /// The entry that is called so; none: this is the name of none.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_matches(['[', ']']);
         let (path, digest) = text.rsplit_once('~').filter(|_| text.len() <= ID_CHARS_MAX)?;
@@ -164,14 +162,12 @@ pub struct Owner {
 }
 
 /// The entries of a resource within the window; what cannot be read has none.
-#[must_use]
 pub fn entries(resource: &Resource, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
     let calendar = Component::parse(&resource.text, "VCALENDAR");
     calendar.map(|calendar| entries_of(&calendar, &resource.href, owner, window, effort)).unwrap_or_default()
 }
 
 /// The same of its calendar, which lies there.
-#[must_use]
 pub fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
     let zones = Zones::of(calendar, &owner.home);
     let events: Vec<&Component> = calendar.inner("VEVENT").collect();
@@ -202,7 +198,6 @@ fn entry(href: &str, owner: &Owner, said: Arc<Said>, time: Occurrence) -> Entry 
 }
 
 /// A digest of what people see of a component. What others have answered is not part of it, nor is what nobody sees.
-#[must_use]
 pub fn digest(event: &Component) -> String {
     let mut hash = Sha256::new();
     let seen = event.lines().filter(|line| SEEN.contains(&line.name.as_str()) || line.name == "ATTENDEE");
@@ -218,7 +213,6 @@ pub(crate) const ANSWERS: [(&str, &str, &str); 3] =
     [("yes", "ACCEPTED", "comes"), ("no", "DECLINED", "does not come"), ("maybe", "TENTATIVE", "may come")];
 
 /// Who takes part, and who has called them together.
-#[must_use]
 pub fn participants(event: &Component) -> Vec<Participant> {
     let organizer = event.line("ORGANIZER").and_then(address);
     let (mut all, mut known) = (Vec::new(), BTreeSet::new());
@@ -243,20 +237,17 @@ pub fn participants(event: &Component) -> Vec<Participant> {
 
 /// Whom a line means, in lower case: an address of mail, or what the server calls somebody of its own. Whatever else the line says
 /// of them (`EMAIL`) was put there by whoever wrote it.
-#[must_use]
 pub fn address(line: &Line) -> Option<String> {
     Some(plain_address(&line.value)).filter(|address| !address.is_empty())
 }
 
 /// An address as it is compared.
-#[must_use]
 pub fn plain_address(address: &str) -> String {
     let address = address.trim().to_lowercase();
     address.strip_prefix("mailto:").unwrap_or(&address).trim_end_matches('/').to_owned()
 }
 
 /// Can mail be sent there?
-#[must_use]
 pub fn is_mail(address: &str) -> bool {
     address.contains('@') && !address.contains(['/', ':'])
 }

@@ -21,7 +21,6 @@ pub struct Wanted {
 }
 
 /// The stretches in which none of these is.
-#[must_use]
 pub fn free(busy: &[(Timestamp, Timestamp)], wanted: &Wanted, home: &TimeZone) -> Vec<(Timestamp, Timestamp)> {
     let mut busy = busy.to_vec();
     busy.sort_unstable();

@@ -78,19 +78,16 @@ impl Element {
     }
 
     /// The first element on this way down.
-    #[must_use]
     pub(crate) fn at(&self, way: &[&str]) -> Option<&Self> {
         way.iter().try_fold(self, |at, name| at.inner.iter().find(|inner| inner.name == *name))
     }
 
     /// Its words on this way down, without space around.
-    #[must_use]
     pub(crate) fn words(&self, way: &[&str]) -> Option<&str> {
         self.at(way).map(|element| element.text.trim()).filter(|text| !text.is_empty())
     }
 
     /// Is there such an element on any way down?
-    #[must_use]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.inner.iter().any(|inner| inner.name == name || inner.has(name))
     }

@@ -26,7 +26,6 @@ pub enum PageSelection {
 
 impl PageSelection {
     /// As it is asked for: `3`, `2-5`, `4-`, or a sheet's name.
-    #[must_use]
     pub fn parse(asked: &str) -> Self {
         let asked = asked.trim();
         let number = |part: &str| part.trim().parse::<usize>().ok();

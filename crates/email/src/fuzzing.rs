@@ -15,7 +15,6 @@ use hob_core::domain::inbound::{InboundEvent, SenderProof};
 use hob_core::domain::secret::Secret;
 
 /// The settings of a mailbox that is nowhere.
-#[must_use]
 pub fn settings() -> Settings {
     let server = Server {
         host: "localhost".to_owned(),

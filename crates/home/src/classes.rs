@@ -170,20 +170,17 @@ pub const DOMAINS: [DomainClass; 29] = [
 ];
 
 /// What is known of a kind; none: nothing can be done with it.
-#[must_use]
 pub fn domain(name: &str) -> Option<&'static DomainClass> {
     DOMAINS.iter().find(|domain| domain.name == name)
 }
 
 impl DomainClass {
     /// The data that a service takes; none: there is no such service.
-    #[must_use]
     pub fn fields(&self, service: &str) -> Option<&'static [&'static str]> {
         self.services.iter().find(|(name, _)| *name == service).map(|(_, fields)| *fields)
     }
 
     /// What can be done, in a line for the model.
-    #[must_use]
     pub fn in_words(&self) -> String {
         let service = |(name, fields): &(&str, &[&str])| match fields {
             [] => (*name).to_owned(),
@@ -205,7 +202,6 @@ pub struct EntityClass<'a> {
 
 impl EntityClass<'_> {
     /// How grave it is to do something with it; none: nothing can be.
-    #[must_use]
     pub fn grade(self) -> Option<DangerGrade> {
         let known = domain(self.domain)?;
         let by_class = self.device_class.and_then(|class| known.by_class.iter().find(|(name, _)| *name == class));
@@ -213,7 +209,6 @@ impl EntityClass<'_> {
     }
 
     /// Does its grade depend on what its device is?
-    #[must_use]
     pub fn is_open(self) -> bool {
         domain(self.domain).is_some_and(|known| !known.by_class.is_empty())
     }

@@ -99,7 +99,6 @@ pub struct EntityState {
 
 impl EntityState {
     /// The same, if it is one.
-    #[must_use]
     pub fn of(raw: RawState) -> Option<Self> {
         let RawState { entity_id, state, attributes, last_changed } = raw;
         let changed = last_changed.parse().ok();
@@ -107,7 +106,6 @@ impl EntityState {
     }
 
     /// What its device is.
-    #[must_use]
     pub fn device_class(&self) -> Option<&str> {
         self.attribute("device_class")?.as_str()
     }
@@ -118,7 +116,6 @@ impl EntityState {
     }
 
     /// What it is called, if that is not its id in other letters.
-    #[must_use]
     pub fn name(&self) -> Option<String> {
         let name = one_line(self.attributes.get("friendly_name")?.as_str()?, WORD_CHARS_MAX);
         let letters =
@@ -127,14 +124,12 @@ impl EntityState {
     }
 
     /// The entities that it stands for: those of a group or a scene.
-    #[must_use]
     pub fn members(&self) -> Vec<EntityId> {
         let members = self.attributes.get("entity_id").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         members.iter().filter_map(|member| EntityId::parse(member.as_str()?)).collect()
     }
 
     /// How it stands, with what it measures.
-    #[must_use]
     pub fn told_state(&self) -> Told {
         let mut told = Told { text: one_line(&self.state, WORD_CHARS_MAX), is_foreign: !is_plain(&self.state) };
         if let Some(unit) = self.attributes.get("unit_of_measurement").and_then(Value::as_str) {
@@ -158,7 +153,6 @@ impl EntityState {
     }
 
     /// On a line; with its name where the operator has not named it.
-    #[must_use]
     pub fn line(&self, is_named: bool) -> Told {
         let Told { text, is_foreign } = self.told_state();
         let name = self.name().filter(|_| !is_named).map(|name| format!(" ({name})")).unwrap_or_default();
@@ -166,7 +160,6 @@ impl EntityState {
     }
 
     /// All that is known of it besides, a line each.
-    #[must_use]
     pub fn details(&self) -> Vec<String> {
         let name = self.name().map(|name| format!("  name: {name}"));
         let changed = self.changed.map(|at| format!("  so since {at:.0}"));
@@ -197,7 +190,6 @@ fn is_plain(state: &str) -> bool {
 }
 
 /// Somebody's words on one line, without what hides.
-#[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let (shown, _) = hob_http::page::characters::strip_invisible(text);
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");

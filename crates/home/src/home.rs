@@ -55,14 +55,12 @@ pub struct Home {
 
 impl Home {
     /// One that nobody has asked yet.
-    #[must_use]
     pub fn new(client: Client, settings: Settings) -> Self {
         let (areas, standing) = (AsyncMutex::default(), Mutex::default());
         Self { client, settings, observed: Observed::default(), areas, standing }
     }
 
     /// May they look? Words that come by a way which proves nobody's name see nothing.
-    #[must_use]
     pub fn may_look(&self, principal: &Principal) -> bool {
         principal.trust == Trust::Trusted && principal.role >= self.settings.role
     }
@@ -127,7 +125,6 @@ impl Home {
     }
 
     /// How it stands, in words for people.
-    #[must_use]
     pub fn words(&self, now: Timestamp) -> String {
         let ago = |at: Timestamp| match now.duration_since(at).as_mins() {
             ..1 => "just now".to_owned(),

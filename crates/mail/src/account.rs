@@ -33,7 +33,6 @@ pub enum MailError {
 
 impl MailError {
     /// May it work when it is tried again?
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(
             self,

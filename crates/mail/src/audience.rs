@@ -18,7 +18,6 @@ pub struct MailAudience {
 
 impl MailAudience {
     /// Of these accounts.
-    #[must_use]
     pub fn new(accounts: Vec<Account>, store: Store) -> Self {
         Self { accounts, store }
     }

@@ -39,7 +39,6 @@ pub struct ReadyLetter {
 }
 
 /// The Message-ID that a call's letter has at each attempt, so that it is known again: fixed by what was asked about.
-#[must_use]
 pub fn message_id(call: &str, arguments: &str, settings: &Settings) -> String {
     let sum = Sha256::digest(format!("{}\n{call}\n{arguments}", settings.address));
     let sum: String = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();

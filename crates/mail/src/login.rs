@@ -72,7 +72,6 @@ pub struct MailLogin {
 
 impl MailLogin {
     /// That of an account, at this issuer. `servers` are all that its tokens may be shown to, and as whom.
-    #[must_use]
     pub fn new(account: &str, issuer: Issuer, servers: Vec<String>, data_dir: &Path, guard: &EgressGuard) -> Self {
         let guard = issuer.guarded(guard);
         let holds_for = [issuer.token_url.to_string(), issuer.client_id.clone()].into_iter().chain(servers).collect();

@@ -77,7 +77,6 @@ pub(crate) fn gone(id: &LetterId) -> MailError {
 }
 
 /// The letter in words.
-#[must_use]
 pub fn told(letter: &Letter, id: &LetterId, zone: &TimeZone) -> String {
     let mut lines = Vec::new();
     let mut people = |head: &str, all: &[Mailbox]| {

@@ -48,7 +48,6 @@ pub struct Settings {
 
 impl Settings {
     /// The domain that its Message-IDs are of.
-    #[must_use]
     pub fn domain(&self) -> &str {
         self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }

@@ -86,7 +86,6 @@ impl ToldFact {
 }
 
 /// Until when a value holds, where it says so: the end of that day.
-#[must_use]
 pub fn stated_expiry(value: &str, said_at: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let today = said_at.to_zoned(zone.clone()).date();
     let last = stated_last_day(value, today)?;

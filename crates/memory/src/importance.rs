@@ -146,7 +146,6 @@ const QUESTIONS: &[&str] = &[
 ];
 
 /// What it matters when it is said, from 0 to 1.
-#[must_use]
 pub fn score(text: &str) -> f64 {
     let lower = text.to_lowercase().replace('’', "'");
     let words: Vec<&str> = lower.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
@@ -187,7 +186,6 @@ pub struct ImportanceInputs {
 
 impl ImportanceInputs {
     /// What it matters at `now`, if after `half_life_ms` of silence everything matters half as much.
-    #[must_use]
     pub fn current(&self, now: i64, half_life_ms: i64) -> f64 {
         if self.pinned {
             return 1.0;

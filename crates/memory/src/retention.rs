@@ -34,13 +34,11 @@ pub struct Retention {
 
 impl Retention {
     /// What matters less by now is let go, once it is older than `keep`.
-    #[must_use]
     pub fn after(keep: SignedDuration) -> Self {
         Self { keep, floor: FLOOR, half_life: HALF_LIFE }
     }
 
     /// Whether it is let go at `now`.
-    #[must_use]
     pub fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
         let RetentionCandidate { importance: score, uses, at, used_at, .. } = *memory;
         let standing = ImportanceInputs { score, uses, at, used_at, pinned: false };

@@ -102,7 +102,6 @@ pub enum Outcome {
 
 impl Breaker {
     /// Why a call would be skipped now; none: it would be let through.
-    #[must_use]
     pub fn resting(&self, now: Timestamp) -> Option<CircuitOpen> {
         match &self.state {
             State::Closed { .. } => None,

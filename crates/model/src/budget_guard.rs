@@ -80,7 +80,6 @@ pub struct CapUsage {
 
 impl CapUsage {
     /// Is it about money, and for whom?
-    #[must_use]
     pub fn is_of(&self, scope: CapScope, money: bool) -> bool {
         self.window.cap.scope == scope && matches!(self.window.cap.most, CapAmount::Usd(_)) == money
     }
@@ -88,7 +87,6 @@ impl CapUsage {
 
 impl BudgetGuard {
     /// With the caps alone that are nobody's in particular.
-    #[must_use]
     pub fn of_house(&self) -> Self {
         let Budget { run, house, .. } = self.budget;
         Self { budget: Budget { run, house, ..Budget::default() }, zone: self.zone.clone() }

@@ -43,7 +43,6 @@ pub struct ErrorResponse<'a> {
 
 impl<'a> ErrorResponse<'a> {
     /// A refusal with everything that its headers tell; `header` finds one by its name in lower case.
-    #[must_use]
     pub fn with_headers(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &'a str) -> Self {
         let is_out =
             |what: &str| header(&format!("x-ratelimit-remaining-{what}")).is_some_and(|left| left.trim() == "0");
@@ -60,7 +59,6 @@ impl<'a> ErrorResponse<'a> {
 }
 
 /// What to do about a refusal, in words for a person.
-#[must_use]
 pub fn classify(refusal: &ErrorResponse<'_>) -> ModelError {
     let body = ErrorBody::parse(refusal.body);
     let is_success = (200..300).contains(&refusal.status);

@@ -32,7 +32,6 @@ pub struct Credential(String);
 
 impl Credential {
     /// The account that `api_key` opens at `base_url`.
-    #[must_use]
     pub fn new(base_url: &str, api_key: Option<&Secret>) -> Self {
         let mut hash = Sha256::new();
         hash.update(base_url.trim_end_matches('/'));
@@ -55,7 +54,6 @@ pub struct BreakerMonitor {
 
 impl BreakerMonitor {
     /// A watch over models that have not failed yet.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { board: Arc::default(), clock, heard: Arc::default() }
     }
@@ -93,7 +91,6 @@ pub struct GuardedProvider {
 
 impl GuardedProvider {
     /// `inner`, which is asked on the account of `credential`; its own one where there is none.
-    #[must_use]
     pub fn new(inner: Arc<dyn Provider>, credential: Option<Credential>, watch: BreakerMonitor) -> Self {
         let model = inner.label().to_owned();
         let credential = credential.unwrap_or_else(|| Credential::new(&model, None));
@@ -101,7 +98,6 @@ impl GuardedProvider {
     }
 
     /// The same model, to be asked even while it rests; what comes of it is told to the breakers.
-    #[must_use]
     pub fn ignoring_breaker(&self) -> Self {
         Self { forced: true, ..self.clone() }
     }
@@ -119,13 +115,11 @@ impl GuardedProvider {
     }
 
     /// What it shares with the others.
-    #[must_use]
     pub fn watch(&self) -> &BreakerMonitor {
         &self.watch
     }
 
     /// Why it would not be asked now.
-    #[must_use]
     pub fn resting(&self) -> Option<CircuitOpen> {
         let (board, now) = self.watch.locked_board();
         board.resting(&self.key, now)

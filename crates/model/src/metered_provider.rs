@@ -35,7 +35,6 @@ pub struct MeteredProvider {
 
 impl MeteredProvider {
     /// `inner`, whose calls are counted by `metering`.
-    #[must_use]
     pub fn new(inner: Arc<dyn Provider>, metering: Metering) -> Self {
         Self { inner, metering }
     }

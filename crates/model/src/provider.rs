@@ -42,7 +42,6 @@ pub struct Request {
 
 impl Request {
     /// How the model is to answer this one.
-    #[must_use]
     pub fn tuned(&self, tuning: Tuning) -> Tuning {
         Tuning { max_output_tokens: self.max_output_tokens.or(tuning.max_output_tokens), ..tuning }
     }

@@ -20,7 +20,6 @@ pub struct RedactingProvider {
 
 impl RedactingProvider {
     /// `inner`, which neither hears nor tells what `redactor` finds.
-    #[must_use]
     pub fn new(inner: Arc<dyn Provider>, redactor: Redactor) -> Self {
         Self { inner, redactor }
     }

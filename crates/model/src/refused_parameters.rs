@@ -32,13 +32,11 @@ pub struct RefusedParameters(BTreeSet<String>);
 
 impl RefusedParameters {
     /// Whether the parameter is refused.
-    #[must_use]
     pub fn refuses(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
     /// The first of the names that is not refused.
-    #[must_use]
     pub fn usable(&self, names: &[&'static str]) -> Option<&'static str> {
         names.iter().copied().find(|name| !self.refuses(name))
     }
@@ -110,7 +108,6 @@ pub struct ParameterMemory {
 
 impl ParameterMemory {
     /// What was learned before of the model `label` at `base_url`.
-    #[must_use]
     pub fn new(label: &str, base_url: &str, remember: Arc<dyn RefusedParameterStore>) -> Self {
         let place = format!("{label} at {}", base_url.trim().trim_end_matches('/'));
         let learned = Mutex::new(remember.load(&place));
@@ -118,7 +115,6 @@ impl ParameterMemory {
     }
 
     /// What is known by now.
-    #[must_use]
     pub fn current(&self) -> RefusedParameters {
         lock(&self.learned).clone()
     }

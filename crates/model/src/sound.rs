@@ -34,7 +34,6 @@ pub(crate) struct SoundService {
 
 impl SoundError {
     /// Nothing was sent.
-    #[must_use]
     pub fn unsent(why: String) -> Self {
         Self { why, again: None, worked: false }
     }

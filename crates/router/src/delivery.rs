@@ -99,7 +99,6 @@ struct Worker {
 
 impl Delivery {
     /// Workers over `ports`, which deliver by this config for now.
-    #[must_use]
     pub fn new(ports: DeliveryPorts, config: DeliveryConfig) -> Self {
         let channels = Arc::new(ChannelRegistry::new(config, ports.tracker.clone(), ports.stop.clone()));
         let streaming = Streaming::new(Arc::clone(&channels), ports.store.clone(), ports.redactor.clone());
@@ -181,13 +180,11 @@ impl Delivery {
     }
 
     /// What is counted.
-    #[must_use]
     pub fn meters(&self) -> &Arc<Meters> {
         &self.inner.ports.meters
     }
 
     /// How each account fares.
-    #[must_use]
     pub fn health(&self) -> Vec<AccountHealth> {
         let health = |channel: &Arc<dyn Channel>| {
             let (kind, account) = channel.address();

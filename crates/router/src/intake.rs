@@ -126,7 +126,6 @@ impl Intake for Router {
 
 impl Router {
     /// The config in use.
-    #[must_use]
     pub fn config(&self) -> Arc<IntakeConfig> {
         self.config.load_full()
     }

@@ -74,7 +74,6 @@ const SLICES_PER_ROUND: usize = 100;
 
 impl Lanes {
     /// Lanes that drive runs with `ports`.
-    #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
         let workers = Workers::new(settings.parallel_max);
         let serves = ArcSwap::from_pointee(settings.serves.clone());
@@ -132,7 +131,6 @@ impl Lanes {
     }
 
     /// How many runs are at work.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.inner.workers.places.taken()
     }

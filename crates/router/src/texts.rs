@@ -40,7 +40,6 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /reload – owners: read the config file again, and say what came of it\n\
     /help – this";
 /// `/stop` or `/stop now` (`at_once`), and something runs; `at_work` are the tools that have an effect.
-#[must_use]
 pub fn stopping(at_work: &[String], at_once: bool) -> String {
     let names: Vec<String> = at_work.iter().map(|name| format!("`{name}`")).collect();
     let (names, one) = (names.join(" and "), names.len() == 1);
@@ -63,7 +62,6 @@ pub const NOTHING_RUNS: &str = "Nothing is running here.";
 /// `/stop` or an answer, by somebody who may not.
 pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
 /// `/login SERVER`: the link.
-#[must_use]
 pub fn login_link(server: &str, link: &str) -> String {
     format!(
         "Open this in a browser, and allow me what it asks for:\n\n{link}\n\nIf it ends up at a page of mine that says it is \
@@ -71,13 +69,11 @@ pub fn login_link(server: &str, link: &str) -> String {
     )
 }
 /// `/login SERVER ADDRESS`, and it went well.
-#[must_use]
 pub fn logged_in(server: &str, scopes: &[String]) -> String {
     let may = if scopes.is_empty() { String::new() } else { format!(" I may do there: {}.", scopes.join(", ")) };
     format!("I am logged in at {server}.{may}")
 }
 /// `/login`, and no login came of it.
-#[must_use]
 pub fn not_logged_in(server: &str, why: &str) -> String {
     format!("I am not logged in at {server}: {why}.")
 }
@@ -91,7 +87,6 @@ pub const CLEAN_LATER: &str = "I am at work here, with all that I have read. /st
 /// `/clean`, by a guest in a group.
 pub const CLEAN_NOT_FOR_GUESTS: &str = "Guests cannot say that in a group: somebody of the household can.";
 /// `/clean`: so many messages of Hob's, results, messages that people handed on, summaries and notes were left out.
-#[must_use]
 pub fn cleaned(counts: [usize; 5]) -> String {
     let names = [
         ("message of mine", "messages of mine"),
@@ -113,7 +108,6 @@ pub fn cleaned(counts: [usize; 5]) -> String {
     )
 }
 /// For the model, in the place of what was left out; `done` are the tools that it called, with how often.
-#[must_use]
 pub fn left_out(done: &str) -> String {
     let done = if done.is_empty() {
         String::new()
@@ -126,7 +120,6 @@ pub fn left_out(done: &str) -> String {
     )
 }
 /// `pay (1, 2 failed)`: the calls of a tool.
-#[must_use]
 pub fn calls_made(tool: &str, calls: CallTally) -> String {
     let CallTally { done, failed, open } = calls;
     let parts = [(done, ""), (failed, " failed"), (open, " perhaps done")];
@@ -135,7 +128,6 @@ pub fn calls_made(tool: &str, calls: CallTally) -> String {
     format!("{tool} ({})", parts.join(", "))
 }
 /// An answer that was to be spoken is not; `why` has no full stop.
-#[must_use]
 pub fn not_spoken(why: &str) -> String {
     format!("I could not speak that: {why}.")
 }
@@ -157,7 +149,6 @@ pub const FAILED_STRANGER: &str = "Whoever asked for that may not talk with me a
 pub const LEFT_BE: &str = "I'll leave it.";
 
 /// What an owner is told who settled a failure from the page.
-#[must_use]
 pub fn settled(choice: AfterFailure) -> String {
     let told = match choice {
         AfterFailure::Resume => "It goes on, as a run of its own.",
@@ -168,7 +159,6 @@ pub fn settled(choice: AfterFailure) -> String {
 }
 
 /// What a run is asked that goes on with one that failed.
-#[must_use]
 pub fn go_on(asked: &str) -> String {
     format!(
         "Go on with what I asked for before and what did not come to its end. What is done is done. It was:\n{asked}"

@@ -178,7 +178,6 @@ pub fn bytes_of(dir: &Dir, path: &str, max: u64) -> Result<Vec<u8>, FolderError>
 }
 
 /// Does it look like something that is run?
-#[must_use]
 pub fn is_script(path: &str, bytes: &[u8]) -> bool {
     const ENDINGS: [&str; 14] =
         ["sh", "bash", "zsh", "fish", "py", "rb", "pl", "js", "mjs", "ts", "ps1", "bat", "exe", "lua"];
@@ -188,7 +187,6 @@ pub fn is_script(path: &str, bytes: &[u8]) -> bool {
 }
 
 /// The digest of some bytes.
-#[must_use]
 pub fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -204,7 +202,6 @@ fn digest_of_all(files: &[SkillFile]) -> String {
 }
 
 /// A path within the folder as it is listed, or none where it leads out of it.
-#[must_use]
 pub fn within(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in Path::new(path).components() {

@@ -42,7 +42,6 @@ pub struct Library {
 
 impl Library {
     /// Reads the folders.
-    #[must_use]
     pub fn open(
         store: Store,
         places: SkillFolders,
@@ -57,13 +56,11 @@ impl Library {
     }
 
     /// Those of a household that configures nothing, found by words alone.
-    #[must_use]
     pub fn plain(store: Store, data_dir: &Path) -> Self {
         Self::open(store, SkillFolders::of(data_dir, Vec::new()), Redactor::default(), Arc::default())
     }
 
     /// Where they lie.
-    #[must_use]
     pub fn places(&self) -> &SkillFolders {
         &self.places
     }
@@ -126,7 +123,6 @@ impl Library {
     }
 
     /// All skills, by these records.
-    #[must_use]
     pub fn list_by(&self, records: &[SkillRow]) -> SkillList {
         let loaded = self.loaded.load();
         let line = |shelved: &Arc<LoadedSkill>| {
@@ -374,7 +370,6 @@ async fn current_offer(
 }
 
 /// From when on repetitions count, in Unix milliseconds.
-#[must_use]
 pub fn since(now: Timestamp) -> i64 {
     millis(now)
         .saturating_sub(SignedDuration::from_hours(24 * draft::WITHIN_DAYS).as_millis().try_into().unwrap_or(i64::MAX))

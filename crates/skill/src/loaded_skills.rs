@@ -25,7 +25,6 @@ pub struct SkillFolders {
 
 impl SkillFolders {
     /// The places of a household.
-    #[must_use]
     pub fn of(data_dir: &Path, configured: Vec<PathBuf>) -> Self {
         Self { installed: data_dir.join("skills"), configured }
     }
@@ -53,7 +52,6 @@ pub struct LoadedSkill {
 
 impl LoadedSkill {
     /// How it stands by the records, and whether its words may instruct.
-    #[must_use]
     pub fn standing(&self, records: &[SkillRow]) -> (SkillState, bool) {
         match &self.home {
             SkillOrigin::Shipped => (SkillState::Shipped, true),
@@ -76,7 +74,6 @@ impl LoadedSkill {
     }
 
     /// The folder; none: it is a part of this program.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.home {
             SkillOrigin::Shipped => None,
@@ -96,7 +93,6 @@ pub struct LoadedSkills {
 
 impl LoadedSkills {
     /// Reads everything. Of two with one name the operator's counts, then Hob's own.
-    #[must_use]
     pub fn load(places: &SkillFolders) -> Self {
         let mut shelf = Self::default();
         for place in &places.configured {

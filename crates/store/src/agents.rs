@@ -103,7 +103,6 @@ pub struct OpenAgent {
 
 impl OpenAgent {
     /// Does it wait for its lane?
-    #[must_use]
     pub fn is_queued(&self) -> bool {
         self.state == "queued"
     }

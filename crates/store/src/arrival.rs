@@ -45,13 +45,11 @@ pub struct LaneStanding {
 
 impl LaneStanding {
     /// May a run wait for a word that is said here?
-    #[must_use]
     pub fn may_ask(&self) -> bool {
         self.is_active || self.has_others
     }
 
     /// Does nothing stand before what comes next?
-    #[must_use]
     pub fn is_free(&self) -> bool {
         !self.is_active && !self.is_paused && self.queued == 0
     }

@@ -115,7 +115,6 @@ pub struct Fact {
 
 impl Fact {
     /// Whether the time in which it held is over.
-    #[must_use]
     pub fn is_over(&self, now: i64) -> bool {
         self.valid_until.is_some_and(|until| until <= now)
     }

@@ -113,7 +113,6 @@ pub async fn drop_scope(tx: &mut Tx, scope: Scope) -> Result<u64, StoreError> {
 }
 
 /// By which the voice of a run's answer is recorded.
-#[must_use]
 pub fn voice_key(run: RunId) -> String {
     format!("speech:{run}")
 }

@@ -69,13 +69,11 @@ pub(super) fn switch_on(content: bool) {
 }
 
 /// Whether anybody hears what is told.
-#[must_use]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
 /// Whether they are to hear what people, models and tools say.
-#[must_use]
 pub fn wants_content() -> bool {
     is_on() && CONTENT.load(Ordering::Relaxed)
 }
@@ -110,7 +108,6 @@ pub fn failed(span: &Span, class: &str) {
 }
 
 /// OpenTelemetry's name for who runs the model with this label.
-#[must_use]
 pub fn provider_of(label: &str) -> &str {
     match label.split_once('/').map_or(label, |(provider, _)| provider) {
         "gemini" => "gcp.gemini",
@@ -121,7 +118,6 @@ pub fn provider_of(label: &str) -> &str {
 }
 
 /// The model behind the provider's name.
-#[must_use]
 pub fn model_of(label: &str) -> &str {
     label.split_once('/').map_or(label, |(_, model)| model)
 }

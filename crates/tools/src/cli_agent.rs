@@ -56,7 +56,6 @@ pub struct CliAgent {
 
 impl CliAgent {
     /// The tool over these agents, by name; none: there are none.
-    #[must_use]
     pub fn new(programs: BTreeMap<String, Program>, workspace: Workspace, walls: Walls) -> Option<Self> {
         if programs.is_empty() {
             return None;

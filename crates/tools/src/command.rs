@@ -59,7 +59,6 @@ pub struct CommandTool {
 
 impl CommandTool {
     /// A tool as declared.
-    #[must_use]
     pub fn new(declaration: Declaration) -> Self {
         let properties: Map<String, Value> = declaration
             .parameters

@@ -20,7 +20,6 @@ pub struct CurrentTime {
 
 impl CurrentTime {
     /// Tells the time in `zone`.
-    #[must_use]
     pub fn new(zone: TimeZone) -> Self {
         let about = "Tells the current date, time and time zone.";
         Self { spec: spec_of::<Arguments>("current_time", about, true).of("time", Role::Guest).shown_on_need(), zone }

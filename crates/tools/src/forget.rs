@@ -44,7 +44,6 @@ pub struct ForgetTool {
 
 impl ForgetTool {
     /// Forgets in `memory`.
-    #[must_use]
     pub fn new(memory: Memory) -> Self {
         let about = "Forgets for good what the user wants forgotten. First call it with `query` and look which of the matches \
             are meant; then with their `ids`. Never forget what was not asked for.";

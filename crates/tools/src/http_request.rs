@@ -91,7 +91,6 @@ pub struct HttpRequest {
 
 impl HttpRequest {
     /// Asks through `guard`, with these credentials; a result has at most `chars_max` characters.
-    #[must_use]
     pub fn new(guard: EgressGuard, profiles: BTreeMap<String, CredentialProfile>, chars_max: usize) -> Self {
         let names: Vec<&str> = profiles.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

@@ -32,7 +32,6 @@ pub struct KeepChanges {
 
 impl KeepChanges {
     /// Keeps these drafts.
-    #[must_use]
     pub fn new(drafts: Drafts) -> Self {
         let facts = ToolFacts {
             changes: true,

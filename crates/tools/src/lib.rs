@@ -110,7 +110,6 @@ impl Default for Timeouts {
 
 impl Timeouts {
     /// How long such a tool may take; none: without end.
-    #[must_use]
     pub fn limit(&self, timeout: Timeout) -> Option<Duration> {
         let limit = match timeout {
             Timeout::Usual => self.usual,
@@ -140,7 +139,6 @@ pub struct ToolRuntime {
 
 impl ToolRuntime {
     /// As a household has it that configures nothing.
-    #[must_use]
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
         let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
@@ -231,14 +229,12 @@ impl Invocation {
     }
 
     /// Has the run listened up to now to words that nobody vouches for?
-    #[must_use]
     pub fn is_tainted(&self) -> bool {
         !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
     }
 
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
     #[doc(hidden)]
-    #[must_use]
     pub fn for_trial(arguments: Value) -> Self {
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
@@ -359,7 +355,6 @@ impl Outcome {
     }
 
     /// A tool's words about the database that failed it: whether that may pass, the database knows.
-    #[must_use]
     pub fn of_store(error: &StoreError, text: String) -> Self {
         if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
     }

@@ -59,7 +59,6 @@ enum ConfigError {
 
 impl ManageConfig {
     /// For the file of this writer.
-    #[must_use]
     pub fn new(writer: Option<Writer>, clock: Arc<dyn Clock>) -> Self {
         let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };

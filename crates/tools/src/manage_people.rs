@@ -108,7 +108,6 @@ struct PeopleCall {
 
 impl ManagePeople {
     /// Keeps people in `store`; days are those of `zone`.
-    #[must_use]
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Keeps the people whom the user knows: who they are, birthdays, names and addresses, facts about them.";

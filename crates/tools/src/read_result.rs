@@ -38,7 +38,6 @@ pub struct ReadResult {
 
 impl ReadResult {
     /// Reads from `results`, at most `chars_max` characters at once.
-    #[must_use]
     pub fn new(store: Store, results: ResultStore, chars_max: usize) -> Self {
         let about = "Reads a part of an earlier tool result that was too long to be shown whole.";
         Self { spec: spec_of::<Arguments>("read_result", about, true).shown_on_need(), store, results, chars_max }

@@ -77,7 +77,6 @@ impl RecallResult {
 
 impl RecallTool {
     /// Recalls from `memory`.
-    #[must_use]
     pub fn new(memory: Memory) -> Self {
         let about = "Looks up remembered facts, people, and what was said in earlier conversations.";
         Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }

@@ -49,7 +49,6 @@ pub struct RememberFact {
 
 impl RememberFact {
     /// Remembers in `store`; days are those of `zone`.
-    #[must_use]
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Remembers a fact about the user, somebody they know, or the household, for all later conversations.";

@@ -43,14 +43,12 @@ pub struct RunJournal {
 
 impl RunJournal {
     /// `get_run_journal`.
-    #[must_use]
     pub fn get() -> Self {
         let read = |spec: &ToolSpec, arguments| parse::<Nothing>(spec, arguments).map(|_| NotebookChange::Read);
         Self { spec: spec::<Nothing>("get_run_journal", "Shows your notes on this task."), read }
     }
 
     /// `update_run_journal`.
-    #[must_use]
     pub fn update() -> Self {
         let about = "Sets the heads of your notes on a long task: they outlive it if it is cut off.";
         let read = |spec: &ToolSpec, arguments| {
@@ -61,7 +59,6 @@ impl RunJournal {
     }
 
     /// `append_run_journal_entry`.
-    #[must_use]
     pub fn append() -> Self {
         let read = |spec: &ToolSpec, arguments| {
             let Entry { section, entry } = parse(spec, arguments)?;

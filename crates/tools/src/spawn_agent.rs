@@ -33,7 +33,6 @@ pub struct SpawnAgent {
 
 impl SpawnAgent {
     /// The tool; agents' names come from `rng`.
-    #[must_use]
     pub fn new(rng: Arc<dyn Rng>) -> Self {
         let about = "Hands a task to an agent with your tools and waits for its report. Call it several times in one reply \
                      and they work side by side.";

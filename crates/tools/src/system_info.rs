@@ -45,7 +45,6 @@ pub struct SystemInfo {
 
 impl SystemInfo {
     /// Tells of this household.
-    #[must_use]
     pub fn new(household: InstanceInfo) -> Self {
         let spec = spec_of::<Arguments>("system_info", ABOUT, true).of("system", Role::User).shown_on_need();
         Self { spec, household }

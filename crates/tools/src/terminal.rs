@@ -136,7 +136,6 @@ fn job_owner(invocation: &Invocation) -> (SessionKey, UserId) {
 
 impl Terminal {
     /// A terminal.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         let about = "Runs a shell command in the workspace: no input, no network.";
         let facts =

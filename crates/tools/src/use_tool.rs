@@ -59,7 +59,6 @@ impl Default for UseTool {
 
 impl UseTool {
     /// One that knows these. Its description says the same as long as they are the same.
-    #[must_use]
     pub(super) fn of(further: Vec<DeferredTool>, core: BTreeSet<String>) -> Self {
         let further: BTreeMap<_, _> = further.into_iter().map(|tool| (tool.schema.name.clone(), tool)).collect();
         let about = format!("{ABOUT} There are: {}.", listing(&further).join(", "));

@@ -92,7 +92,6 @@ pub struct WebSearch {
 
 impl WebSearch {
     /// Asks this service through `guard`, which lets through to it wherever it is: its owner named it.
-    #[must_use]
     pub fn new(guard: &EgressGuard, service: SearchService) -> Self {
         let spec = spec_of::<Arguments>("web_search", "Searches the web.", true).of("web", Role::User);
         let facts = ToolFacts { risk: Risk::Send, ..ToolFacts::default() };

@@ -41,7 +41,6 @@ pub struct Webhook {
 pub type Webhooks = ArcSwap<BTreeMap<String, Webhook>>;
 
 /// These by their names.
-#[must_use]
 pub fn by_name(webhooks: Vec<Webhook>) -> BTreeMap<String, Webhook> {
     webhooks.into_iter().map(|webhook| (webhook.hook.name.clone(), webhook)).collect()
 }

@@ -240,7 +240,6 @@ fn short(task: &str) -> String {
 }
 
 /// What is known beside the running Hob: of its files.
-#[must_use]
 pub fn offline_report(places: &StatusPaths, now: Timestamp) -> StatusReport {
     let newest = archives::newest_in(&places.backups, &places.data_dir, now);
     StatusReport {

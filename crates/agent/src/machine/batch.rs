@@ -97,7 +97,6 @@ impl OpenCall {
     }
 
     /// What it is asked for: by that two calls of a tool are the same.
-    #[must_use]
     pub fn wanted(&self) -> Cow<'_, str> {
         match &self.reading {
             None => Cow::Borrowed(&self.call.arguments),
@@ -165,7 +164,6 @@ pub enum CallProgress {
 
 impl CallProgress {
     /// What came of the call; none: it is not settled.
-    #[must_use]
     pub fn result(&self) -> Option<&ToolResult> {
         if let Self::Finished(result) = self { Some(result) } else { None }
     }
@@ -173,7 +171,6 @@ impl CallProgress {
 
 impl Batch {
     /// The batch of a fresh reply: nothing started yet. What is known of its calls stands in their order.
-    #[must_use]
     pub fn new(reply: Vec<ReplyPart>, assessed: Vec<Assessment>) -> Self {
         let mut assessed = assessed.into_iter();
         let open = |call: &ToolCall| OpenCall::queued(call.clone(), assessed.next());
@@ -207,7 +204,6 @@ impl Batch {
     }
 
     /// The call whose turn it is, if its tool has to look at it before it starts.
-    #[must_use]
     pub fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
         let first = self.calls.iter().find(|open| open.progress.result().is_none())?;
         let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
@@ -228,13 +224,11 @@ impl Batch {
     }
 
     /// On how many calls agents are at work.
-    #[must_use]
     pub fn children(&self) -> usize {
         self.calls.iter().filter(|open| open.progress == CallProgress::Child).count()
     }
 
     /// The first call of which nobody knows whether it took effect, and which try that was.
-    #[must_use]
     pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
         self.calls.iter().find_map(|open| {
             let CallProgress::Doubtful { attempt } = open.progress else { return None };
@@ -243,25 +237,21 @@ impl Batch {
     }
 
     /// The first call that a person has to approve.
-    #[must_use]
     pub fn held(&self) -> Option<&OpenCall> {
         self.calls.iter().find(|open| open.progress == CallProgress::Held)
     }
 
     /// The call with this id, to be looked at.
-    #[must_use]
     pub fn get(&self, id: &CallId) -> Option<&OpenCall> {
         self.calls.iter().find(|open| open.call.id == *id)
     }
 
     /// Is every call settled?
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.calls.iter().all(|open| open.progress.result().is_some())
     }
 
     /// The first call by which the model asks a person.
-    #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
         self.calls.iter().find_map(|open| {
             let CallProgress::Asks { question, form: None } = &open.progress else { return None };
@@ -329,7 +319,6 @@ impl Batch {
     }
 
     /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
-    #[must_use]
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
         // A result bears the name that its call was written under: some providers pair them by it.
         let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();

@@ -46,19 +46,16 @@ pub(super) enum ReportTarget {
 
 impl DetachedAgents {
     /// Is there none?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// How many are at work.
-    #[must_use]
     pub fn at_work(&self) -> usize {
         self.0.iter().filter(|agent| !agent.is_done && agent.awaited_by.is_none()).count()
     }
 
     /// The call that handed on what the agent does for which `call` waits.
-    #[must_use]
     pub fn awaited(&self, call: &CallId) -> Option<&CallId> {
         self.0.iter().find(|agent| agent.awaited_by.as_ref() == Some(call)).map(|agent| &agent.call)
     }
@@ -95,7 +92,6 @@ impl DetachedAgents {
     }
 
     /// Is there a report that the model does not know of?
-    #[must_use]
     pub fn has_news(&self) -> bool {
         self.0.iter().any(|agent| agent.report.is_some() && !agent.is_told)
     }

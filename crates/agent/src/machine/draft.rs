@@ -49,7 +49,6 @@ pub(super) fn is_contained(run: &ActiveState, known: &Assessment) -> bool {
 }
 
 /// Where a call of the open batch works.
-#[must_use]
 pub fn place_of(run: &ActiveState, call: &CallId) -> DraftUse {
     let Phase::Acting(batch) = &run.phase else { return DraftUse::AtOnce };
     let Some(open) = batch.get(call) else { return DraftUse::AtOnce };

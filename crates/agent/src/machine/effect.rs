@@ -114,7 +114,6 @@ pub enum Effect {
 
 impl Effect {
     /// The event that records its start, in the transaction of the event that caused it.
-    #[must_use]
     pub fn start_record(&self) -> Option<Event> {
         match self {
             Self::CallModel(call) => Some(Event::ModelAsked {

@@ -224,7 +224,6 @@ pub enum Event {
 
 impl Event {
     /// The stored name of its kind.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Accepted(_) => "input.accepted",
@@ -273,7 +272,6 @@ impl Event {
     }
 
     /// Is this the record that an effect is started? Such events are derived by the machine, never by the world.
-    #[must_use]
     pub fn is_start_record(&self) -> bool {
         matches!(
             self,
@@ -287,7 +285,6 @@ impl Event {
     }
 
     /// Does it record what the machine saw or decided, with nothing to be performed for it (row B13)?
-    #[must_use]
     pub fn is_note(&self) -> bool {
         matches!(
             self,

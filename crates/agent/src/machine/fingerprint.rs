@@ -19,7 +19,6 @@ use crate::machine::transcript::Transcript;
 pub const STATE_SCHEME: &str = "state1";
 
 /// The hash of everything that decides how a run goes on.
-#[must_use]
 pub fn fingerprint(state: &State) -> Digest {
     Digest::of(STATE_SCHEME, &[&canonical_json(state).unwrap_or_default()])
 }

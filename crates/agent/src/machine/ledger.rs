@@ -50,26 +50,22 @@ impl Ledger {
     }
 
     /// Was nothing entered?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deeds.is_empty()
     }
 
     /// Was anything changed?
-    #[must_use]
     pub fn has_done(&self) -> bool {
         self.deeds.iter().any(|deed| deed.fate == CallFate::Done)
     }
 
     /// Was nothing done, nothing tried in vain, and all that was wanted denied?
-    #[must_use]
     pub fn is_only_denied(&self) -> bool {
         self.deeds.iter().all(|deed| deed.fate == CallFate::Denied)
     }
 
     /// What was not done, or perhaps not, by tool; none: nothing is missing. A call that was made again with success is
     /// made good.
-    #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         let missing = |tool: &&str| self.of(tool).any(|(_, deed)| deed.fate != CallFate::Done);
         let told: Vec<String> = self.tools().into_iter().filter(missing).map(|tool| self.line(tool)).collect();
@@ -77,7 +73,6 @@ impl Ledger {
     }
 
     /// All of it, a line for each tool.
-    #[must_use]
     pub fn summary_lines(&self) -> String {
         match self.listed() {
             Some(lines) => format!("By my record:\n{lines}"),
@@ -86,7 +81,6 @@ impl Ledger {
     }
 
     /// All of it, and nothing around; none: nothing was entered.
-    #[must_use]
     pub fn listed(&self) -> Option<String> {
         let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))

@@ -39,7 +39,6 @@ impl Default for OutboundAllowance {
 
 impl OutboundAllowance {
     /// Are they those of a run that works for a person?
-    #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -70,7 +69,6 @@ impl OutboundAllowance {
 }
 
 /// What the agent behind this call may do of it. One that works beside others has its share; a clean run has no count to share.
-#[must_use]
 pub fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
     let left = OutboundAllowance::remaining(run);
     let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {

@@ -94,13 +94,11 @@ impl RecallRecord {
     pub const WORDS: &str = "words";
 
     /// A fact, by itself.
-    #[must_use]
     pub fn of_fact(fact: FactId, score: i64) -> Self {
         Self { memory: None, fact: Some(fact), answer: None, leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
     }
 
     /// Was it looked for, and not merely there in any case? Only that raises its importance.
-    #[must_use]
     pub fn is_use(&self) -> bool {
         match self.leg {
             Leg::Relevance => true,

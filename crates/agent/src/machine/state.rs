@@ -255,7 +255,6 @@ pub enum ResumePoint {
 
 impl ActiveState {
     /// A run that just got the lane, with its first message said.
-    #[must_use]
     pub fn begin(input: AcceptedInput, begun: RunStart) -> Self {
         let mut transcript = Transcript::default();
         // A word about the conversation is no part of it.
@@ -329,7 +328,6 @@ impl ActiveState {
         active
     }
 
-    #[must_use]
     pub fn end(&self) -> Option<&RunEnd> {
         match &self.phase {
             Phase::Done(end) => Some(end),
@@ -340,7 +338,6 @@ impl ActiveState {
 
 impl State {
     /// The state as the `runs` table shows it.
-    #[must_use]
     pub fn status(&self) -> Status {
         match self {
             Self::Empty | Self::Queued(_) => Status::Queued,
@@ -354,7 +351,6 @@ impl State {
     }
 
     /// The run, once it has begun.
-    #[must_use]
     pub fn active(&self) -> Option<&ActiveState> {
         match self {
             Self::Empty | Self::Queued(_) | Self::Closed(_) => None,

@@ -29,7 +29,6 @@ pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 /// For the model: a person vouches for a call whose record was lost.
 pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
 /// For the model, before the pictures that a result brought.
-#[must_use]
 pub fn pictures(tool: &str) -> String {
     format!("[The pictures in what {tool} answered, which nobody here has said:]")
 }
@@ -38,7 +37,6 @@ pub fn pictures(tool: &str) -> String {
 pub const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
 
 /// For the person: a file that was to be sent, and that is more than its channel takes, with the words under it.
-#[must_use]
 pub fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64>) -> String {
     let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
     let why = match most {
@@ -97,14 +95,12 @@ pub(super) fn spared(told: &str) -> String {
 }
 
 /// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
-#[must_use]
 pub fn queued(delivery: &DeliveryRequest) -> String {
     let what = if delivery.file.is_some() { "The file" } else { "The message" };
     format!("{what} is queued for delivery to {}; it is sent as soon as the platform takes it.", delivery.name)
 }
 
 /// Whether words that are still coming may turn out to be silence (row E13).
-#[must_use]
 pub fn may_be_silence(words: &str) -> bool {
     let begun = words.trim_start();
     SILENT.iter().any(|word| word.starts_with(begun) || begun.trim_end() == *word)
@@ -181,7 +177,6 @@ pub(super) fn tried(text: &str, attempts: u32) -> String {
 }
 
 /// A message that joined on the way; another person's carries their name.
-#[must_use]
 pub fn steered(steered: &SteeringMessage, requester: UserId) -> String {
     if steered.principal.user == requester {
         steered.text.clone()
@@ -225,7 +220,6 @@ pub struct FallbackModel {
 ///
 /// `told` is the stand-in that it knows of. Once for each change, not with each answer, and not where another model is
 /// wanted first.
-#[must_use]
 pub fn stand_in(first: &str, by: &str, failure: Option<&ModelFailure>, told: Option<&FallbackModel>) -> Option<String> {
     match told {
         Some(told) if told.by == by => None,
@@ -356,7 +350,6 @@ pub(super) fn lost_beginning(mismatch: &JournalMismatch) -> String {
 }
 
 /// The words of a question; the decisions it offers are listed by number beneath.
-#[must_use]
 pub fn question(question: &Question) -> String {
     match question {
         Question::Asked { text, .. } => text.clone(),

@@ -38,7 +38,6 @@ impl Default for Transcript {
 
 impl Transcript {
     /// The messages, oldest first.
-    #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -54,19 +53,16 @@ impl Transcript {
     }
 
     /// The hash of all of it, in order.
-    #[must_use]
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
 
     /// Its size as it is stored.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Its tokens, as counted here.
-    #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens
     }

@@ -46,7 +46,6 @@ pub enum HashVerdict {
 
 impl ReplayVerdict {
     /// Checks a recorded run.
-    #[must_use]
     pub fn of(recorded: &RecordedRun) -> Self {
         let mut replay = Replay::default();
         let mut told = Vec::new();
@@ -70,7 +69,6 @@ impl ReplayVerdict {
     }
 
     /// Nothing speaks against the journal.
-    #[must_use]
     pub fn holds(&self) -> bool {
         let hash = match self.hash {
             HashVerdict::Same { .. } | HashVerdict::OtherScheme { .. } | HashVerdict::NotStored => true,

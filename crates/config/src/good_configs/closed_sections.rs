@@ -61,7 +61,6 @@ const SECTIONS: [&str; 23] = [
 ];
 
 /// The sections that stay closed, for the places of problems in the file.
-#[must_use]
 pub fn sections_to_close<'a>(problems: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     problems.into_iter().filter_map(section).collect()
 }

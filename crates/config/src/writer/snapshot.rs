@@ -43,7 +43,6 @@ impl FileSnapshot {
     }
 
     /// Its text; none where nothing stands, or something that is not text.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::File(bytes) => std::str::from_utf8(bytes).ok(),
@@ -52,7 +51,6 @@ impl FileSnapshot {
     }
 
     /// In words, where it is not what it should be.
-    #[must_use]
     pub fn told(&self) -> &'static str {
         match self {
             Self::Nothing => "is not there",

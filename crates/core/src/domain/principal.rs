@@ -26,7 +26,6 @@ pub enum Role {
 
 impl Role {
     /// The name in the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Guest => "guest",
@@ -63,7 +62,6 @@ pub struct Principal {
 impl Principal {
     /// May this person answer, stop or edit what `requester` asked for, who may what `role` may? The requester themselves,
     /// owners, and admins unless it is an owner's.
-    #[must_use]
     pub fn may_act_for(&self, requester: UserId, role: Role) -> bool {
         self.user == requester || self.role == Role::Owner || (self.role == Role::Admin && role < Role::Owner)
     }

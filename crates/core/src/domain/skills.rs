@@ -22,13 +22,11 @@ pub enum SkillState {
 
 impl SkillState {
     /// May it be used?
-    #[must_use]
     pub fn is_usable(self) -> bool {
         matches!(self, Self::Shipped | Self::Configured | Self::Enabled)
     }
 
     /// In few words, for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shipped => "comes with Hob",

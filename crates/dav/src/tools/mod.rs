@@ -34,7 +34,6 @@ use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 /// The most days that are looked at.
 const DAYS_MAX: i64 = 400;
 
-#[must_use]
 pub fn all(accounts: &Arc<Accounts>) -> Vec<Arc<dyn Tool>> {
     let own = || Arc::clone(accounts);
     vec![

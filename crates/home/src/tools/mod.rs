@@ -27,7 +27,6 @@ const NAMED_MAX: usize = 20;
 const KNOWN_CHARS_MAX: usize = 3_000;
 
 /// All of them.
-#[must_use]
 pub fn all(home: &Arc<Home>, keeper: ScheduleKeeper) -> Vec<Arc<dyn Tool>> {
     let own = || Arc::clone(home);
     vec![

@@ -48,7 +48,6 @@ pub struct PageText {
 }
 
 /// The readable text of a page that came from `url`.
-#[must_use]
 pub fn html(html: &str, url: &Url) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
@@ -61,7 +60,6 @@ pub fn html(html: &str, url: &Url) -> PageText {
 }
 
 /// All that a letter's HTML shows; it is not a page, and has no article to be looked for.
-#[must_use]
 pub fn letter(html: &str) -> PageText {
     let parsed = tree::parse(html);
     let document = parsed.document;
@@ -81,13 +79,11 @@ fn letter_markdown(body: &str, document: &Document) -> String {
 }
 
 /// A page's tree, as it is, within the same bounds: for pages whose parts are known.
-#[must_use]
 pub fn document(html: &str) -> Document {
     tree::parse(html).document
 }
 
 /// The words of a little HTML, on one line.
-#[must_use]
 pub fn words(html: &str) -> String {
     let document = tree::parse(html).document;
     hidden::remove_hidden(&document);

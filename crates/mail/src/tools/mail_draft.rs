@@ -23,7 +23,6 @@ pub struct MailDraft {
 
 impl MailDraft {
     /// Writes into these.
-    #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Puts a letter into the person's Drafts, for them to look at and send.";
         Self { spec: of_mail(spec_of::<Written>("mail_draft", about, true), Risk::Write), mailboxes }

@@ -41,7 +41,6 @@ pub struct MailFile {
 
 impl MailFile {
     /// Files in these.
-    #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Moves a letter to a folder, flags it, or marks it as read or unread.";
         Self { spec: of_mail(spec_of::<Arguments>(NAME, about, true), Risk::Write), mailboxes }

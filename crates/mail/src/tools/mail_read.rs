@@ -30,7 +30,6 @@ pub struct MailRead {
 
 impl MailRead {
     /// Reads in these.
-    #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Reads a letter, which stays unread, or fetches one of its files.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_read", about, true), Risk::Read), mailboxes }

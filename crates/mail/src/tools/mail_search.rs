@@ -45,7 +45,6 @@ pub struct MailSearch {
 
 impl MailSearch {
     /// Looks into these.
-    #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Looks for letters in the person's own mailbox, newest first. All that is given must fit.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_search", about, true), Risk::Read), mailboxes }

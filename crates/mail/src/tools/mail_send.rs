@@ -68,7 +68,6 @@ pub struct MailSend {
 
 impl MailSend {
     /// Sends from these.
-    #[must_use]
     pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Sends a letter in the person's name. They are asked each time and see it whole.";
         let spec = of_mail(spec_of::<Written>("mail_send", about, false), Risk::Send);

@@ -64,7 +64,6 @@ pub enum BeginOutcome {
 
 impl BeginOutcome {
     /// Whether no other call may be made now either.
-    #[must_use]
     pub fn holds_for_all(&self) -> bool {
         match self {
             Self::Call { .. } | Self::Stale => false,
@@ -104,13 +103,11 @@ impl BeginCall {
 }
 
 /// The tokens that a request is expected to be.
-#[must_use]
 pub fn estimate(request: &Request) -> u64 {
     expected_tokens(tokens::estimate(&request.system, &request.tools, &request.messages))
 }
 
 /// What is set aside for it. A model without a known price has none.
-#[must_use]
 pub fn reserve(table: &ModelTable, model: &str, request: &Request) -> Money {
     let reply = request.max_output_tokens.unwrap_or_default();
     table.facts(model).rates.map_or(Money::ZERO, |rates| price::most(estimate(request), reply, &rates))
@@ -133,7 +130,6 @@ pub async fn ask(models: &Catalog, label: &str, request: &Request) -> Result<Com
 }
 
 /// Whether the same may well be answered another time, without anything having changed in it.
-#[must_use]
 pub fn is_transient(class: ErrorClass) -> bool {
     match class {
         ErrorClass::Auth
@@ -150,7 +146,6 @@ pub fn is_transient(class: ErrorClass) -> bool {
 }
 
 /// The bill of a call that was answered.
-#[must_use]
 pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
     let told = completion.usage;
     let written = || {
@@ -176,7 +171,6 @@ pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, co
 }
 
 /// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
-#[must_use]
 pub fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
     if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
         let error = Some(error.message.clone());

@@ -64,7 +64,6 @@ pub struct RankedCandidate {
 }
 
 /// All candidates, the best first; of equal ones the newer.
-#[must_use]
 pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
     let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
     let spreads: [Spread; FEATURES] =

@@ -55,7 +55,6 @@ pub struct PastAnswer {
 }
 
 /// Whether a question asks for what Hob said.
-#[must_use]
 pub fn asks_for_past_answer(text: &str) -> bool {
     earlier_answers::asks_about_earlier_answer(&folded_words(text).collect::<Vec<_>>())
 }

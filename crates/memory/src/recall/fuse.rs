@@ -91,7 +91,6 @@ pub struct RecalledCandidate {
 const NEARLY: f64 = 0.4;
 
 /// How well it fits.
-#[must_use]
 pub fn fit(described: &CandidateFeatures, question: &RankQuestion) -> FitGrade {
     let (relevance, cut) = (relevance(described, question), relevance_threshold(described));
     if relevance >= cut || is_of_the_day(described, question) {
@@ -112,14 +111,12 @@ fn is_of_the_day(described: &CandidateFeatures, question: &RankQuestion) -> bool
 }
 
 /// What of the ranked `pool` fits, where there is room for so many, the best first.
-#[must_use]
 pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
     let fits = pool.iter().filter_map(|one| Some(RecalledCandidate { candidate: one.clone(), leg: leg_of(one)? }));
     fits.take(fragments * SPARE).collect()
 }
 
 /// What of the `pool` is raised whether it fits or not, what comes first first.
-#[must_use]
 pub fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
         pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();

@@ -79,7 +79,6 @@ fn candidates(all: usize) -> usize {
 }
 
 /// The signs of the tokens of `text` from `own` on that tell something.
-#[must_use]
 pub fn informative_codes(tokens: &[TokenVector], text: &str, own: usize) -> TokenBinaryCodes {
     let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(is_informative);
     let kept = tokens.iter().filter(|token| tells(token.range.clone()));

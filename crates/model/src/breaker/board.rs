@@ -38,7 +38,6 @@ pub struct BreakerBoard {
 
 impl BreakerBoard {
     /// Why a call would be skipped now; of two rests the longer one counts.
-    #[must_use]
     pub fn resting(&self, key: &BreakerKey, now: Timestamp) -> Option<CircuitOpen> {
         let credential = self.credentials.get(&key.credential).and_then(|breaker| breaker.resting(now));
         let model = self.models.get(key).and_then(|breaker| breaker.resting(now));
@@ -78,7 +77,6 @@ fn split_outcome(outcome: Outcome) -> (Outcome, Outcome) {
 }
 
 /// What a failure of `class` tells the breakers.
-#[must_use]
 pub fn outcome(class: ErrorClass, wait: Option<Duration>) -> Outcome {
     match class {
         ErrorClass::ContextTooLong | ErrorClass::Refused | ErrorClass::BadRequest => Outcome::Answered,

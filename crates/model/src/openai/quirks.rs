@@ -14,7 +14,6 @@ pub enum OutputLimit {
 
 impl OutputLimit {
     /// Its name, and the one to try when that is refused.
-    #[must_use]
     pub fn names(self) -> [&'static str; 2] {
         match self {
             Self::MaxTokens => ["max_tokens", "max_completion_tokens"],

@@ -61,7 +61,6 @@ pub struct Archive {
 
 impl Archive {
     /// One that is not encrypted.
-    #[must_use]
     pub fn plain(path: &Path) -> Self {
         Self { path: path.to_path_buf(), identities: Identities::default(), read: Arc::default() }
     }

@@ -79,7 +79,6 @@ impl DraftDir {
     }
 
     /// May commands work in it still?
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.record.state == DraftState::Open
     }
@@ -95,19 +94,16 @@ impl DraftDir {
     }
 
     /// For whom the run works.
-    #[must_use]
     pub fn user(&self) -> UserId {
         self.record.user
     }
 
     /// When it was kept in the workspace; none: it was not.
-    #[must_use]
     pub fn kept_at(&self) -> Option<Timestamp> {
         if let DraftState::Kept { at, .. } = self.record.state { Some(at) } else { None }
     }
 
     /// What a sandbox lays over the workspace.
-    #[must_use]
     pub fn overlays(&self) -> Vec<Overlay> {
         let overlay = |(root, path): (usize, &PathBuf)| Overlay {
             root: path.clone(),

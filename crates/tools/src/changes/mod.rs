@@ -194,7 +194,6 @@ static TURN: Mutex<()> = Mutex::new(());
 
 impl Drafts {
     /// Drafts over this workspace.
-    #[must_use]
     pub fn new(data_dir: &Path, workspace: &Workspace) -> Self {
         let mut roots: Vec<PathBuf> = Vec::new();
         for root in std::iter::once(&workspace.root).chain(&workspace.write) {
@@ -222,7 +221,6 @@ impl Drafts {
 
     /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no
     /// thread of its own.
-    #[must_use]
     pub fn is_there(&self, run: RunId, which: &DraftId) -> bool {
         self.draft_location(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
     }

@@ -143,13 +143,11 @@ pub struct ChangeSet {
 
 impl ChangeSet {
     /// Is nothing changed?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
     /// SHA-256 over all that is changed.
-    #[must_use]
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         for change in &self.changes {

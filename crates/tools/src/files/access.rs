@@ -106,7 +106,6 @@ pub struct ResolvedPath {
 
 impl FileAccess {
     /// The folders of `workspace`; nothing within `own` is used but the workspace's own folder, should it lie there.
-    #[must_use]
     pub fn new(workspace: &Workspace, own: Vec<PathBuf>, trusted: bool) -> Self {
         let root = |writable: bool| move |path: &PathBuf| Root { path: path.clone(), writable };
         let mut roots = vec![Root { path: workspace.root.clone(), writable: true }];
@@ -141,7 +140,6 @@ impl FileAccess {
     }
 
     /// Does the owner vouch for what stands in these files?
-    #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
@@ -203,7 +201,6 @@ impl FileAccess {
     }
 
     /// Why a path may not be used at all; none: it may, or there is nothing.
-    #[must_use]
     pub fn refusal(&self, path: &str, writing: bool) -> Option<String> {
         let refused = |error: FileAccessError| match error {
             FileAccessError::Outside { .. } | FileAccessError::Own { .. } | FileAccessError::ReadOnly { .. } => {
@@ -225,7 +222,6 @@ impl FileAccess {
     }
 
     /// Where a path leads, if links take it elsewhere than it says: absolute, or within the workspace.
-    #[must_use]
     pub fn behind_links(&self, path: &str) -> Option<String> {
         let (root, _) = self.containing_root(path).ok()?;
         let spot = self.resolve(path, false).ok()?;
@@ -246,7 +242,6 @@ impl FileAccess {
     }
 
     /// The size of an ordinary file that is there.
-    #[must_use]
     pub fn size_of(&self, path: &str) -> Option<u64> {
         let spot = self.resolve(path, false).ok()?;
         spot.dir.metadata(&spot.relative).ok().filter(|found| found.is_file()).map(|found| found.len())
@@ -290,7 +285,6 @@ impl FileAccess {
     }
 
     /// Does this real path belong to Hob itself? Of its data directory, tools see the workspace at most.
-    #[must_use]
     pub fn is_own(&self, real: &Path) -> bool {
         let root = self.roots.first().map(|root| resolved(&root.path));
         self.own.iter().map(|own| resolved(own)).any(|own| {

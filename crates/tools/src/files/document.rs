@@ -70,7 +70,6 @@ pub(super) fn read_as_document<F: Read + Seek>(
 
 impl DocumentReader {
     /// Reads them behind the walls that can be had here.
-    #[must_use]
     pub fn new(sandbox: impl Into<SandboxTrial>, data_dir: &Path) -> Self {
         let limits =
             Limits { memory_mb: MEMORY_MB, processes: 64, file_mb: 1, cpu_secs: Some(CPU_SECS), ..Limits::default() };

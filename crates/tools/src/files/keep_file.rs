@@ -62,7 +62,6 @@ pub struct KeepFile {
 
 impl KeepFile {
     /// Puts what is in `records` into `room`.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Puts a file that came with a message into the workspace under its own name, for the terminal and programs.";
         let spec =

@@ -46,7 +46,6 @@ pub struct ReadFile {
 
 impl ReadFile {
     /// Reads in `room`, and from `records`; documents by `reader`.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords, reader: DocumentReader) -> Self {
         let about = "Reads a file by path or id: text with line numbers, documents by page.";
         let spec = spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User);

@@ -43,7 +43,6 @@ pub struct SendFile {
 
 impl SendFile {
     /// Sends what lies in `room`, or was recorded.
-    #[must_use]
     pub fn new(room: Arc<FileAccess>, records: FileRecords) -> Self {
         let about = "Sends a file to this conversation.";
         let facts =

@@ -34,7 +34,6 @@ pub struct SendMessage {
 
 impl SendMessage {
     /// Knows these destinations.
-    #[must_use]
     pub fn new(addresses: Addresses) -> Self {
         let about = "Sends a message besides your answer; to others only for the owner.";
         let facts = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };

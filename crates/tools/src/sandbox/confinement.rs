@@ -38,7 +38,6 @@ pub(crate) struct ScratchDir(PathBuf);
 
 impl Confinement {
     /// These walls, for a Hob whose data is there.
-    #[must_use]
     pub fn new(sandbox: impl Into<SandboxTrial>, reach: SandboxAccess, data_dir: &Path) -> Self {
         Self { sandbox: sandbox.into(), reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
     }
@@ -65,7 +64,6 @@ impl Confinement {
     }
 
     /// Its own folder, which stays.
-    #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }

@@ -29,7 +29,6 @@ pub struct Removal {
 
 impl Removal {
     /// Of this folder.
-    #[must_use]
     pub fn of(path: &Path) -> Self {
         Self { path: path.to_owned(), moved: 0 }
     }

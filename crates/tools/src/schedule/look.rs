@@ -98,7 +98,6 @@ impl Looker for HouseLooker {
 
 impl LookResult {
     /// One that has no answer.
-    #[must_use]
     pub fn failed(source: OriginSource, why: String) -> Self {
         Self { verdict: LookVerdict::Failed { why }, source, seen: None, said: String::new() }
     }

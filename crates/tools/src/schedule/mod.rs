@@ -101,7 +101,6 @@ pub struct ScheduleTool {
 
 impl ScheduleTool {
     /// The tool for these schedules.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper) -> Self {
         let about = "Has something done later, once or repeatedly; reminders too.";
         let spec = spec_of::<Fields>("schedule", about, true).of("schedules", Role::User);

@@ -62,7 +62,6 @@ pub struct WatchPage {
 
 impl WatchPage {
     /// Pages are read through `guard`.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper, guard: EgressGuard) -> Self {
         let about = "Looks at a page again and again, and wakes you only when its text has changed.";
         let spec = spec_of::<PageFields>("watch_page", about, true).of("web", Role::User).shown_on_need();
@@ -109,7 +108,6 @@ pub struct WatchCommand {
 
 impl WatchCommand {
     /// Commands are read by `shell`, and run behind the walls of `desk`.
-    #[must_use]
     pub fn new(keeper: ScheduleKeeper, desk: DraftWorkspace, shell: PathBuf) -> Self {
         let about = "Runs a command again and again, and wakes you only when it says so.";
         let spec = spec_of::<CommandFields>("watch_command", about, true).of("terminal", Role::User).shown_on_need();

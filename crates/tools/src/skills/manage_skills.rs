@@ -46,7 +46,6 @@ pub struct ManageSkills {
 
 impl ManageSkills {
     /// Keeps these.
-    #[must_use]
     pub fn new(book: Arc<dyn SkillBook>) -> Self {
         let spec = spec_of::<Arguments>("manage_skills", ABOUT, false).of("skills", Role::Admin).shown_on_need();
         let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };

@@ -36,7 +36,6 @@ pub struct UseSkill {
 
 impl UseSkill {
     /// Reads these.
-    #[must_use]
     pub fn new(book: Arc<dyn SkillBook>) -> Self {
         Self { spec: spec_of::<Arguments>(USE_SKILL, ABOUT, true).of("skills", Role::Guest), book }
     }

@@ -40,7 +40,6 @@ pub enum PageRole {
 
 impl PageRole {
     /// The name in the database.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -49,7 +48,6 @@ impl PageRole {
     }
 
     /// By that name. What is not known may the least.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         if name == "owner" { Self::Owner } else { Self::Viewer }
     }
@@ -67,7 +65,6 @@ pub struct PageAccess {
 
 impl PageAccess {
     /// A door of a page that is reached under these names.
-    #[must_use]
     pub fn new(router: Arc<Router>, places: PageHosts) -> Self {
         Self { router, places: Arc::new(places), logins: Arc::new(PerMinuteLimit::new(LOGINS_PER_MINUTE)) }
     }
@@ -78,13 +75,11 @@ impl PageAccess {
 }
 
 /// A new secret that opens something: 256 random bits.
-#[must_use]
 pub fn new_key(rng: &dyn Rng) -> Secret {
     Secret::new(format!("{}{}", rng.id(), rng.id()))
 }
 
 /// By what a secret is known here.
-#[must_use]
 pub fn hash(secret: &str) -> String {
     hex(&Sha256::digest(secret))
 }

@@ -83,14 +83,12 @@ impl Drop for ChatWatcher {
 }
 
 /// The conversation of this id.
-#[must_use]
 pub fn conversation(chat: &str) -> Conversation {
     Conversation { channel: ChannelKind::Web, account: DEFAULT_ACCOUNT.to_owned(), chat: chat.to_owned(), thread: None }
 }
 
 impl PageChannel {
     /// A page that nobody watches yet.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -103,21 +101,18 @@ impl PageChannel {
     }
 
     /// Hears of what happens in a conversation from now on.
-    #[must_use]
     pub fn watch(self: &Arc<Self>, chat: &str) -> ChatWatcher {
         let scene = lock(&self.scenes).entry(chat.to_owned()).or_default().subscribe();
         ChatWatcher { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
     }
 
     /// An owner looks at the page from now on.
-    #[must_use]
     pub fn window(self: &Arc<Self>) -> OpenWindow {
         self.windows.fetch_add(1, Ordering::Relaxed);
         OpenWindow(Arc::clone(self))
     }
 
     /// Whether an owner looks at the page.
-    #[must_use]
     pub fn has_open_window(&self) -> bool {
         self.windows.load(Ordering::Relaxed) > 0
     }

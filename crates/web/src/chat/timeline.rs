@@ -157,14 +157,12 @@ pub struct Mark {
 
 impl Mark {
     /// `12-34`, as events are called.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (said, answered) = text.split_once('-')?;
         Some(Self { said: said.parse().ok()?, answered: answered.parse().ok()? })
     }
 
     /// The same as text.
-    #[must_use]
     pub fn into_text(self) -> String {
         format!("{}-{}", self.said, self.answered)
     }

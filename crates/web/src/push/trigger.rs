@@ -38,7 +38,6 @@ pub enum PushKind {
 }
 
 impl PushKind {
-    #[must_use]
     pub fn of(message: &Outgoing) -> Self {
         if message.choices.is_empty() { Self::Said } else { Self::Asks }
     }
@@ -87,7 +86,6 @@ pub struct PushWorker {
 }
 
 /// A bell, and what tells browsers when it rings.
-#[must_use]
 pub fn hung(
     router: &Arc<Router>,
     page: &Arc<PageChannel>,

@@ -118,7 +118,6 @@ fn deny(run: &mut ActiveState, call: &CallId, why: String) {
 }
 
 /// Which of so many somebody has named: "only 1 and 3". Anything less clear is none.
-#[must_use]
 pub fn chosen_calls(text: &str, count: usize) -> Option<BTreeSet<usize>> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     let named = said.strip_prefix("only ")?.replace([',', '&'], " ");

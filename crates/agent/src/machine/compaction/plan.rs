@@ -33,14 +33,12 @@ pub struct CutPlan {
 
 impl CutPlan {
     /// The cut that keeps the last messages, and with a result its call. None: there is nothing to go.
-    #[must_use]
     pub fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         Self::at(run, len(run).saturating_sub(keep.max(1)))
     }
 
     /// The earliest cut after which no more than this is used. None: there is nothing to go.
-    #[must_use]
     pub fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
         let mut last = None;
         for plan in (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)) {
@@ -60,7 +58,6 @@ impl CutPlan {
     }
 
     /// The view after the cut, without a word about what goes.
-    #[must_use]
     pub fn without_summary(self, run: &ActiveState) -> ContextView {
         let gone = u32::try_from(hidden(run, run.view.from, self.to)).unwrap_or(u32::MAX);
         let before = run.view.clone();
@@ -73,7 +70,6 @@ impl CutPlan {
     }
 
     /// The same by a deep prune: a line says what is gone, as nothing else stands for it (row B5).
-    #[must_use]
     pub fn deeply(self, run: &ActiveState) -> ContextView {
         let view = self.without_summary(run);
         let gone = texts::pruned(&pruned_summary(run, run.view.from, self.to));
@@ -82,7 +78,6 @@ impl CutPlan {
     }
 
     /// The view after the cut, with a summary of what goes.
-    #[must_use]
     pub fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
         let result_chars = run.view.result_chars;
         ContextView {
@@ -96,7 +91,6 @@ impl CutPlan {
     }
 
     /// The tokens of what a summary would stand for: the one before, and the messages since.
-    #[must_use]
     pub fn replaced(self, run: &ActiveState) -> u64 {
         let past = run.past.len();
         let own = run.transcript.entries().skip(run.view.from.saturating_sub(past));
@@ -120,7 +114,6 @@ fn is_result(run: &ActiveState, at: usize) -> bool {
 }
 
 /// How many messages from `from` up to `to` a cut at `to` hides: what people said in this run it does not.
-#[must_use]
 pub fn hidden(run: &ActiveState, from: usize, to: usize) -> usize {
     let quoted = run
         .transcript
@@ -175,7 +168,6 @@ fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
 }
 
 /// What is pinned of a message: a result that is no error.
-#[must_use]
 pub fn pin(message: &Message, at: usize) -> Option<Pin> {
     match message {
         Message::Tool(result) if !result.is_error && !result.text.trim().is_empty() => {
@@ -220,7 +212,6 @@ pub(super) fn trim(run: &ActiveState, level: u32) -> Option<ContextView> {
 }
 
 /// The last ordinal of the conversation's history that is not shown.
-#[must_use]
 pub fn through(run: &ActiveState) -> i64 {
     let hidden = run.view.from.saturating_sub(run.past.len());
     match (hidden, run.view.from.checked_sub(1).and_then(|at| run.past.get(at))) {

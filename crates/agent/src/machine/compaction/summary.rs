@@ -156,7 +156,6 @@ pub(in crate::machine) fn on_made(run: &mut ActiveState, text: &str, usage: Usag
 }
 
 /// What a summary is billed for: what its provider reports, else the estimate.
-#[must_use]
 pub fn billed(call: &ModelCall, text: &str, usage: Usage) -> Usage {
     if usage.input_tokens > 0 {
         return usage;
@@ -193,7 +192,6 @@ fn useless(run: &mut ActiveState, plan: CutPlan, why: SummaryReason, why_not: &s
 }
 
 /// What the run begins with: the view that a summary from before leaves.
-#[must_use]
 pub(in crate::machine) fn initial_view(run: &ActiveState) -> ContextView {
     match &run.room.carried {
         Some(carried) => {

@@ -42,13 +42,11 @@ pub struct ContextView {
 
 impl ContextView {
     /// Is everything shown as it is?
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         *self == Self::default()
     }
 
     /// What stands for the messages that are not shown.
-    #[must_use]
     pub fn body(&self) -> Option<String> {
         let left_out = (self.left_out > 0).then(|| texts::left_out(self.left_out));
         let pins = (!self.pins.is_empty()).then(|| texts::pins(&self.pins));
@@ -58,19 +56,16 @@ impl ContextView {
     }
 
     /// The message that says so.
-    #[must_use]
     pub fn block(&self) -> Option<Message> {
         self.body().map(|body| Message::user(texts::block(&body)))
     }
 
     /// What is shown of the history that goes along: its end.
-    #[must_use]
     pub fn of_past(&self, past: &[Message]) -> Vec<Message> {
         past.iter().skip(self.from).map(|message| self.cut(message).into_owned()).collect()
     }
 
     /// What is shown of the transcript behind `past` messages: its end, and before it what people said themselves.
-    #[must_use]
     pub fn of_transcript(&self, transcript: &Transcript, past: usize) -> Vec<Message> {
         let hidden = self.from.saturating_sub(past);
         let quoted = transcript.entries().take(hidden).filter(is_quoted).map(|entry| quoted(entry.message));
@@ -79,7 +74,6 @@ impl ContextView {
     }
 
     /// The message as it is shown.
-    #[must_use]
     pub fn cut<'a>(&self, message: &'a Message) -> Cow<'a, Message> {
         let chars_max = self.result_chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(usize::MAX));
         match message {

@@ -130,7 +130,6 @@ impl CircleDetector {
 
     /// Whether a call that is about to be made would go on with a circle that the model has been warned of. `beside` is
     /// how often the same reply has wanted the very same call already.
-    #[must_use]
     pub fn forbids(&self, policy: &GuardPolicy, tool: &str, arguments: &str, beside: u32) -> Option<DetectedCircle> {
         let found = |circle, seen| Some(DetectedCircle { circle, tool: Some(tool.to_owned()), seen });
         if beside >= policy.identical_max {
@@ -169,7 +168,6 @@ impl CircleDetector {
     }
 
     /// The tool that the next model call must call, if one.
-    #[must_use]
     pub fn force(&self) -> Option<&ToolChoice> {
         self.force.as_ref()
     }

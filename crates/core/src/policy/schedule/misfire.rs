@@ -32,7 +32,6 @@ pub struct MisfirePlan {
 
 impl MisfirePolicy {
     /// The plan at `now` for a rule that was due at `due` and not looked at since.
-    #[must_use]
     pub fn plan(&self, rule: &Rule, zone: &TimeZone, due: Timestamp, now: Timestamp) -> MisfirePlan {
         let (newest, others) = rule.newest(zone, due, now);
         let next = rule.next(zone, now);

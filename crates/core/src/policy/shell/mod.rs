@@ -36,7 +36,6 @@ pub enum CommandVerdict {
 }
 
 /// What a command line would do.
-#[must_use]
 pub fn assess(command: &str) -> CommandVerdict {
     if command.len() > COMMAND_BYTES_MAX {
         return CommandVerdict::Refused { why: "It is longer than 16 KiB".to_owned() };
