@@ -148,14 +148,14 @@ impl From<OpenMessage> for OpenRun {
 
 /// How far somebody has read: the last message that came in, and the last that went out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Mark {
+pub struct ReadPosition {
     /// Of what people said.
     pub said: i64,
     /// Of what Hob said.
     pub answered: i64,
 }
 
-impl Mark {
+impl ReadPosition {
     /// `12-34`, as events are called.
     pub fn parse(text: &str) -> Option<Self> {
         let (said, answered) = text.split_once('-')?;
@@ -176,9 +176,9 @@ pub struct Timeline {
     /// What is at work or waits its turn.
     pub open: Vec<OpenRun>,
     /// Up to where this goes.
-    pub upto: Mark,
+    pub upto: ReadPosition,
     /// Before where older messages are; none: there are none.
-    pub older: Option<Mark>,
+    pub older: Option<ReadPosition>,
 }
 
 /// Reads a part of a conversation.
@@ -194,9 +194,9 @@ pub struct TimelineQuery {
 pub enum TimelineRange {
     Newest,
     /// What came after that.
-    After(Mark),
+    After(ReadPosition),
     /// What stands before that.
-    Before(Mark),
+    Before(ReadPosition),
 }
 
 impl TimelineQuery {
@@ -210,14 +210,14 @@ impl TimelineQuery {
 
     async fn of(&self, tx: &mut Tx, place: ChatPosition) -> Result<Timeline, StoreError> {
         let ChatPosition { session, said_upto, answered_upto } = place;
-        let whole = (Mark::default(), Mark { said: i64::MAX, answered: i64::MAX });
+        let whole = (ReadPosition::default(), ReadPosition { said: i64::MAX, answered: i64::MAX });
         let (after, before) = match self.part {
             TimelineRange::Newest => whole,
             TimelineRange::After(mark) => (mark, whole.1),
             TimelineRange::Before(mark) => (whole.0, mark),
         };
         // What was deleted is shown to nobody, wherever they begin.
-        let after = Mark { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
+        let after = ReadPosition { said: after.said.max(said_upto), answered: after.answered.max(answered_upto) };
         let between = |after, before| IdRange { after, before, limit: PAGE };
         let said = web_chat::said(tx, session, between(after.said, before.said)).await?;
         let answered = web_chat::answered(tx, session, between(after.answered, before.answered)).await?;
@@ -250,11 +250,11 @@ async fn attached(tx: &mut Tx, session: SessionId, shown: &Timeline) -> Result<V
 fn merge_newest(
     mut said: Vec<UserMessageRow>,
     mut answered: Vec<ReplyRow>,
-    after: Mark,
-    before: Mark,
+    after: ReadPosition,
+    before: ReadPosition,
     open: Vec<OpenMessage>,
 ) -> Timeline {
-    let upto = Mark {
+    let upto = ReadPosition {
         said: said.first().map_or(after.said, |first| first.id.0),
         answered: answered.first().map_or(after.answered, |first| first.id.0),
     };
@@ -267,7 +267,7 @@ fn merge_newest(
         said.retain(|one| one.at >= from);
         answered.retain(|one| one.at >= from);
     }
-    let older = from.map(|_| Mark {
+    let older = from.map(|_| ReadPosition {
         said: said.last().map_or(before.said, |last| last.id.0),
         answered: answered.last().map_or(before.answered, |last| last.id.0),
     });

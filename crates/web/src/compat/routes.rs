@@ -26,7 +26,7 @@ use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
-use crate::compat::responses::{ALOUD, Choice, Chunk, Completion, MODEL, Model, Models, Piece};
+use crate::compat::responses::{ALOUD, Choice, Chunk, Completion, MODEL, Model, Models, ChunkChoice};
 use crate::compat::target::{RequestTarget, TargetLookup};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_store::web_compat::ApiTokenUsage;
@@ -186,16 +186,16 @@ fn streamed(
             json_event(&Chunk { id: &head.id, object, created, model, choices, usage, silent })
         };
         let (events, turn) = match turn {
-            StreamStep::Begin => (vec![chunk(vec![Piece::begin()], None, false)], StreamStep::Follow { spoken: false }),
+            StreamStep::Begin => (vec![chunk(vec![ChunkChoice::begin()], None, false)], StreamStep::Follow { spoken: false }),
             StreamStep::Done => return None,
             StreamStep::Follow { spoken } => match following.next().await {
                 Ok(FollowEvent::More(more)) => {
                     let spoken = spoken || !more.trim().is_empty();
-                    (vec![chunk(vec![Piece::words(more)], None, false)], StreamStep::Follow { spoken })
+                    (vec![chunk(vec![ChunkChoice::words(more)], None, false)], StreamStep::Follow { spoken })
                 }
                 Ok(FollowEvent::Over(seen)) => {
                     let usage = tells_usage.then(|| chunk(Vec::new(), Some(seen.used), false));
-                    let last = chunk(vec![Piece::end()], None, !spoken);
+                    let last = chunk(vec![ChunkChoice::end()], None, !spoken);
                     let end = [Some(last), usage, Some(Some(Event::default().data("[DONE]")))];
                     (end.into_iter().flatten().collect(), StreamStep::Done)
                 }
