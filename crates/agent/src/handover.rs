@@ -53,7 +53,7 @@ impl Handover {
 
 /// What a run's end does to what is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HandoverChange {
+pub(crate) enum HandoverChange {
     /// It is kept, by a run that knew the conversation up to this ordinal.
     Keep(Box<Handover>, i64),
     /// It is done with, if it was for this message of this person's.
@@ -62,7 +62,7 @@ pub enum HandoverChange {
 
 impl HandoverChange {
     /// What `end` does; none: what is kept stays.
-    pub fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
+    pub(crate) fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
         if run.input.order != RunKind::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;

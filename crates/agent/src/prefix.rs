@@ -12,7 +12,7 @@ use hob_core::domain::ids::UserId;
 
 /// What the requests of a run begin with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RequestPrefix {
+pub(crate) struct RequestPrefix {
     model: String,
     tools: String,
     system: String,
@@ -25,7 +25,7 @@ pub struct RequestPrefix {
 
 impl RequestPrefix {
     /// The beginning of a run's requests, as its sender may see the conversation.
-    pub fn of(run: &ActiveState) -> Self {
+    pub(crate) fn of(run: &ActiveState) -> Self {
         Self {
             model: run.models.first().cloned().unwrap_or_default(),
             tools: run.context.tools.0.clone(),
@@ -37,7 +37,7 @@ impl RequestPrefix {
     }
 
     /// The first thing in which it differs from the one before.
-    pub fn break_since(&self, before: &Self) -> Option<&'static str> {
+    pub(crate) fn break_since(&self, before: &Self) -> Option<&'static str> {
         if self.model != before.model {
             Some("another model")
         } else if self.tools != before.tools {

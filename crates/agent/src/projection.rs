@@ -58,15 +58,15 @@ pub struct HistoryMessage {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct AnsweringModel {
+pub(crate) struct AnsweringModel {
     /// The event's number.
-    pub seq: i64,
+    pub(crate) seq: i64,
     /// The model that should.
-    pub first: String,
+    pub(crate) first: String,
     /// The model that did.
-    pub by: String,
+    pub(crate) by: String,
     /// Why the first did not, where it was asked.
-    pub failure: Option<ModelFailure>,
+    pub(crate) failure: Option<ModelFailure>,
 }
 
 /// One row to be written.

@@ -80,12 +80,12 @@ impl PromptSettings {
 }
 
 /// The digest by which a resumed run recognises its system prompt.
-pub fn system_digest(system: &str) -> Digest {
+pub(crate) fn system_digest(system: &str) -> Digest {
     Digest::of(SYSTEM_SCHEME, &[system.as_bytes()])
 }
 
 /// The digest of a text that events refer to.
-pub fn text_digest(text: &str) -> Digest {
+pub(crate) fn text_digest(text: &str) -> Digest {
     Digest::of(TEXT_SCHEME, &[text.as_bytes()])
 }
 
@@ -191,7 +191,7 @@ impl PromptInputs {
     }
 
     /// The request of a model call: with what goes along beside the transcript, and with the tool that it forces.
-    pub fn request_of(&self, run: &ActiveState, call: &ModelCall) -> Request {
+    pub(crate) fn request_of(&self, run: &ActiveState, call: &ModelCall) -> Request {
         let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
         request.messages.extend(run.truth.aside());
         request.session = Some(run.input.session_key());

@@ -18,7 +18,7 @@ pub struct DeliveryConfig {
     pub stream: bool,
     /// Platforms on which replies come whole all the same.
     #[schemars(example = ["slack"])]
-    pub stream_off: Vec<StreamingPlatform>,
+    pub(crate) stream_off: Vec<StreamingPlatform>,
     /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
     pub reactions: bool,
 }
@@ -26,7 +26,7 @@ pub struct DeliveryConfig {
 /// A platform on which a message can grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum StreamingPlatform {
+pub(crate) enum StreamingPlatform {
     /// Telegram.
     Telegram,
     /// Slack.

@@ -184,7 +184,7 @@ fn letter_mb_max() -> u32 {
 
 impl EmailConfig {
     /// Can nobody who writes be recognised? Then owners and members are strangers, whatever their addresses.
-    pub fn recognises_nobody(&self) -> bool {
+    pub(crate) fn recognises_nobody(&self) -> bool {
         self.authserv_ids.is_empty() && !self.verify
     }
 

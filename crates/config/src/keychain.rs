@@ -22,7 +22,7 @@ pub const SERVICE: &str = "hob";
 
 /// The keychain does not give a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeychainError {
+pub(crate) enum KeychainError {
     /// This build has no way to it.
     #[error("this Hob was built without the keychain")]
     NotBuilt,
@@ -39,7 +39,7 @@ pub enum KeychainError {
 
 impl KeychainError {
     /// What to do about it.
-    pub fn fix(&self, name: &str) -> String {
+    pub(crate) fn fix(&self, name: &str) -> String {
         match self {
             Self::NotBuilt => {
                 "use `file:/path` or `cred:NAME`, or build with `cargo build --release --features keyring`".to_owned()

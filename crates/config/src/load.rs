@@ -94,7 +94,7 @@ impl LoadedConfig {
 
 /// Who named a file that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedBy {
+pub(crate) enum NamedBy {
     /// The command line.
     Argument,
     /// The environment.

@@ -91,7 +91,7 @@ impl ModelConfig {
 }
 
 /// Finds what keeps `label` from naming a model.
-pub fn validate_label(label: &str) -> Vec<Finding> {
+pub(crate) fn validate_label(label: &str) -> Vec<Finding> {
     if is_label(label) {
         return Vec::new();
     }
@@ -104,7 +104,7 @@ pub fn validate_label(label: &str) -> Vec<Finding> {
 }
 
 /// Finds what keeps each alias from being one.
-pub fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
+pub(crate) fn validate_aliases(aliases: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (alias, label) in aliases {
         let key = key_path::key(alias);

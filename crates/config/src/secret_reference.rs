@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::keychain::{self, KeychainError};
 
 /// The biggest file that is read as a secret, in bytes.
-pub const SECRET_BYTES_MAX: u64 = 64 * 1024;
+pub(crate) const SECRET_BYTES_MAX: u64 = 64 * 1024;
 /// Where systemd puts a unit's credentials.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 /// Where Docker, Podman and Kubernetes usually mount secrets: readable for all, as whoever is in the container may.
@@ -55,7 +55,7 @@ impl Reference {
 
 /// Why a secret cannot be had. None of it is the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SecretError {
+pub(crate) enum SecretError {
     /// Nothing is named, or more than a name.
     NoName(Reference),
     /// The file cannot be read.
@@ -82,7 +82,7 @@ pub enum SecretError {
 
 impl SecretError {
     /// What is wrong, and what to do.
-    pub fn words(&self) -> (String, String) {
+    pub(crate) fn words(&self) -> (String, String) {
         let say = |why: String, fix: &str| (why, fix.to_owned());
         match self {
             Self::NoName(reference) => say(
@@ -144,7 +144,7 @@ fn kind(reference: &Reference) -> &'static str {
 }
 
 /// From where secrets are fetched.
-pub struct SecretSources<'a> {
+pub(crate) struct SecretSources<'a> {
     env: &'a Environment,
     /// The config's folder, where relative paths begin.
     folder: &'a Path,
@@ -152,7 +152,7 @@ pub struct SecretSources<'a> {
 
 impl<'a> SecretSources<'a> {
     /// Those of this environment, for the config `file`.
-    pub fn of(file: &'a Path, env: &'a Environment) -> Self {
+    pub(crate) fn of(file: &'a Path, env: &'a Environment) -> Self {
         Self { env, folder: file.parent().unwrap_or(Path::new("")) }
     }
 
@@ -162,7 +162,7 @@ impl<'a> SecretSources<'a> {
     }
 
     /// The secret.
-    pub fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
+    pub(crate) fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
         match reference {
             Reference::File(path) if path.as_os_str().is_empty() => Err(SecretError::NoName(reference.clone())),
             Reference::File(path) => {

@@ -29,7 +29,7 @@ const SPREAD: [&str; 1] = [".icloud.com"];
 
 /// How a thing may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guard<'a> {
+pub(crate) enum Guard<'a> {
     /// It must not be there.
     New,
     /// It must be as it was with this tag.

@@ -17,7 +17,7 @@ pub struct Contact {
     /// Their addresses of mail.
     pub emails: Vec<String>,
     /// Their telephones.
-    pub phones: Vec<String>,
+    pub(crate) phones: Vec<String>,
     /// Where they live or work.
     pub places: Vec<String>,
     pub birthday: Option<Birthday>,

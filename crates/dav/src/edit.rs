@@ -139,12 +139,12 @@ pub fn created(new: &NewEntry, signature: Signature<'_>) -> Component {
 }
 
 /// Was it this call that changed the calendar last?
-pub fn is_signed(calendar: &Component, call: &str) -> bool {
+pub(crate) fn is_signed(calendar: &Component, call: &str) -> bool {
     calendar.inner("VEVENT").any(|event| event.line(SIGNED).is_some_and(|line| line.value == call))
 }
 
 /// The component that says how an entry, or one time of it, is.
-pub fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
+pub(crate) fn component<'a>(calendar: &'a Component, zones: &Zones<'_>, what: &SeriesPart) -> Option<&'a Component> {
     let index = exception(calendar, zones, what).or_else(|| master(calendar))?;
     calendar.inner("VEVENT").nth(index)
 }
@@ -205,7 +205,7 @@ pub fn change(
 }
 
 /// Calls off one time of a series.
-pub fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
+pub(crate) fn call_off(calendar: &mut Component, original: &When, signature: Signature<'_>) -> Result<(), EditError> {
     let zones = Zones::of(calendar, signature.home);
     let at = master(calendar).ok_or(EditError::Gone)?;
     let replaced = exception(calendar, &zones, &SeriesPart::Once(original.clone()));

@@ -94,7 +94,7 @@ impl Said {
     }
 
     /// What the account's people have answered.
-    pub fn own_answer(&self) -> Option<&'static str> {
+    pub(crate) fn own_answer(&self) -> Option<&'static str> {
         self.own.as_ref().filter(|own| !own.organizer).map(|own| own.answer)
     }
 }
@@ -168,7 +168,7 @@ pub fn entries(resource: &Resource, owner: &Owner, window: Window, effort: &mut 
 }
 
 /// The same of its calendar, which lies there.
-pub fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+pub(crate) fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
     let zones = Zones::of(calendar, &owner.home);
     let events: Vec<&Component> = calendar.inner("VEVENT").collect();
     let found = series::occurrences(calendar, &zones, window, effort);
@@ -242,13 +242,13 @@ pub fn address(line: &Line) -> Option<String> {
 }
 
 /// An address as it is compared.
-pub fn plain_address(address: &str) -> String {
+pub(crate) fn plain_address(address: &str) -> String {
     let address = address.trim().to_lowercase();
     address.strip_prefix("mailto:").unwrap_or(&address).trim_end_matches('/').to_owned()
 }
 
 /// Can mail be sent there?
-pub fn is_mail(address: &str) -> bool {
+pub(crate) fn is_mail(address: &str) -> bool {
     address.contains('@') && !address.contains(['/', ':'])
 }
 

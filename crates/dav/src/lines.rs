@@ -126,7 +126,7 @@ impl Component {
     }
 
     /// The same, to be changed.
-    pub fn inner_mut<'a>(&'a mut self, name: &'a str) -> impl Iterator<Item = &'a mut Self> {
+    pub(crate) fn inner_mut<'a>(&'a mut self, name: &'a str) -> impl Iterator<Item = &'a mut Self> {
         self.parts.iter_mut().filter_map(move |part| match part {
             Part::Inner(inner) if inner.name == name => Some(inner),
             Part::Inner(_) | Part::Line(_) => None,
@@ -237,7 +237,7 @@ impl Line {
     }
 
     /// The same line with this parameter; none: without it.
-    pub fn with_param(&self, name: &str, value: Option<&str>) -> Self {
+    pub(crate) fn with_param(&self, name: &str, value: Option<&str>) -> Self {
         let mut params = self.params.clone();
         params.retain(|(known, _)| known != name);
         params.extend(value.map(|value| (name.to_owned(), value.to_owned())));

@@ -35,7 +35,7 @@ pub struct Occurrence {
     /// When it would be by the series that it is of; none: it is of none.
     pub original: Option<When>,
     /// Which component of its calendar says the rest, counted among events.
-    pub component: usize,
+    pub(crate) component: usize,
 }
 
 impl Occurrence {
@@ -46,11 +46,11 @@ impl Occurrence {
 }
 
 /// Does this component stand for one time of a series?
-pub fn is_exception(event: &Component) -> bool {
+pub(crate) fn is_exception(event: &Component) -> bool {
     event.line("RECURRENCE-ID").is_some()
 }
 
-pub fn is_series(event: &Component) -> bool {
+pub(crate) fn is_series(event: &Component) -> bool {
     event.line("RRULE").is_some() || event.line("RDATE").is_some()
 }
 
@@ -60,7 +60,7 @@ pub fn is_off(event: &Component) -> bool {
 }
 
 /// From when a component is, and how long.
-pub fn extent(event: &Component, zones: &Zones<'_>) -> Option<(When, Span)> {
+pub(crate) fn extent(event: &Component, zones: &Zones<'_>) -> Option<(When, Span)> {
     let start = zones.read(event.line("DTSTART")?)?;
     let told = event.line("DURATION").and_then(|line| line.value.trim().parse::<Span>().ok());
     let long = match event.line("DTEND").and_then(|line| zones.read(line)) {

@@ -170,7 +170,7 @@ pub fn length(start: &When, end: &When) -> Span {
 }
 
 /// Adds to a calendar the zones that its lines name and it does not describe.
-pub fn describe_zones(calendar: &mut Component) {
+pub(crate) fn describe_zones(calendar: &mut Component) {
     let Ok(mut typed) = ICalendar::parse(calendar.text()) else { return };
     if typed.add_missing_timezones() == 0 {
         return;

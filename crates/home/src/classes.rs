@@ -17,7 +17,7 @@ pub struct DomainClass {
     /// How grave it is to do something with one whose device class says nothing else.
     pub grade: DangerGrade,
     /// The same by device class.
-    pub by_class: &'static [(&'static str, DangerGrade)],
+    pub(crate) by_class: &'static [(&'static str, DangerGrade)],
     /// What can be done, each with the data that it takes.
     pub services: &'static [(&'static str, &'static [&'static str])],
 }
@@ -193,23 +193,23 @@ impl DomainClass {
 
 /// What an entity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntityClass<'a> {
+pub(crate) struct EntityClass<'a> {
     /// Its domain.
-    pub domain: &'a str,
+    pub(crate) domain: &'a str,
     /// What its device is, if Home Assistant says so.
-    pub device_class: Option<&'a str>,
+    pub(crate) device_class: Option<&'a str>,
 }
 
 impl EntityClass<'_> {
     /// How grave it is to do something with it; none: nothing can be.
-    pub fn grade(self) -> Option<DangerGrade> {
+    pub(crate) fn grade(self) -> Option<DangerGrade> {
         let known = domain(self.domain)?;
         let by_class = self.device_class.and_then(|class| known.by_class.iter().find(|(name, _)| *name == class));
         Some(by_class.map_or(known.grade, |(_, grade)| *grade))
     }
 
     /// Does its grade depend on what its device is?
-    pub fn is_open(self) -> bool {
+    pub(crate) fn is_open(self) -> bool {
         domain(self.domain).is_some_and(|known| !known.by_class.is_empty())
     }
 }

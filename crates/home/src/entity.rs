@@ -130,7 +130,7 @@ impl EntityState {
     }
 
     /// How it stands, with what it measures.
-    pub fn told_state(&self) -> Told {
+    pub(crate) fn told_state(&self) -> Told {
         let mut told = Told { text: one_line(&self.state, WORD_CHARS_MAX), is_foreign: !is_plain(&self.state) };
         if let Some(unit) = self.attributes.get("unit_of_measurement").and_then(Value::as_str) {
             told.is_foreign |= !PLAIN_UNITS.contains(&unit);
@@ -180,7 +180,7 @@ pub struct Told {
     /// The words.
     pub text: String,
     /// Some of them are Home Assistant's.
-    pub is_foreign: bool,
+    pub(crate) is_foreign: bool,
 }
 
 /// Does a state mean the same everywhere?

@@ -75,7 +75,7 @@ impl Exposure {
     }
 
     /// May any entity of this domain be seen?
-    pub fn has_domain(&self, domain: &str) -> bool {
+    pub(crate) fn has_domain(&self, domain: &str) -> bool {
         let domains = self.entities.iter().filter_map(|pattern| pattern.split_once('.'));
         domains.into_iter().any(|(pattern, _)| fits(pattern, domain))
     }
@@ -89,7 +89,7 @@ impl Exposure {
 }
 
 /// Is there anything that can be done with entities of this domain?
-pub fn is_switchable(id: &EntityId) -> bool {
+pub(crate) fn is_switchable(id: &EntityId) -> bool {
     classes::domain(id.domain()).is_some()
 }
 

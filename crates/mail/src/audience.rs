@@ -23,7 +23,7 @@ impl MailAudience {
     }
 
     /// The accounts that somebody may use at a place.
-    pub async fn accounts_of(&self, who: &Principal, place: SpeakingPlace) -> Result<Vec<&Account>, StoreError> {
+    pub(crate) async fn accounts_of(&self, who: &Principal, place: SpeakingPlace) -> Result<Vec<&Account>, StoreError> {
         if !place.private {
             return Ok(Vec::new());
         }

@@ -28,7 +28,7 @@ pub struct Filed {
     /// Where it went.
     pub moved: Option<Moved>,
     /// The marks that it had before.
-    pub flags_before: Vec<String>,
+    pub(crate) flags_before: Vec<String>,
 }
 
 /// Where a letter went.

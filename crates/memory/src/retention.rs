@@ -29,7 +29,7 @@ pub struct Retention {
     /// What matters so much by now is kept.
     pub floor: f64,
     /// After so long without use something matters half as much.
-    pub half_life: SignedDuration,
+    pub(crate) half_life: SignedDuration,
 }
 
 impl Retention {
@@ -39,7 +39,7 @@ impl Retention {
     }
 
     /// Whether it is let go at `now`.
-    pub fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
+    pub(crate) fn is_expired(&self, memory: &RetentionCandidate, now: Timestamp) -> bool {
         let RetentionCandidate { importance: score, uses, at, used_at, .. } = *memory;
         let standing = ImportanceInputs { score, uses, at, used_at, pinned: false };
         at < self.cutoff(now) && standing.current(millis(now), ms(self.half_life)) < self.floor

@@ -103,16 +103,16 @@ pub enum Command {
 
 /// A login at an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoginRequest {
+pub(crate) struct LoginRequest {
     /// Its name in the config.
-    pub server: String,
+    pub(crate) server: String,
     /// What the browser brought back; none: the link is asked for.
-    pub pasted: Option<String>,
+    pub(crate) pasted: Option<String>,
 }
 
 /// What is to become of a group's mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupChange {
+pub(crate) enum GroupChange {
     /// It is shown.
     Show,
     /// It is this one.
@@ -122,25 +122,25 @@ pub enum GroupChange {
 
 /// Somebody who is to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PairRequest {
+pub(crate) struct PairRequest {
     /// The code, as it was written.
-    pub code: String,
-    pub role: Role,
+    pub(crate) code: String,
+    pub(crate) role: Role,
 }
 
 impl PairRequest {
     /// What people who are paired may, unless it is said.
-    pub const USUAL: Role = Role::User;
+    pub(crate) const USUAL: Role = Role::User;
 
     /// The role with this name, if it can be given away by a code.
-    pub fn role(name: &str) -> Option<Role> {
+    pub(crate) fn role(name: &str) -> Option<Role> {
         [Role::Guest, Role::User, Role::Admin].into_iter().find(|role| role.as_str() == name)
     }
 }
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ForgetTarget {
+pub(crate) enum ForgetTarget {
     /// It was not said what.
     Nothing,
     One(MemoryItem),
@@ -164,7 +164,7 @@ impl Command {
 
 /// How far a pause reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PauseScope {
+pub(crate) enum PauseScope {
     /// This conversation.
     Here,
     /// The whole house.

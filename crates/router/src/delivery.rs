@@ -113,7 +113,7 @@ impl Delivery {
     }
 
     /// A message was taken in, and waits for its turn.
-    pub fn message_queued(&self, destination: &Destination, run: RunId) {
+    pub(crate) fn message_queued(&self, destination: &Destination, run: RunId) {
         self.inner.signs.message_queued(destination, run);
     }
 

@@ -110,7 +110,7 @@ impl Lanes {
     }
 
     /// The same, for a session of this platform, if it is served here.
-    pub fn wake_served(&self, session: SessionId, channel: &str) {
+    pub(crate) fn wake_served(&self, session: SessionId, channel: &str) {
         if self.serves(channel) {
             self.wake(session);
         }

@@ -196,11 +196,11 @@ fn time_before(now: Timestamp, span: SignedDuration) -> Timestamp {
 
 /// A button under the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MailButtonPress {
+pub(crate) struct MailButtonPress {
     /// Which letter.
-    pub id: OutboxId,
+    pub(crate) id: OutboxId,
     /// Whether it goes out.
-    pub send: bool,
+    pub(crate) send: bool,
 }
 
 impl MailButtonPress {
@@ -209,7 +209,7 @@ impl MailButtonPress {
     }
 
     /// The press that a token stands for.
-    pub fn parse(token: &str) -> Option<Self> {
+    pub(crate) fn parse(token: &str) -> Option<Self> {
         let (id, word) = token.strip_prefix("mail:")?.split_once(':')?;
         let send = match word {
             "yes" => true,

@@ -22,7 +22,7 @@ pub struct BundleFile {
     /// What is in it.
     pub bytes: Vec<u8>,
     /// It may be run.
-    pub executable: bool,
+    pub(crate) executable: bool,
 }
 
 /// The files of one skill, by path.

@@ -13,7 +13,7 @@ use hob_store::skills::CallRow;
 
 /// So often the same has to go well before it is offered.
 pub const REPEATED: usize = 5;
-pub const WITHIN_DAYS: i64 = 60;
+pub(crate) const WITHIN_DAYS: i64 = 60;
 /// The fewest and the most calls of a procedure.
 const CALLS: std::ops::RangeInclusive<usize> = 3..=20;
 /// The most characters of a value that is written down.

@@ -19,7 +19,7 @@ const BY_WORDS: f64 = 1.0;
 const IN_NAME: f64 = 0.75;
 const IN_DESCRIPTION: f64 = 0.4;
 /// From this cosine on meaning alone tells it; and how much less is enough where a word is shared.
-pub const BY_MEANING: f32 = 0.45;
+pub(crate) const BY_MEANING: f32 = 0.45;
 const MEANING_WITH_WORDS: f32 = 0.32;
 
 /// A skill as it is found.

@@ -44,7 +44,7 @@ pub const TOOL_CALL: &str = "gen_ai.tool.call.id";
 /// What kind of tool.
 pub const TOOL_TYPE: &str = "gen_ai.tool.type";
 /// What went wrong, by class.
-pub const ERROR_TYPE: &str = "error.type";
+pub(crate) const ERROR_TYPE: &str = "error.type";
 /// What the model is told for good; only where the config asks for contents.
 pub const SYSTEM: &str = "gen_ai.system_instructions";
 /// What the model is told; the same.
@@ -74,7 +74,7 @@ pub fn is_on() -> bool {
 }
 
 /// Whether they are to hear what people, models and tools say.
-pub fn wants_content() -> bool {
+pub(crate) fn wants_content() -> bool {
     is_on() && CONTENT.load(Ordering::Relaxed)
 }
 

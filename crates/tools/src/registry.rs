@@ -70,7 +70,7 @@ impl Registry {
     /// Adds a tool of a family that came while Hob runs. One whose name is taken, is none, or whose schema is none, is left
     /// out, and told of.
     #[must_use]
-    pub fn with_family_tool(mut self, family: &str, tool: Arc<dyn Tool>) -> Self {
+    pub(crate) fn with_family_tool(mut self, family: &str, tool: Arc<dyn Tool>) -> Self {
         let name = &tool.spec().schema.name;
         if !is_name(name) {
             let name = excerpt(name);

@@ -36,7 +36,7 @@ pub(crate) mod judge;
 mod spool;
 
 /// The longest that a command in the foreground may take, in seconds.
-pub const TIMEOUT_SECS_MAX: u64 = 3_600;
+pub(crate) const TIMEOUT_SECS_MAX: u64 = 3_600;
 /// What ending it may take beyond that.
 const MARGIN: Duration = Duration::from_secs(60);
 /// What programs print that have not found the network.

@@ -65,11 +65,11 @@ pub struct SearchService {
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    pub title: String,
-    pub url: String,
+pub(crate) struct Hit {
+    pub(crate) title: String,
+    pub(crate) url: String,
     /// Some words of it.
-    pub snippet: String,
+    pub(crate) snippet: String,
 }
 
 /// What a service answered.

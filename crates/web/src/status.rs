@@ -54,7 +54,7 @@ pub struct StatusReport {
     /// Whether it runs; else this was read from its database.
     pub running: bool,
     /// For how long it has run, in seconds.
-    pub up_secs: Option<i64>,
+    pub(crate) up_secs: Option<i64>,
     /// The config file.
     #[schema(value_type = Option<String>)]
     pub config: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub struct StatusReport {
     /// What the database tells; none: it does not answer.
     pub books: Option<StoreStatus>,
     /// Seconds since the newest backup was made; none: there is none.
-    pub backup_age_secs: Option<i64>,
+    pub(crate) backup_age_secs: Option<i64>,
     /// Bytes that can still be written; none: the disk cannot be asked.
     pub disk_free_bytes: Option<u64>,
 }
@@ -84,7 +84,7 @@ pub struct PartTrouble {
     /// Which.
     pub part: String,
     /// For how long, in seconds.
-    pub age_secs: i64,
+    pub(crate) age_secs: i64,
     /// What is wrong.
     pub what: String,
     /// What to do.
@@ -119,7 +119,7 @@ pub struct StoreStatus {
     /// Open runs by state.
     pub runs: BTreeMap<String, i64>,
     /// How long the oldest run that is queued has waited, in seconds.
-    pub queue_age_secs: Option<i64>,
+    pub(crate) queue_age_secs: Option<i64>,
     /// The runs at work, the first few.
     pub at_work: Vec<RunStatus>,
     /// What is not delivered, by state: how much, and how long the oldest has waited.
@@ -140,7 +140,7 @@ pub struct RunStatus {
     /// Its state.
     pub state: String,
     /// Seconds since its message came.
-    pub age_secs: i64,
+    pub(crate) age_secs: i64,
 }
 
 /// Chunks that wait.
@@ -149,7 +149,7 @@ pub struct OutboxBacklog {
     /// How many.
     pub count: i64,
     /// How long the oldest has waited, in seconds.
-    pub oldest_age_secs: i64,
+    pub(crate) oldest_age_secs: i64,
 }
 
 /// What was spent.
@@ -166,7 +166,7 @@ pub struct Spending {
     /// Tokens written.
     pub output_tokens: i64,
     /// Billionths of a US dollar.
-    pub cost_nanousd: i64,
+    pub(crate) cost_nanousd: i64,
 }
 
 /// Something that is to be done.
@@ -175,7 +175,7 @@ pub struct UpcomingTask {
     /// Its number among the schedules.
     pub schedule: i64,
     /// In so many seconds; negative: it is late.
-    pub in_secs: i64,
+    pub(crate) in_secs: i64,
     /// Its name, or the first words of its task.
     pub what: String,
 }

@@ -80,7 +80,7 @@ impl AgentTask {
     }
 
     /// The beginning of its mission, on one line.
-    pub fn mission_excerpt(&self) -> String {
+    pub(crate) fn mission_excerpt(&self) -> String {
         cut(&one_line(&self.mission), SHOWN_CHARS_MAX)
     }
 }
@@ -125,7 +125,7 @@ impl ChildEnd {
     }
 
     /// For people: what it found, where no run waits for it any more.
-    pub fn late_report(&self) -> String {
+    pub(crate) fn late_report(&self) -> String {
         let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
         let ledger = self.ledger.summary_lines();
         format!(

@@ -180,7 +180,7 @@ impl Batch {
 
     /// From here on its calls are those that the model meant, where it may call these tools; its reply is as it was written.
     #[must_use]
-    pub fn resolve_disclosed(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
+    pub(crate) fn resolve_disclosed(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
         for open in &mut self.calls {
             let (meant, asked) = tool_disclosure::resolve_call(&open.call, tools);
             open.call = meant;
@@ -191,7 +191,7 @@ impl Batch {
 
     /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another
     /// in their order; what waits there for a person's word keeps those behind it waiting.
-    pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
+    pub(crate) fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
         let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
         let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, CallProgress::Finished(_)));
         let due = unsettled.take(if one_by_one { 1 } else { usize::MAX });
@@ -204,14 +204,14 @@ impl Batch {
     }
 
     /// The call whose turn it is, if its tool has to look at it before it starts.
-    pub fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+    pub(crate) fn next_unassessed(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
         let first = self.calls.iter().find(|open| open.progress.result().is_none())?;
         let is_due = first.progress == CallProgress::Queued && !first.looked && is_by_state(&first.call.name);
         is_due.then_some(&first.call)
     }
 
     /// What was looked at is to be looked at again: time has passed.
-    pub fn reset_assessed(&mut self) {
+    pub(crate) fn reset_assessed(&mut self) {
         self.calls.iter_mut().filter(|open| open.progress == CallProgress::Queued).for_each(|open| open.looked = false);
     }
 
@@ -229,7 +229,7 @@ impl Batch {
     }
 
     /// The first call of which nobody knows whether it took effect, and which try that was.
-    pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
+    pub(crate) fn doubtful(&self) -> Option<(&ToolCall, u32)> {
         self.calls.iter().find_map(|open| {
             let CallProgress::Doubtful { attempt } = open.progress else { return None };
             Some((&open.call, attempt))
@@ -292,7 +292,7 @@ impl Batch {
     }
 
     /// Adds a paragraph of Hob's to what the model reads of a settled call.
-    pub fn add_below(&mut self, id: &CallId, words: &str) {
+    pub(crate) fn add_below(&mut self, id: &CallId, words: &str) {
         if let Some(OpenCall { progress: CallProgress::Finished(result), .. }) = self.find(id) {
             result.text.extend(["\n\n", words]);
         }

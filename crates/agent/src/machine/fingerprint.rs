@@ -16,7 +16,7 @@ use crate::machine::state::State;
 use crate::machine::transcript::Transcript;
 
 /// The scheme of state hashes: hashes of different schemes are not compared.
-pub const STATE_SCHEME: &str = "state1";
+pub(crate) const STATE_SCHEME: &str = "state1";
 
 /// The hash of everything that decides how a run goes on.
 pub fn fingerprint(state: &State) -> Digest {

@@ -14,7 +14,7 @@ use hob_model::tokens;
 
 impl ActiveState {
     /// The model call that is due now: for work, or to wrap up when a limit is reached.
-    pub fn call_model(&self) -> ModelCall {
+    pub(crate) fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
             ModelCallPurpose::WrapUpTime
         } else if declared_loop::declared_loop(self).is_none() && self.iterations >= self.limits.iterations {
@@ -84,12 +84,12 @@ impl ActiveState {
     }
 
     /// The same, as the model asked now counts (row B14).
-    pub fn calibrated(&self, counted: u64) -> u64 {
+    pub(crate) fn calibrated(&self, counted: u64) -> u64 {
         self.calibrated_by(self.model, counted)
     }
 
     /// The same, as the run's `model`th model counts.
-    pub fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
+    pub(crate) fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
         self.billing.models.get(model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
     }
 
@@ -119,7 +119,7 @@ impl ActiveState {
     }
 
     /// Nobody will learn what the model call in flight cost: its estimate stands in.
-    pub fn lose_call(&mut self) {
+    pub(crate) fn lose_call(&mut self) {
         if let Phase::Calling(call) = &self.phase {
             let lost = Usage { input_tokens: call.input_estimate, ..Usage::default() };
             self.cost = self.cost.plus(self.price(call.model, &lost).unwrap_or_default());
@@ -133,7 +133,7 @@ impl ActiveState {
     }
 
     /// The model call in flight.
-    pub fn open_call(&self) -> Option<&ModelCall> {
+    pub(crate) fn open_call(&self) -> Option<&ModelCall> {
         match &self.phase {
             Phase::Calling(call) => Some(call),
             Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,

@@ -6,24 +6,24 @@ use hob_core::domain::ids::CallId;
 
 /// A tool that failed in passing is run again (row B1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolRetry {
-    pub call: CallId,
+pub(crate) struct ToolRetry {
+    pub(crate) call: CallId,
     /// The attempt to come.
-    pub attempt: u32,
+    pub(crate) attempt: u32,
     /// The wait before it.
-    pub delay_ms: u64,
+    pub(crate) delay_ms: u64,
 }
 
 /// A guard saw a circle (rows B2, A11, E6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detection {
-    pub circle: LoopKind,
+pub(crate) struct Detection {
+    pub(crate) circle: LoopKind,
     /// The tool that goes in it, if one does.
-    pub tool: Option<String>,
+    pub(crate) tool: Option<String>,
     /// How often, in the window.
-    pub seen: u32,
+    pub(crate) seen: u32,
     /// What was done about it.
-    pub verdict: GuardVerdict,
+    pub(crate) verdict: GuardVerdict,
 }
 
 /// A way to go in circles.
@@ -45,7 +45,7 @@ pub enum LoopKind {
 /// What a guard decides about a call (row E6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GuardVerdict {
+pub(crate) enum GuardVerdict {
     /// It goes its way.
     Allow,
     /// Its result carries a warning.
@@ -58,16 +58,16 @@ pub enum GuardVerdict {
 
 /// A guard went a step further (row B3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Escalation {
-    pub step: EscalationStep,
+pub(crate) struct Escalation {
+    pub(crate) step: EscalationStep,
     /// The tool that the model must call next, if one.
-    pub forced: Option<String>,
+    pub(crate) forced: Option<String>,
 }
 
 /// The steps of row B3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EscalationStep {
+pub(crate) enum EscalationStep {
     /// A word to the model.
     Nudge,
     /// It must call another tool.
@@ -78,30 +78,30 @@ pub enum EscalationStep {
 
 /// A reply claimed a deed that no tool did, and the model was asked again (row E10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnfoundedClaim {
+pub(crate) struct UnfoundedClaim {
     /// The reply's words.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// The older part of the context was put away (rows B4, D3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compaction {
-    pub means: CompactionMeans,
+pub(crate) struct Compaction {
+    pub(crate) means: CompactionMeans,
     /// Messages that are no longer shown as they were.
-    pub messages: u32,
+    pub(crate) messages: u32,
     /// The request's tokens before.
-    pub tokens_before: u64,
+    pub(crate) tokens_before: u64,
     /// And after.
-    pub tokens_after: u64,
+    pub(crate) tokens_after: u64,
     /// Who summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// How the older part was put away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CompactionMeans {
+pub(crate) enum CompactionMeans {
     /// A model summed it up.
     Summary,
     /// It is left out: there is no summary, or a useless one.
@@ -112,17 +112,17 @@ pub enum CompactionMeans {
 
 /// A recovery from a full window (row B5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recovery {
+pub(crate) struct Recovery {
     /// The step of the ladder.
-    pub step: RecoveryStep,
+    pub(crate) step: RecoveryStep,
     /// The how-manieth of the run.
-    pub number: u32,
+    pub(crate) number: u32,
 }
 
 /// The steps of row B5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RecoveryStep {
+pub(crate) enum RecoveryStep {
     /// R1.
     Compact,
     /// R2.
@@ -134,17 +134,17 @@ pub enum RecoveryStep {
 /// How far a run may go at most, as its persona declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LoopCeiling {
+pub(crate) enum LoopCeiling {
     Cycles,
     Money,
 }
 
 /// A run came to its declared end (row D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeclaredEnd {
+pub(crate) struct DeclaredEnd {
     /// Which of the persona's conditions, from 0; none: a ceiling was reached, and no condition says so.
-    pub condition: Option<u32>,
+    pub(crate) condition: Option<u32>,
     /// The ceiling that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<LoopCeiling>,
+    pub(crate) ceiling: Option<LoopCeiling>,
 }

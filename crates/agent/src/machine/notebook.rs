@@ -45,13 +45,13 @@ pub struct Notebook {
     /// What is known for sure.
     pub verified_findings: Vec<String>,
     /// What was decided.
-    pub decisions: Vec<String>,
+    pub(crate) decisions: Vec<String>,
     /// What was made.
-    pub artifacts: Vec<String>,
+    pub(crate) artifacts: Vec<String>,
     /// What is not known.
     pub open_questions: Vec<String>,
     /// What is in the way.
-    pub blockers: Vec<String>,
+    pub(crate) blockers: Vec<String>,
     /// What should be done next.
     pub handoff_next_action: String,
 }
@@ -212,7 +212,7 @@ impl Notebook {
     }
 
     /// All of it for the block of data that a run begins with, unable to end that block.
-    pub fn handed_over(&self) -> String {
+    pub(crate) fn handed_over(&self) -> String {
         let whole = self.whole().replace('<', "‹").replace('>', "›");
         format!("your run journal of the task before this message, which did not come to its end:\n{whole}")
     }

@@ -15,9 +15,9 @@ use hob_core::domain::ids::CallId;
 use hob_core::domain::tools::Risk;
 
 /// The looks at one site that nobody is asked about.
-pub const UNASKED_PER_SITE: u32 = 4;
+pub(crate) const UNASKED_PER_SITE: u32 = 4;
 /// The looks at all sites together.
-pub const UNASKED_PER_RUN: u32 = 16;
+pub(crate) const UNASKED_PER_RUN: u32 = 16;
 
 /// How often a run may look outside unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl OutboundAllowance {
 }
 
 /// What the agent behind this call may do of it. One that works beside others has its share; a clean run has no count to share.
-pub fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
+pub(crate) fn share_for_agent(run: &ActiveState, id: &CallId) -> OutboundAllowance {
     let left = OutboundAllowance::remaining(run);
     let (Phase::Acting(batch) | Phase::Waiting { paused: ResumePoint::Batch(batch), .. }) = &run.phase else {
         return left;

@@ -47,7 +47,7 @@ pub struct RunPlan {
     /// Whose words each result is that nobody vouches for, since there is a plan.
     pub read: BTreeMap<CallId, OriginSource>,
     /// What was done unasked because it was planned, in words.
-    pub spared: Vec<String>,
+    pub(crate) spared: Vec<String>,
     /// What calls have found that the plan names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<FoundArgument>,
@@ -353,7 +353,7 @@ pub fn steps(run: &ActiveState) -> Vec<String> {
 }
 
 /// Why a call with an effect was or was not taken for planned, for people; none: nothing is planned, or it only looks.
-pub fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
+pub(crate) fn plan_explanation(run: &ActiveState, open: &OpenCall) -> Option<String> {
     let is_look = open.assessed.as_ref().is_some_and(|known| known.risk.is_read());
     if run.intent.steps.is_empty() || is_look || open.call.name == PLAN {
         return None;

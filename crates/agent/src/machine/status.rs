@@ -49,7 +49,7 @@ impl Status {
         }
     }
 
-    pub fn is_final(self) -> bool {
+    pub(crate) fn is_final(self) -> bool {
         match self {
             Self::Queued | Self::Running | Self::Waiting => false,
             Self::Completed | Self::Cancelled | Self::Failed | Self::Withdrawn | Self::Joined => true,

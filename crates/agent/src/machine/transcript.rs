@@ -8,7 +8,7 @@ use hob_model::message::Message;
 use hob_model::tokens;
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
-pub const REQUEST_SCHEME: &str = "request1";
+pub(crate) const REQUEST_SCHEME: &str = "request1";
 
 /// A message of the transcript.
 #[derive(Debug, Clone, Copy)]
@@ -73,12 +73,12 @@ impl Transcript {
     }
 
     /// Adds a person's words.
-    pub fn push_from(&mut self, user: UserId, text: String) {
+    pub(crate) fn push_from(&mut self, user: UserId, text: String) {
         self.push_said(user, Message::user(text));
     }
 
     /// Adds what a person said, with what came along.
-    pub fn push_said(&mut self, user: UserId, message: Message) {
+    pub(crate) fn push_said(&mut self, user: UserId, message: Message) {
         self.add(message, Some(user));
     }
 

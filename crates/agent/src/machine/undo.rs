@@ -60,7 +60,7 @@ pub fn counts(run: &ActiveState, tool: &str, known: &Assessment) -> bool {
 }
 
 /// Was it planned but for values that the plan left open, and can it be taken back, whatever these are?
-pub fn covers_open_values(run: &ActiveState, open: &OpenCall) -> bool {
+pub(crate) fn covers_open_values(run: &ActiveState, open: &OpenCall) -> bool {
     let is_counted = open.assessed.as_ref().is_some_and(|known| counts(run, &open.call.name, known));
     is_counted && plan::leads_nobody_on(run, open)
 }

@@ -69,7 +69,7 @@ impl GoodConfig {
     }
 
     /// Whether the text means the same to this Hob, here, as it did then. Secrets do not count.
-    pub fn means_same(&self, config: &Config) -> bool {
+    pub(crate) fn means_same(&self, config: &Config) -> bool {
         self.resolved_print == resolved(config)
     }
 

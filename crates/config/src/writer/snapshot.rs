@@ -74,7 +74,7 @@ impl std::fmt::Debug for FileSnapshot {
 ///
 /// # Errors
 /// When links lead in a circle, or one cannot be read.
-pub fn resolve_link(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_link(path: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..LINKS_MAX {
         match fs::symlink_metadata(&path) {

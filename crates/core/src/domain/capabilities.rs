@@ -39,7 +39,7 @@ impl Limit {
 
     /// Half of it: for what may double when it is written.
     #[must_use]
-    pub fn halved(self) -> Self {
+    pub(crate) fn halved(self) -> Self {
         Self::new(self.max / 2, self.unit)
     }
 

@@ -26,7 +26,7 @@ pub const MONTHS: [&[&str]; 12] = [
 ];
 
 /// The days of the week, from Sunday: in English and in German. Short they would be other words as well ("sun", "die").
-pub const WEEKDAYS: [&[&str]; 7] = [
+pub(crate) const WEEKDAYS: [&[&str]; 7] = [
     &["sunday", "sonntag"],
     &["monday", "montag"],
     &["tuesday", "dienstag"],

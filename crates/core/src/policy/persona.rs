@@ -14,7 +14,7 @@ pub struct PersonaAssignments {
     pub by_server: BTreeMap<(ChannelKind, String, String), String>,
     /// By platform and Hob's account there.
     pub by_account: BTreeMap<(ChannelKind, String), String>,
-    pub by_platform: BTreeMap<ChannelKind, String>,
+    pub(crate) by_platform: BTreeMap<ChannelKind, String>,
     /// Everywhere else.
     pub everywhere: Option<String>,
 }

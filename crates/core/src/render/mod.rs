@@ -41,7 +41,7 @@ use crate::render::split::Splitter;
 use crate::render::telegram::Telegram;
 
 /// The least a message must hold, so that every piece of markup fits one.
-pub const UNITS_MIN: usize = 512;
+pub(crate) const UNITS_MIN: usize = 512;
 
 /// One message, as a platform takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]

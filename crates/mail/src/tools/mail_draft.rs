@@ -16,14 +16,14 @@ use hob_tools::registry::{parse, spec_of};
 use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
 
 /// The tool.
-pub struct MailDraft {
+pub(crate) struct MailDraft {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailDraft {
     /// Writes into these.
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Puts a letter into the person's Drafts, for them to look at and send.";
         Self { spec: of_mail(spec_of::<Written>("mail_draft", about, true), Risk::Write), mailboxes }
     }

@@ -34,14 +34,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailFile {
+pub(crate) struct MailFile {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailFile {
     /// Files in these.
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Moves a letter to a folder, flags it, or marks it as read or unread.";
         Self { spec: of_mail(spec_of::<Arguments>(NAME, about, true), Risk::Write), mailboxes }
     }

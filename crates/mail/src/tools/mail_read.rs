@@ -23,14 +23,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailRead {
+pub(crate) struct MailRead {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailRead {
     /// Reads in these.
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Reads a letter, which stays unread, or fetches one of its files.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_read", about, true), Risk::Read), mailboxes }
     }

@@ -38,14 +38,14 @@ struct Arguments {
 }
 
 /// The tool.
-pub struct MailSearch {
+pub(crate) struct MailSearch {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailSearch {
     /// Looks into these.
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Looks for letters in the person's own mailbox, newest first. All that is given must fit.";
         Self { spec: of_mail(spec_of::<Arguments>("mail_search", about, true), Risk::Read), mailboxes }
     }

@@ -61,14 +61,14 @@ pub(super) async fn answered<'a>(
 }
 
 /// The tool.
-pub struct MailSend {
+pub(crate) struct MailSend {
     spec: ToolSpec,
     mailboxes: Arc<Mailboxes>,
 }
 
 impl MailSend {
     /// Sends from these.
-    pub fn new(mailboxes: Arc<Mailboxes>) -> Self {
+    pub(crate) fn new(mailboxes: Arc<Mailboxes>) -> Self {
         let about = "Sends a letter in the person's name. They are asked each time and see it whole.";
         let spec = of_mail(spec_of::<Written>("mail_send", about, false), Risk::Send);
         let facts = ToolFacts { approval: Approval::Critical, exclusive: true, ..spec.facts };

@@ -23,31 +23,31 @@ use hob_store::model_calls::CallEnd;
 use hob_store::{Tx, episodes, millis};
 
 /// The most calls in sixty minutes.
-pub const CALLS_PER_HOUR: i64 = 30;
+pub(crate) const CALLS_PER_HOUR: i64 = 30;
 /// How long a model may take.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A call that is about to be made: for facts of the turns of an episode after a place.
 #[derive(Clone)]
-pub struct BeginCall {
-    pub episode: EpisodeId,
+pub(crate) struct BeginCall {
+    pub(crate) episode: EpisodeId,
     /// The place.
-    pub from: i64,
+    pub(crate) from: i64,
     /// Whose words it reads.
-    pub user: UserId,
-    pub model: String,
+    pub(crate) user: UserId,
+    pub(crate) model: String,
     /// The tokens it will read.
-    pub estimate: u64,
+    pub(crate) estimate: u64,
     /// What it may cost.
-    pub reserve: Money,
+    pub(crate) reserve: Money,
     /// The household's caps.
-    pub budget_guard: Arc<BudgetGuard>,
-    pub at: Timestamp,
+    pub(crate) budget_guard: Arc<BudgetGuard>,
+    pub(crate) at: Timestamp,
 }
 
 /// Whether it may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BeginOutcome {
+pub(crate) enum BeginOutcome {
     /// Yes: it is on record.
     Call {
         id: i64,
@@ -64,7 +64,7 @@ pub enum BeginOutcome {
 
 impl BeginOutcome {
     /// Whether no other call may be made now either.
-    pub fn holds_for_all(&self) -> bool {
+    pub(crate) fn holds_for_all(&self) -> bool {
         match self {
             Self::Call { .. } | Self::Stale => false,
             Self::HourIsFull => true,
@@ -74,7 +74,7 @@ impl BeginOutcome {
 }
 
 impl BeginCall {
-    pub async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
+    pub(crate) async fn run(&self, tx: &mut Tx) -> Result<BeginOutcome, StoreError> {
         let hour_ago = millis(self.at - SignedDuration::from_hours(1));
         if memory_calls::since(tx, hour_ago).await? >= CALLS_PER_HOUR {
             return Ok(BeginOutcome::HourIsFull);
@@ -146,7 +146,7 @@ pub fn is_transient(class: ErrorClass) -> bool {
 }
 
 /// The bill of a call that was answered.
-pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+pub(crate) fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
     let told = completion.usage;
     let written = || {
         let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();
@@ -171,7 +171,7 @@ pub fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, co
 }
 
 /// The bill of a call that failed: it cost nothing, but where nobody listened to its end, or nobody understands the answer.
-pub fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
+pub(crate) fn failed_call_bill(table: &ModelTable, model: &str, request: &Request, error: &ModelError) -> CallEnd {
     if matches!(error.class, ErrorClass::Timeout | ErrorClass::Malformed) {
         let error = Some(error.message.clone());
         return CallEnd { error, ..lost_call_bill(table.facts(model).rates.as_ref(), estimate(request)) };

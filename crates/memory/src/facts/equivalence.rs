@@ -26,7 +26,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Do both keys mean the same attribute? The words must be the same in order, or in reverse around an "of".
-pub fn same_key(a: &str, b: &str) -> bool {
+pub(crate) fn same_key(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }
@@ -44,7 +44,7 @@ pub fn same_key(a: &str, b: &str) -> bool {
 }
 
 /// Do both values say the same? Numbers, dates, names and negations are words like any other: all must be there, in order.
-pub fn same_value(a: &str, b: &str) -> bool {
+pub(crate) fn same_value(a: &str, b: &str) -> bool {
     if fold(a) == fold(b) {
         return true;
     }

@@ -41,12 +41,12 @@ fn strip_genitive<'a>(key: &'a str, owner: &str) -> Option<&'a str> {
 }
 
 /// Whether a birthday is told under this key.
-pub fn is_birthday(key: &str) -> bool {
+pub(crate) fn is_birthday(key: &str) -> bool {
     BIRTHDAYS.contains(&fold(key).as_str())
 }
 
 /// Whether a birthday is told under this key, in the scope or within the person.
-pub fn tells_birthday(key: &str) -> bool {
+pub(crate) fn tells_birthday(key: &str) -> bool {
     let key = fold(key);
     BIRTHDAYS
         .iter()

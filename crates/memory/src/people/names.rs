@@ -110,7 +110,7 @@ fn similar_names<'a>(people: &'a [Person], wanted: &str) -> Vec<&'a str> {
 }
 
 /// Who "my sister" is to the speaker.
-pub fn relation_of(name: &str) -> Option<&str> {
+pub(crate) fn relation_of(name: &str) -> Option<&str> {
     let (first, relation) = name.split_once(' ')?;
     POSSESSIVES.contains(&fold(first).as_str()).then_some(relation)
 }

@@ -45,7 +45,7 @@ fn days_between(from: Date, to: Date) -> f64 {
 }
 
 /// The days that `text` speaks of, on the day `today`.
-pub fn mentioned_dates(text: &str, today: Date) -> Vec<DateRange> {
+pub(crate) fn mentioned_dates(text: &str, today: Date) -> Vec<DateRange> {
     let words: Vec<String> = folded_words(text).collect();
     let mut found = Vec::new();
     let mut at = 0;

@@ -13,14 +13,14 @@ use crate::rank::words::{folded_words, is_stop_word};
 mod tests;
 
 /// How many turns to either side belong to a turn's neighbourhood.
-pub const NEIGHBOURS: usize = 2;
+pub(crate) const NEIGHBOURS: usize = 2;
 
 /// A question to memory.
 #[derive(Debug, Clone, Default)]
 pub struct RankQuestion {
     pub text: String,
     /// What the words of it are worth that are looked for.
-    pub terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
     /// The days that it speaks of.
     pub days: Vec<DateRange>,
     /// The signs of its tokens; empty where there is no embedding.
@@ -43,7 +43,7 @@ pub struct RankTurn {
     /// The signs of its own tokens, from the same pass.
     pub tokens: TokenBinaryCodes,
     /// Whether it may be answered with; the others are there for their neighbours.
-    pub is_candidate: bool,
+    pub(crate) is_candidate: bool,
 }
 
 /// A stretch of a conversation, with all that was said in it.
@@ -66,7 +66,7 @@ pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, us
 }
 
 /// Whether a token tells something, so that it takes part in late interaction.
-pub fn is_informative(token: &str) -> bool {
+pub(crate) fn is_informative(token: &str) -> bool {
     folded_words(token).next().is_some_and(|word| !is_stop_word(&word))
 }
 
@@ -84,7 +84,7 @@ pub struct CandidateFeatures {
     pub session: usize,
     pub features: [f64; FEATURES],
     /// Whether there is an embedding of it; else those features say nothing, neither for it nor against it.
-    pub has_meaning: bool,
+    pub(crate) has_meaning: bool,
     /// What the words of the question are worth that are found in it or nearby.
     pub worth: f64,
 }
@@ -106,7 +106,7 @@ pub fn search_words(question: &str, names: &[&str]) -> Vec<SearchWord> {
 }
 
 /// The stems of what is [`search_words`].
-pub fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
+pub(crate) fn search_stems(question: &str, names: &[&str]) -> Vec<String> {
     search_words(question, names).into_iter().map(|wanted| wanted.stem).collect()
 }
 

@@ -16,8 +16,8 @@ pub struct TextDigest {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpeechTraits {
     pub asks: bool,
-    pub tells_time: bool,
-    pub tells_number: bool,
+    pub(crate) tells_time: bool,
+    pub(crate) tells_number: bool,
 }
 
 impl TextDigest {
@@ -26,13 +26,13 @@ impl TextDigest {
     }
 
     /// The stems as they are stored.
-    pub fn stem_bytes(&self) -> Vec<u8> {
+    pub(crate) fn stem_bytes(&self) -> Vec<u8> {
         self.stems.iter().flat_map(|stem| stem.to_le_bytes()).collect()
     }
 }
 
 /// What [`TextDigest::stem_bytes`] wrote.
-pub fn read_stems(bytes: &[u8]) -> Vec<u32> {
+pub(crate) fn read_stems(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|stem| u32::from_le_bytes(*stem)).collect()
 }
 
@@ -64,7 +64,7 @@ impl SpeechTraits {
 }
 
 /// Whether a word of a question that speaks of days says no more than when: one of nothing else asks for all of a day.
-pub fn is_of_time(word: &str) -> bool {
+pub(crate) fn is_of_time(word: &str) -> bool {
     let ordinal = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     is_number(ordinal) || is_time(word) || is_count(word) || AT_LARGE.contains(&word)
 }

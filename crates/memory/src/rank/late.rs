@@ -39,7 +39,7 @@ impl TokenBinaryCodes {
     }
 
     /// For each token of the question, how alike its best token here is: from −1 to 1, about the cosine.
-    pub fn best_for(&self, question: &Self) -> Vec<f64> {
+    pub(crate) fn best_for(&self, question: &Self) -> Vec<f64> {
         let bits = (self.words.max(1) * 64) as f64;
         let best = |token: &[u64]| {
             let nearest = self.tokens().map(|other| binary_codes::distance(token, other)).min();
@@ -50,7 +50,7 @@ impl TokenBinaryCodes {
 }
 
 /// The mean over the question's tokens of the best in any of the texts, as [`TokenBinaryCodes::best_for`] found them.
-pub fn max_sim(texts: &[Vec<f64>]) -> f64 {
+pub(crate) fn max_sim(texts: &[Vec<f64>]) -> f64 {
     let count = texts.first().map_or(0, Vec::len);
     if count == 0 {
         return 0.0;

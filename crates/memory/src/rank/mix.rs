@@ -10,21 +10,21 @@ mod tests;
 
 /// A feature and what it weighs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weight {
+pub(crate) struct Weight {
     /// What people are shown.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// How much it counts.
-    pub weight: f64,
+    pub(crate) weight: f64,
     /// How much it counts where there is no embedding.
-    pub by_text: f64,
+    pub(crate) by_text: f64,
     /// Whether it is a score, which only counts against the others of the pool; else it counts as it is.
-    pub is_score: bool,
+    pub(crate) is_score: bool,
 }
 
 /// The weights, in the order of [`CandidateFeatures::features`].
 ///
 /// Fitted once on conversations that are not Hob's (`docs/decisions/0005-ranking.md`), and rounded.
-pub const WEIGHTS: [Weight; FEATURES] = [
+pub(crate) const WEIGHTS: [Weight; FEATURES] = [
     score("words nearby", 0.33, 0.84),
     score("words in the session", 0.17, 0.48),
     score("meaning", 0.28, 0.0),

@@ -20,7 +20,7 @@ pub struct SelectableTurn<Stem> {
     /// The turn just before it, if that may be told, too.
     pub before: Option<i64>,
     /// Whether it makes sense only with that ([`needs_before`]).
-    pub needs_before: bool,
+    pub(crate) needs_before: bool,
     pub stems: Vec<Stem>,
     pub tokens: u64,
     /// The tokens of the turn before it.
@@ -66,7 +66,7 @@ pub fn select<Stem: Eq + Hash>(ranked: &[SelectableTurn<Stem>], pieces: usize, t
 
 /// Whether one text has all stems of the other, and hardly more: what was said again is told once. Where each has something of
 /// its own, as another number, both are told.
-pub fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
+pub(crate) fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
     let (one, other): (HashSet<&Stem>, HashSet<&Stem>) = (one.iter().collect(), other.iter().collect());
     let common = one.intersection(&other).count();
     let (shorter, longer) = (one.len().min(other.len()), one.len().max(other.len()));
@@ -75,7 +75,7 @@ pub fn says_the_same<Stem: Eq + Hash>(one: &[Stem], other: &[Stem]) -> bool {
 
 /// Whether a text makes sense only with the one before it: that asks, or too little is said, or it begins with what only
 /// points back ("he said no", "that one is broken").
-pub fn needs_before(text: &str, before: &str) -> bool {
+pub(crate) fn needs_before(text: &str, before: &str) -> bool {
     let telling = folded_words(text).filter(|word| !is_stop_word(word)).count();
     let points_back = folded_words(text).take(OPENING_WORDS).any(|word| POINTING_BACK.contains(&word.as_str()));
     let names_nothing = !folded_words(text).take(OPENING_WORDS).any(|word| word.len() > 3 && !is_stop_word(&word));

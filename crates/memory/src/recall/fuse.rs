@@ -58,7 +58,7 @@ pub struct CandidateContext {
     /// Why it is raised in any case; none: it is not.
     pub salience: Option<Salience>,
     /// It was among the last in this conversation.
-    pub is_recent: bool,
+    pub(crate) is_recent: bool,
 }
 
 /// Something that may be recalled.
@@ -79,11 +79,11 @@ pub struct Candidate {
 
 /// What is recalled, and what brought it up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RecalledCandidate {
+pub(crate) struct RecalledCandidate {
     /// The memory.
-    pub candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// What brought it up.
-    pub leg: Leg,
+    pub(crate) leg: Leg,
 }
 
 /// What part of the cut is enough for what was said last: above it every tenth of the best ten bears on the
@@ -111,13 +111,13 @@ fn is_of_the_day(described: &CandidateFeatures, question: &RankQuestion) -> bool
 }
 
 /// What of the ranked `pool` fits, where there is room for so many, the best first.
-pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
+pub(crate) fn fused(pool: &[Candidate], fragments: usize) -> Vec<RecalledCandidate> {
     let fits = pool.iter().filter_map(|one| Some(RecalledCandidate { candidate: one.clone(), leg: leg_of(one)? }));
     fits.take(fragments * SPARE).collect()
 }
 
 /// What of the `pool` is raised whether it fits or not, what comes first first.
-pub fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
+pub(crate) fn salient_candidates(pool: &[Candidate]) -> Vec<RecalledCandidate> {
     let mut salient: Vec<(bool, usize, &Candidate)> =
         pool.iter().filter_map(|one| Some((one.fit < FitGrade::Nearly, one.standing.salience?.place, one))).collect();
     salient.sort_unstable_by_key(|(is_far, place, _)| (*is_far, *place));

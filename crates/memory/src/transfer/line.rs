@@ -78,78 +78,78 @@ pub struct MemoryLine {
 /// Something that is known, or was held for true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FactLine {
-    pub scope: ScopeRef,
+pub(crate) struct FactLine {
+    pub(crate) scope: ScopeRef,
     /// What it is about, broadly.
-    pub category: String,
+    pub(crate) category: String,
     /// What it is about.
-    pub key: String,
+    pub(crate) key: String,
     /// What is known.
-    pub value: String,
+    pub(crate) value: String,
     /// Whom it is about: the name of a `person` of the same scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub about: Option<String>,
+    pub(crate) about: Option<String>,
     /// Who told it, as they are called.
-    pub speaker: String,
+    pub(crate) speaker: String,
     /// Who told it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said_by: Option<UserRef>,
+    pub(crate) said_by: Option<UserRef>,
     /// `told` or `extracted`; what is imported has `import`.
-    pub source: String,
+    pub(crate) source: String,
     /// From 0 to 1.
-    pub confidence: f64,
+    pub(crate) confidence: f64,
     /// From 0 to 1.
-    pub importance: f64,
+    pub(crate) importance: f64,
     /// Whether it is pinned.
     #[serde(default)]
-    pub pinned: bool,
+    pub(crate) pinned: bool,
     /// How often it was used.
     #[serde(default)]
-    pub uses: i64,
+    pub(crate) uses: i64,
     /// When, the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used_at: Option<Timestamp>,
+    pub(crate) used_at: Option<Timestamp>,
     /// Since when it holds, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub valid_from: Option<Timestamp>,
+    pub(crate) valid_from: Option<Timestamp>,
     /// Until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub valid_until: Option<Timestamp>,
+    pub(crate) valid_until: Option<Timestamp>,
     /// Whether it contradicts the current one, and nobody has said which is true.
     #[serde(default)]
-    pub disputed: bool,
+    pub(crate) disputed: bool,
     /// Since when it is known.
-    pub known_since: Timestamp,
+    pub(crate) known_since: Timestamp,
     /// Until when it was held for true; none: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub superseded_at: Option<Timestamp>,
+    pub(crate) superseded_at: Option<Timestamp>,
     /// What nobody vouches for in what it rests on.
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
-    pub taint: Taint,
+    pub(crate) taint: Taint,
 }
 
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PersonLine {
-    pub scope: ScopeRef,
-    pub name: String,
+pub(crate) struct PersonLine {
+    pub(crate) scope: ScopeRef,
+    pub(crate) name: String,
     /// Who this is, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<UserRef>,
+    pub(crate) user: Option<UserRef>,
     /// What they are to whoever told of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub relation: Option<String>,
+    pub(crate) relation: Option<String>,
     /// `YYYY-MM-DD`, or `--MM-DD` where the year is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub birthday: Option<String>,
+    pub(crate) birthday: Option<String>,
     /// Other names and addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub identities: Vec<Identity>,
+    pub(crate) identities: Vec<Identity>,
     /// Since when they are known.
-    pub known_since: Timestamp,
+    pub(crate) known_since: Timestamp,
     /// When that was changed last.
-    pub changed_at: Timestamp,
+    pub(crate) changed_at: Timestamp,
 }
 
 /// Another name or an address.

@@ -9,12 +9,12 @@ pub fn word_count(dimensions: usize) -> usize {
 }
 
 /// The signs: a bit is set where the number is above zero.
-pub fn sign_bits(vector: &[f32]) -> Vec<u64> {
+pub(crate) fn sign_bits(vector: &[f32]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0.0), vector.len())
 }
 
 /// The signs of a vector that is stored as bytes.
-pub fn sign_bits_of_bytes(vector: &[i8]) -> Vec<u64> {
+pub(crate) fn sign_bits_of_bytes(vector: &[i8]) -> Vec<u64> {
     pack(vector.iter().map(|&value| value > 0), vector.len())
 }
 

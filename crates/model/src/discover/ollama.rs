@@ -10,7 +10,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 /// How long the probe may take in all: the start waits for it.
-pub const PROBE_WAIT_MAX: Duration = Duration::from_millis(300);
+pub(crate) const PROBE_WAIT_MAX: Duration = Duration::from_millis(300);
 /// How much of its answer is read.
 const TAGS_BYTES_MAX: u64 = 1024 * 1024;
 /// Where Ollama listens unless told otherwise.

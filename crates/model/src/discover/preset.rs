@@ -64,7 +64,7 @@ pub fn assumed_window(label: &str) -> Option<u64> {
 ///
 /// Models and addresses written down in 2026-11 from the vendors' pages, not tried against the services: look through
 /// them with each release.
-pub const PRESETS: &[Preset] = &[
+pub(crate) const PRESETS: &[Preset] = &[
     Preset {
         kind: ProviderKind::Openai,
         name: "openai",

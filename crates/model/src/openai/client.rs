@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// As [`Self::patient`], for answers that are sound: nothing is read in those.
-    pub fn for_sound(endpoint: Endpoint, wait: Duration) -> Self {
+    pub(crate) fn for_sound(endpoint: Endpoint, wait: Duration) -> Self {
         Self::checking(endpoint, wait, |_sound| Ok(()))
     }
 

@@ -69,7 +69,7 @@ impl Delivery {
     ///
     /// # Errors
     /// When the directory or the database cannot be read.
-    pub async fn sweep_contents(&self) -> Result<usize, StoreError> {
+    pub(crate) async fn sweep_contents(&self) -> Result<usize, StoreError> {
         self.inner.ports.contents.sweep(&self.inner.ports.store).await
     }
 }

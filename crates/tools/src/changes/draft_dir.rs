@@ -87,7 +87,7 @@ impl DraftDir {
     ///
     /// # Errors
     /// When somebody else does so already, or the system says no.
-    pub fn lock_for_use(&self) -> Result<DraftLock, ChangesError> {
+    pub(crate) fn lock_for_use(&self) -> Result<DraftLock, ChangesError> {
         let start = File::open(self.place.dir.join(START)).map_err(io("the draft's start"))?;
         let locked = start.try_lock().map(|()| DraftLock { _locked: start });
         locked.map_err(|error| io("the draft's start")(error.into()))

@@ -121,7 +121,7 @@ impl FileAccess {
     }
 
     /// Where files are changed, if not where they lie: a place where that can be looked at before it is kept.
-    pub async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
+    pub(crate) async fn desk_that_holds(&self) -> Option<&DraftWorkspace> {
         let desk = self.desk.as_ref()?;
         desk.can_be_reviewed().await.then_some(desk)
     }
@@ -278,7 +278,7 @@ impl FileAccess {
     ///
     /// # Errors
     /// When it is none, or lies outside.
-    pub fn open_folder(&self, spot: &ResolvedPath) -> Result<Dir, FileAccessError> {
+    pub(crate) fn open_folder(&self, spot: &ResolvedPath) -> Result<Dir, FileAccessError> {
         let dir = spot.dir.open_dir(&spot.relative).map_err(|error| self.failed(&spot.path, &error))?;
         let real = real_path(&dir).map_err(|error| self.failed(&spot.path, &error))?;
         if self.is_own(&real) { Err(FileAccessError::Own { path: spot.path.clone() }) } else { Ok(dir) }
@@ -301,6 +301,6 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Where an open file or folder really lies, whatever its name led through.
-pub fn real_path(open: &impl AsRawFd) -> io::Result<PathBuf> {
+pub(crate) fn real_path(open: &impl AsRawFd) -> io::Result<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", open.as_raw_fd()))
 }

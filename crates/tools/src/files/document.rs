@@ -19,7 +19,7 @@ use crate::sandbox::trial::SandboxTrial;
 use hob_document::{Document, PageSelection, may_be};
 
 /// The program that the sandbox knows to be this worker.
-pub const WORKER: &str = "hob:document";
+pub(crate) const WORKER: &str = "hob:document";
 /// The most bytes of a document.
 const BYTES_MAX: u64 = 32 << 20;
 /// How much of a file's beginning tells what it is.

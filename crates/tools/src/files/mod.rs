@@ -45,7 +45,7 @@ pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
     /// Is the call gone?
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -72,7 +72,7 @@ where
 }
 
 /// Words that a file of the workspace is the source of. Its owner may vouch for all of them.
-pub fn from_file(room: &FileAccess, path: &str, words: Outcome) -> Outcome {
+pub(crate) fn from_file(room: &FileAccess, path: &str, words: Outcome) -> Outcome {
     let path = if path == "." { "in the workspace" } else { path };
     if room.is_trusted() { words } else { words.from(OriginSource::new(Origin::File, path)) }
 }

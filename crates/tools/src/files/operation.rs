@@ -21,7 +21,7 @@ use crate::process_reaper::ProcessReaper;
 use crate::{Invocation, Outcome};
 
 /// The program that the sandbox knows to be this worker.
-pub const WORKER: &str = "hob:files";
+pub(crate) const WORKER: &str = "hob:files";
 /// The longest answer of the worker, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 

@@ -103,7 +103,7 @@ impl NetError {
     }
 
     /// As a tool's answer, after `asked` was gone to: there may be words in it that were chosen there (row N6).
-    pub fn outcome_at(&self, asked: &Url) -> Outcome {
+    pub(crate) fn outcome_at(&self, asked: &Url) -> Outcome {
         let outcome = self.outcome();
         if self.quotes(asked) { outcome.from(OriginSource::new(Origin::Web, asked.as_str())) } else { outcome }
     }

@@ -154,7 +154,7 @@ impl EgressGuard {
 
     /// The same, somewhere else.
     #[must_use]
-    pub fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
+    pub(crate) fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
         Self { surroundings, ..self }
     }
 

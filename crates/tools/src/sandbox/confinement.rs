@@ -44,21 +44,21 @@ impl Confinement {
 
     /// The same, with the network.
     #[must_use]
-    pub fn with_network(mut self, network: bool) -> Self {
+    pub(crate) fn with_network(mut self, network: bool) -> Self {
         self.reach.network |= network;
         self
     }
 
     /// The same, over copies of these folders. Only where [`Sandbox::overlays`] says so.
     #[must_use]
-    pub fn with_overlays(mut self, overlays: Vec<Overlay>) -> Self {
+    pub(crate) fn with_overlays(mut self, overlays: Vec<Overlay>) -> Self {
         self.overlays = overlays;
         self
     }
 
     /// The same, with a folder of its own that stays.
     #[must_use]
-    pub fn with_home(mut self, home: PathBuf) -> Self {
+    pub(crate) fn with_home(mut self, home: PathBuf) -> Self {
         self.home = Some(home);
         self
     }

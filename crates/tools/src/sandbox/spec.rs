@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// So much of the disk of Hob's data is not a program's, in MiB.
-pub const DISK_LEFT_MB: u64 = 1_024;
+pub(crate) const DISK_LEFT_MB: u64 = 1_024;
 
 /// What one process may use, at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Limits {
     /// What is left of the disk, in MiB.
     pub disk_left_mb: u64,
     /// Time on a processor, in seconds; none: without a bound.
-    pub cpu_secs: Option<u64>,
+    pub(crate) cpu_secs: Option<u64>,
 }
 
 impl Default for Limits {

@@ -32,7 +32,7 @@ mod tests;
 pub mod watch;
 
 /// So late it may be run, in seconds, unless the config says otherwise.
-pub const GRACE_SECS: i64 = 3_600;
+pub(crate) const GRACE_SECS: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {

@@ -20,7 +20,7 @@ use hob_core::domain::text::hex;
 use hob_router::intake::Router;
 
 /// How long a login link holds.
-pub const LINK_HOLDS: Duration = Duration::from_secs(15 * 60);
+pub(crate) const LINK_HOLDS: Duration = Duration::from_secs(15 * 60);
 /// How long a browser stays logged in after it was last here.
 const VISIT_HOLDS: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// A visit is not written down more often.

@@ -22,11 +22,11 @@ const GROWING_BYTES_MAX: usize = 1 << 20;
 
 /// What happens in one conversation, for whoever watches it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChatActivity {
+pub(crate) struct ChatActivity {
     /// Something has changed in the database: so many times.
-    pub changes: u64,
+    pub(crate) changes: u64,
     /// The reply that is being written.
-    pub growing: Option<(RunId, Arc<str>)>,
+    pub(crate) growing: Option<(RunId, Arc<str>)>,
 }
 
 /// The page, as the outbox sees it.
@@ -58,7 +58,7 @@ pub struct ChatWatcher {
 
 impl ChatWatcher {
     /// What is to be seen now; what changes after this is news.
-    pub fn current_activity(&mut self) -> ChatActivity {
+    pub(crate) fn current_activity(&mut self) -> ChatActivity {
         self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
     }
 
@@ -113,7 +113,7 @@ impl PageChannel {
     }
 
     /// Whether an owner looks at the page.
-    pub fn has_open_window(&self) -> bool {
+    pub(crate) fn has_open_window(&self) -> bool {
         self.windows.load(Ordering::Relaxed) > 0
     }
 
@@ -146,7 +146,7 @@ impl PageChannel {
     }
 
     /// Somebody wrote here.
-    pub fn note_input(&self) {
+    pub(crate) fn note_input(&self) {
         *lock(&self.heard_at) = Some(self.clock.now());
     }
 
@@ -165,7 +165,7 @@ impl PageChannel {
     }
 
     /// What was uploaded is not needed any more.
-    pub fn drop_upload(&self, id: &str) {
+    pub(crate) fn drop_upload(&self, id: &str) {
         lock(&self.uploads).remove(id);
     }
 }

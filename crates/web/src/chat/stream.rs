@@ -31,9 +31,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What is at work or waits, as told.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct StateEvent {
+pub(crate) struct StateEvent {
     /// In order.
-    pub open: Vec<OpenRun>,
+    pub(crate) open: Vec<OpenRun>,
 }
 
 /// Watches a conversation for one browser.

@@ -148,50 +148,50 @@ impl From<OpenMessage> for OpenRun {
 
 /// How far somebody has read: the last message that came in, and the last that went out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct ReadPosition {
+pub(crate) struct ReadPosition {
     /// Of what people said.
-    pub said: i64,
+    pub(crate) said: i64,
     /// Of what Hob said.
-    pub answered: i64,
+    pub(crate) answered: i64,
 }
 
 impl ReadPosition {
     /// `12-34`, as events are called.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (said, answered) = text.split_once('-')?;
         Some(Self { said: said.parse().ok()?, answered: answered.parse().ok()? })
     }
 
     /// The same as text.
-    pub fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         format!("{}-{}", self.said, self.answered)
     }
 }
 
 /// A part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     /// What was said, the oldest first.
-    pub messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     /// What is at work or waits its turn.
-    pub open: Vec<OpenRun>,
+    pub(crate) open: Vec<OpenRun>,
     /// Up to where this goes.
-    pub upto: ReadPosition,
+    pub(crate) upto: ReadPosition,
     /// Before where older messages are; none: there are none.
-    pub older: Option<ReadPosition>,
+    pub(crate) older: Option<ReadPosition>,
 }
 
 /// Reads a part of a conversation.
 #[derive(Clone)]
-pub struct TimelineQuery {
-    pub chat: String,
+pub(crate) struct TimelineQuery {
+    pub(crate) chat: String,
     /// After this, or else before that, or else the newest.
-    pub part: TimelineRange,
+    pub(crate) part: TimelineRange,
 }
 
 /// Which part is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimelineRange {
+pub(crate) enum TimelineRange {
     Newest,
     /// What came after that.
     After(ReadPosition),
@@ -200,7 +200,7 @@ pub enum TimelineRange {
 }
 
 impl TimelineQuery {
-    pub async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
+    pub(crate) async fn read(&self, tx: &mut Tx) -> Result<Timeline, StoreError> {
         let key = conversation(&self.chat).session_key();
         match web_chat::place(tx, &key.0).await? {
             Some(place) => self.of(tx, place).await,

@@ -54,7 +54,7 @@ pub struct Client {
 
 /// Hob, as its clients see it.
 #[derive(Clone)]
-pub struct HobServer {
+pub(crate) struct HobServer {
     router: Arc<Router>,
     /// None: each request tells.
     client: Option<Client>,

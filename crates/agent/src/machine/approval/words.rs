@@ -18,7 +18,7 @@ const REASONS_MAX: usize = 8;
 const REASON_CHARS_MAX: usize = 300;
 
 /// The last line of a question about a call.
-pub const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
+pub(crate) const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
 
 /// For the model: nobody answered.
 pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
@@ -97,7 +97,7 @@ pub fn questions(name: &str, arguments: &str, concern: &CallConcern, beside: &[F
 }
 
 /// The decision about several calls in a person's words.
-pub fn of_several(text: &str, count: usize) -> Option<Decision> {
+pub(crate) fn of_several(text: &str, count: usize) -> Option<Decision> {
     let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
     match said.as_str() {
         "all" | "yes, all" | "yes to all" => Some(Decision::All),
@@ -107,7 +107,7 @@ pub fn of_several(text: &str, count: usize) -> Option<Decision> {
 }
 
 /// All of what a question leaves out; none: it leaves nothing out.
-pub fn omitted_text(question: &Question) -> Option<String> {
+pub(crate) fn omitted_text(question: &Question) -> Option<String> {
     match question {
         // What keeps a draft has no arguments that say what it keeps.
         Question::Approval { name, arguments, beside, .. } if !beside.is_empty() => {
@@ -175,7 +175,7 @@ pub(in crate::machine) fn source(source: &OriginSource) -> String {
 }
 
 /// Words on one line, not too long, with nothing in them that hides.
-pub fn quotable(words: &str) -> String {
+pub(crate) fn quotable(words: &str) -> String {
     let cut: String = words.chars().take(REASON_CHARS_MAX).collect();
     let mut line = marked(&cut).replace('\n', " ⟨U+000A⟩ ");
     if words.chars().nth(REASON_CHARS_MAX).is_some() {

@@ -28,7 +28,7 @@ pub const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no too
      If it claims nothing of the kind, or tells of something done earlier, answer exactly KEEP]";
 
 /// For the person: under a reply that claims a deed all the same.
-pub const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
+pub(crate) const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
 /// What denies a deed when it follows at once, as in *I sent nothing*. Other languages deny before it.
 const NAUGHT: [&str; 3] = ["nothing", "nobody", "none"];
@@ -52,7 +52,7 @@ pub enum ClaimCheck {
 
 impl ClaimCheck {
     /// Nothing has come up: the usual case, which adds nothing to a state's hash.
-    pub fn is_unasked(&self) -> bool {
+    pub(crate) fn is_unasked(&self) -> bool {
         matches!(self, Self::Unasked)
     }
 
@@ -115,7 +115,7 @@ pub(super) fn confirms_reply(answer: &str) -> bool {
 }
 
 /// Whether it may claim a deed.
-pub fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
+pub(crate) fn is_suspicious(reply: &str, rules: RulesEdition) -> bool {
     claims(reply, rules) || is_in_unknown_language(reply)
 }
 

@@ -14,9 +14,9 @@ use hob_model::message::{Message, reply_calls};
 use hob_model::tokens;
 
 /// The most characters of a pinned result.
-pub const PIN_CHARS_MAX: usize = 800;
+pub(crate) const PIN_CHARS_MAX: usize = 800;
 /// The most pinned results.
-pub const PINS_MAX: usize = 8;
+pub(crate) const PINS_MAX: usize = 8;
 /// How far row E11 goes.
 pub(super) const TRIMS: u32 = 3;
 /// The characters of a result, when results are cut.
@@ -26,20 +26,20 @@ const RESULT_CHARS_LEAST: u32 = 500;
 
 /// A cut between messages: those before it are to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct CutPlan {
+pub(crate) struct CutPlan {
     /// The first message that stays as it is.
-    pub to: usize,
+    pub(crate) to: usize,
 }
 
 impl CutPlan {
     /// The cut that keeps the last messages, and with a result its call. None: there is nothing to go.
-    pub fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
+    pub(crate) fn keeping(run: &ActiveState, keep: u32) -> Option<Self> {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         Self::at(run, len(run).saturating_sub(keep.max(1)))
     }
 
     /// The earliest cut after which no more than this is used. None: there is nothing to go.
-    pub fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
+    pub(crate) fn down_to(run: &ActiveState, per_mille: u64) -> Option<Self> {
         let mut last = None;
         for plan in (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)) {
             last = Some(plan);
@@ -58,7 +58,7 @@ impl CutPlan {
     }
 
     /// The view after the cut, without a word about what goes.
-    pub fn without_summary(self, run: &ActiveState) -> ContextView {
+    pub(crate) fn without_summary(self, run: &ActiveState) -> ContextView {
         let gone = u32::try_from(hidden(run, run.view.from, self.to)).unwrap_or(u32::MAX);
         let before = run.view.clone();
         ContextView {
@@ -70,7 +70,7 @@ impl CutPlan {
     }
 
     /// The same by a deep prune: a line says what is gone, as nothing else stands for it (row B5).
-    pub fn deeply(self, run: &ActiveState) -> ContextView {
+    pub(crate) fn deeply(self, run: &ActiveState) -> ContextView {
         let view = self.without_summary(run);
         let gone = texts::pruned(&pruned_summary(run, run.view.from, self.to));
         let lines = view.pruned.iter().cloned().chain([gone]).collect::<Vec<_>>();
@@ -78,7 +78,7 @@ impl CutPlan {
     }
 
     /// The view after the cut, with a summary of what goes.
-    pub fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
+    pub(crate) fn with_summary(self, run: &ActiveState, text: String) -> ContextView {
         let result_chars = run.view.result_chars;
         ContextView {
             from: self.to,
@@ -91,7 +91,7 @@ impl CutPlan {
     }
 
     /// The tokens of what a summary would stand for: the one before, and the messages since.
-    pub fn replaced(self, run: &ActiveState) -> u64 {
+    pub(crate) fn replaced(self, run: &ActiveState) -> u64 {
         let past = run.past.len();
         let own = run.transcript.entries().skip(run.view.from.saturating_sub(past));
         let own = own.take(self.to.saturating_sub(run.view.from.max(past))).filter(|entry| !is_quoted(entry));
@@ -131,7 +131,7 @@ pub struct PrunedSummary {
     /// How often this run called each tool in them.
     pub calls: BTreeMap<String, u32>,
     /// How many calls of earlier runs have their results in them: of these the names are not at hand.
-    pub earlier_calls: usize,
+    pub(crate) earlier_calls: usize,
     /// How many of these calls failed.
     pub failed: u32,
 }

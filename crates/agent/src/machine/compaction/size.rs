@@ -7,7 +7,7 @@ use hob_model::tokens;
 
 /// The window of a model that nobody knows, where nothing was assumed as the run began: what is summed up too early loses
 /// less than what does not fit.
-pub const WINDOW_UNKNOWN: u64 = 32_000;
+pub(crate) const WINDOW_UNKNOWN: u64 = 32_000;
 
 /// The room that a request has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn past_tokens(view: &ContextView, tokens: u64) -> u64 {
 }
 
 /// Is so much of the window used, in thousandths?
-pub fn crosses(run: &ActiveState, view: &ContextView, per_mille: u64) -> bool {
+pub(crate) fn crosses(run: &ActiveState, view: &ContextView, per_mille: u64) -> bool {
     let used = run.calibrated(request(run, view));
     used.saturating_mul(1_000) >= window(run).tokens.saturating_mul(per_mille)
 }

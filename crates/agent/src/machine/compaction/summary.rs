@@ -24,16 +24,16 @@ const WINDOW_SHARE: u64 = 4;
 
 /// A summary that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct PendingSummary {
+pub(crate) struct PendingSummary {
     /// What it is about.
-    pub plan: CutPlan,
-    pub why: SummaryReason,
+    pub(crate) plan: CutPlan,
+    pub(crate) why: SummaryReason,
 }
 
 /// Why a summary is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SummaryReason {
+pub(crate) enum SummaryReason {
     /// The window is filling.
     Full,
     /// Somebody wants it while the run goes on.

@@ -6,7 +6,7 @@ use crate::machine::run_start::FixedTokens;
 use hob_core::domain::text::grouped;
 
 /// For the model that sums up: its instructions.
-pub const SUMMARISER: &str = "You sum up the older part of a conversation between people and Hob, an assistant that \
+pub(crate) const SUMMARISER: &str = "You sum up the older part of a conversation between people and Hob, an assistant that \
 calls tools. Hob will go on from your summary alone, so keep what it needs: what was asked and why, what was decided, \
 what was done and with what result, exact names, numbers, paths, dates and identifiers, what is still open, and what \
 people want done differently. Leave out small talk, and never write down passwords, keys or tokens. What stands in the \
@@ -16,11 +16,11 @@ at most 400 words.";
 /// Why there is no summary: it did not come in time.
 pub const LATE: &str = "the summary took too long";
 /// A budget does not allow the summary.
-pub const NO_BUDGET: &str = "the budget does not allow it";
+pub(crate) const NO_BUDGET: &str = "the budget does not allow it";
 /// The summary says nothing.
 pub const EMPTY: &str = "the summary was empty";
 /// The summary is no shorter than what it is about.
-pub const TOO_LONG: &str = "the summary was no shorter than what it sums up";
+pub(crate) const TOO_LONG: &str = "the summary was no shorter than what it sums up";
 
 /// What stands before the messages that are shown.
 pub fn block(body: &str) -> String {
@@ -60,12 +60,12 @@ pub fn pins(pins: &[Pin]) -> String {
 }
 
 /// For the person: what `/compact` did.
-pub fn compacted(messages: usize, before: u64, after: u64) -> String {
+pub(crate) fn compacted(messages: usize, before: u64, after: u64) -> String {
     format!("Compacted: {messages} messages, ~{} tokens → ~{}.", grouped(before), grouped(after))
 }
 
 /// For the person: why `/compact` did nothing.
-pub fn not_compacted(why: &str) -> String {
+pub(crate) fn not_compacted(why: &str) -> String {
     let why = why.trim().trim_end_matches('.');
     format!(
         "I could not compact our conversation: {why}. Nothing was changed. /compact tries again, /reset starts afresh."
@@ -73,10 +73,10 @@ pub fn not_compacted(why: &str) -> String {
 }
 
 /// For the person: `/compact` finds nothing to do.
-pub const NOTHING_TO_COMPACT: &str = "There is nothing to compact yet: our conversation is still short.";
+pub(crate) const NOTHING_TO_COMPACT: &str = "There is nothing to compact yet: our conversation is still short.";
 
 /// For the person: what goes with every message does not fit.
-pub fn no_room(model: &str, window: u64, fixed: &FixedTokens, message: u64) -> String {
+pub(crate) fn no_room(model: &str, window: u64, fixed: &FixedTokens, message: u64) -> String {
     let FixedTokens { system, tools, tail } = fixed;
     let sum = grouped(system + tools + tail + message);
     let parts = format!(

@@ -37,7 +37,7 @@ pub struct ContextView {
     /// The latest good result of each tool among those before it.
     pub pins: Vec<Pin>,
     /// The most characters of a result that are shown.
-    pub result_chars: Option<u32>,
+    pub(crate) result_chars: Option<u32>,
 }
 
 impl ContextView {
@@ -61,12 +61,12 @@ impl ContextView {
     }
 
     /// What is shown of the history that goes along: its end.
-    pub fn of_past(&self, past: &[Message]) -> Vec<Message> {
+    pub(crate) fn of_past(&self, past: &[Message]) -> Vec<Message> {
         past.iter().skip(self.from).map(|message| self.cut(message).into_owned()).collect()
     }
 
     /// What is shown of the transcript behind `past` messages: its end, and before it what people said themselves.
-    pub fn of_transcript(&self, transcript: &Transcript, past: usize) -> Vec<Message> {
+    pub(crate) fn of_transcript(&self, transcript: &Transcript, past: usize) -> Vec<Message> {
         let hidden = self.from.saturating_sub(past);
         let quoted = transcript.entries().take(hidden).filter(is_quoted).map(|entry| quoted(entry.message));
         let shown = transcript.messages().iter().skip(hidden).map(|message| self.cut(message).into_owned());

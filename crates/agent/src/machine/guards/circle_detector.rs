@@ -130,7 +130,7 @@ impl CircleDetector {
 
     /// Whether a call that is about to be made would go on with a circle that the model has been warned of. `beside` is
     /// how often the same reply has wanted the very same call already.
-    pub fn forbids(&self, policy: &GuardPolicy, tool: &str, arguments: &str, beside: u32) -> Option<DetectedCircle> {
+    pub(crate) fn forbids(&self, policy: &GuardPolicy, tool: &str, arguments: &str, beside: u32) -> Option<DetectedCircle> {
         let found = |circle, seen| Some(DetectedCircle { circle, tool: Some(tool.to_owned()), seen });
         if beside >= policy.identical_max {
             return found(LoopKind::Identical, beside + 1);
@@ -153,7 +153,7 @@ impl CircleDetector {
     }
 
     /// Takes a reply's words; answers whether they were said so often that they are a circle.
-    pub fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
+    pub(crate) fn observe_words(&mut self, policy: &GuardPolicy, words: &str) -> Option<DetectedCircle> {
         let words = one_line(words).to_lowercase();
         if words.is_empty() {
             return None;
@@ -173,7 +173,7 @@ impl CircleDetector {
     }
 
     /// A call was blocked: one more of its tool is let through, unless it is the very same.
-    pub fn forgive_one(&mut self) {
+    pub(crate) fn forgive_one(&mut self) {
         for warning in &mut self.warnings {
             warning.misses = warning.misses.min(MISSES_MAX - 1);
         }

@@ -99,7 +99,7 @@ pub fn parse(written: &str) -> Option<WrittenValue> {
 
 /// The same of what others wrote. Of two members with one name none counts: where a program puts its JSON together by hand,
 /// somebody's words may pass for its own.
-pub fn parse_once(written: &str) -> Option<WrittenValue> {
+pub(crate) fn parse_once(written: &str) -> Option<WrittenValue> {
     read(written.trim(), false, 0)
 }
 

@@ -16,7 +16,7 @@ mod read_only;
 mod refused;
 
 /// The longest command that is looked at.
-pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
 /// What a command line would do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -131,7 +131,7 @@ impl PendingLogin {
     }
 
     /// Is this the address at which a browser ends up that has followed the link?
-    pub fn is_answered_by(&self, pasted: &str) -> bool {
+    pub(crate) fn is_answered_by(&self, pasted: &str) -> bool {
         let pasted = Url::parse(pasted.trim()).ok();
         pasted.is_some_and(|pasted| parameter(&pasted, "state") == Some(self.state()))
     }
