@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::client::{BYTES_MAX, Client, Kind, Resource};
-use crate::discovery::{Collection, Found, discover};
+use crate::discovery::{Collection, AccountCollections, discover};
 use crate::entry::{self, Entry, Owner};
 use crate::error::DavError;
 use crate::reading;
@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 /// What is known of an account, and since when.
-type Known = Mutex<Option<(Timestamp, Arc<Found>)>>;
+type Known = Mutex<Option<(Timestamp, Arc<AccountCollections>)>>;
 
 pub struct Account {
     /// As its section has it.
@@ -80,7 +80,7 @@ impl Account {
     }
 
     /// What of this kind it has.
-    pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<Found>, DavError> {
+    pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<AccountCollections>, DavError> {
         let known = if kind == Kind::Calendar { &self.calendars } else { &self.books };
         let mut known = known.lock().await;
         if let Some((since, found)) = known.as_ref().filter(|(since, _)| now.duration_since(*since) < KNOWN_FOR) {
@@ -93,7 +93,7 @@ impl Account {
     }
 
     /// What its people are invited under: their addresses, and what the server itself calls them.
-    pub fn addresses(&self, found: &Found) -> Vec<String> {
+    pub fn addresses(&self, found: &AccountCollections) -> Vec<String> {
         let own = self.settings.addresses.iter().map(|address| address.to_lowercase());
         own.chain(found.addresses.iter().cloned()).collect()
     }
@@ -105,7 +105,7 @@ impl Account {
     pub(crate) async fn query<'a>(
         &self,
         kind: Kind,
-        found: &'a Found,
+        found: &'a AccountCollections,
         filter: &str,
     ) -> Result<Vec<(&'a Collection, Vec<Resource>)>, DavError> {
         let (mut answered, mut left) = (Vec::new(), BYTES_MAX);
@@ -186,11 +186,11 @@ impl Accounts {
     ///
     /// # Errors
     /// When the database does not say who somebody is.
-    pub async fn of(&self, principal: &Principal, schema_at: Sight) -> Result<Vec<Arc<Account>>, StoreError> {
+    pub async fn of(&self, principal: &Principal, schema_at: AccountVisibility) -> Result<Vec<Arc<Account>>, StoreError> {
         let Some(asker) = Asker::of(&self.store, principal).await? else { return Ok(Vec::new()) };
         let may = |account: &&Arc<Account>| {
             let Settings { people, busy_for, .. } = &account.settings;
-            people.include(&asker) || (schema_at == Sight::Busy && busy_for.include(&asker))
+            people.include(&asker) || (schema_at == AccountVisibility::Busy && busy_for.include(&asker))
         };
         Ok(self.all.iter().filter(may).cloned().collect())
     }
@@ -202,7 +202,7 @@ impl Accounts {
 
 /// What of an account is to be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum AccountVisibility {
     Whole,
     /// When its people are busy.
     Busy,

@@ -63,7 +63,7 @@ pub struct Reply<'a> {
 
 /// A new beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum NewStart {
     /// Another day; at the same time, where there is one.
     Day(Date),
     /// A time on the household's clock.
@@ -74,7 +74,7 @@ pub enum Start {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// When it begins.
-    pub start: Option<Start>,
+    pub start: Option<NewStart>,
     /// How long it is.
     pub length: Option<Length>,
     /// What it is called.
@@ -303,11 +303,11 @@ fn moved(old: &When, change: &Change, home: &TimeZone) -> When {
     let zoned = |at: DateTime| at.to_zoned(home.clone()).map(When::At);
     match (change.start, old) {
         (None, _) => old.clone(),
-        (Some(Start::Day(day)), When::Day(_)) => When::Day(day),
-        (Some(Start::Day(day)), When::At(at)) => {
+        (Some(NewStart::Day(day)), When::Day(_)) => When::Day(day),
+        (Some(NewStart::Day(day)), When::At(at)) => {
             zoned(day.to_datetime(at.with_time_zone(home.clone()).time())).unwrap_or_else(|_| old.clone())
         }
-        (Some(Start::At(at)), _) => zoned(at).unwrap_or_else(|_| old.clone()),
+        (Some(NewStart::At(at)), _) => zoned(at).unwrap_or_else(|_| old.clone()),
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Entry {
     /// By which it is called again.
     pub id: EntryId,
     /// What it says, in common with the other times of its series.
-    pub said: Arc<Said>,
+    pub said: Arc<EntryText>,
     pub start: When,
     /// Until when.
     pub end: When,
@@ -56,7 +56,7 @@ pub struct Entry {
 
 /// What a component says, whichever time of it is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct EntryText {
     /// What it is called.
     pub title: String,
     pub place: Option<String>,
@@ -71,7 +71,7 @@ pub struct Said {
     digest: String,
 }
 
-impl Said {
+impl EntryText {
     fn of(event: &Component, addresses: &[String]) -> Self {
         let is_own = |one: &Participant| addresses.contains(&one.address);
         let (own, others): (Vec<Participant>, Vec<Participant>) = participants(event).into_iter().partition(is_own);
@@ -172,16 +172,16 @@ pub(crate) fn entries_of(calendar: &Component, href: &str, owner: &Owner, window
     let zones = Zones::of(calendar, &owner.home);
     let events: Vec<&Component> = calendar.inner("VEVENT").collect();
     let found = series::occurrences(calendar, &zones, window, effort);
-    let mut said: BTreeMap<usize, Arc<Said>> = BTreeMap::new();
+    let mut said: BTreeMap<usize, Arc<EntryText>> = BTreeMap::new();
     let entry = |time: Occurrence| {
         let event = events.get(time.component)?;
-        let said = said.entry(time.component).or_insert_with(|| Arc::new(Said::of(event, &owner.addresses)));
+        let said = said.entry(time.component).or_insert_with(|| Arc::new(EntryText::of(event, &owner.addresses)));
         Some(entry(href, owner, Arc::clone(said), time))
     };
     found.into_iter().filter_map(entry).collect()
 }
 
-fn entry(href: &str, owner: &Owner, said: Arc<Said>, time: Occurrence) -> Entry {
+fn entry(href: &str, owner: &Owner, said: Arc<EntryText>, time: Occurrence) -> Entry {
     Entry {
         id: EntryId {
             account: owner.account.clone(),
@@ -338,7 +338,7 @@ mod tests {
                      ATTENDEE;PARTSTAT=ACCEPTED;EMAIL=else@x.example:MAILTO:Ada@Home.example\nATTENDEE;PARTSTAT=DECLINED:https://x.example/principals/ada/\nEND:VEVENT\n";
         let event = Component::parse(event, "VEVENT").unwrap();
         let own = ["ada@home.example".to_owned(), "https://x.example/principals/ada".to_owned()];
-        let said = Said::of(&event, &own);
+        let said = EntryText::of(&event, &own);
         let others: Vec<&str> = said.others.iter().map(|one| one.address.as_str()).collect();
         assert_eq!((others.as_slice(), said.own_answer()), (["/principals/mallory"].as_slice(), Some("comes")));
     }

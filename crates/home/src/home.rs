@@ -31,7 +31,7 @@ pub struct Settings {
 
 /// How the connection stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Standing {
+enum ConnectionState {
     /// Nobody has asked yet.
     #[default]
     Unasked,
@@ -50,7 +50,7 @@ pub struct Home {
     /// What is watched.
     pub observed: Observed,
     areas: AsyncMutex<Option<(Timestamp, Arc<Areas>)>>,
-    standing: Mutex<Standing>,
+    standing: Mutex<ConnectionState>,
 }
 
 impl Home {
@@ -114,13 +114,13 @@ impl Home {
     pub fn noted<T>(&self, answer: Result<T, HomeError>, now: Timestamp) -> Result<T, HomeError> {
         *self.standing() = match &answer {
             // Whoever says so has answered.
-            Ok(_) | Err(HomeError::Gone | HomeError::Refused(_)) => Standing::Answers(now),
-            Err(error) => Standing::Fails(now, error.clone()),
+            Ok(_) | Err(HomeError::Gone | HomeError::Refused(_)) => ConnectionState::Answers(now),
+            Err(error) => ConnectionState::Fails(now, error.clone()),
         };
         answer
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, ConnectionState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,9 +132,9 @@ impl Home {
             mins => format!("{} h ago", mins / 60),
         };
         let stands = match &*self.standing() {
-            Standing::Unasked => "not asked yet".to_owned(),
-            Standing::Answers(at) => format!("answered {}", ago(*at)),
-            Standing::Fails(at, error) => format!("failed {}: {error}", ago(*at)),
+            ConnectionState::Unasked => "not asked yet".to_owned(),
+            ConnectionState::Answers(at) => format!("answered {}", ago(*at)),
+            ConnectionState::Fails(at, error) => format!("failed {}: {error}", ago(*at)),
         };
         match self.observed.words() {
             None => stands,

@@ -116,12 +116,12 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::settings::{DEADLINE, Place};
+    use crate::settings::{DEADLINE, ServerAddress};
     use hob_email::settings::Security;
     use hob_tools::audience::People;
 
     pub(crate) fn settings() -> Settings {
-        let place = Place { host: "localhost".to_owned(), port: 1, security: Security::Plain };
+        let place = ServerAddress { host: "localhost".to_owned(), port: 1, security: Security::Plain };
         Settings {
             name: "ada".to_owned(),
             people: People::default(),

@@ -44,19 +44,19 @@ pub(super) struct ProcessSpec {
 }
 
 /// The same, where it is known what its walls can be.
-pub(super) struct Ready<'a> {
+pub(super) struct ConfinedProcess<'a> {
     errand: &'a ProcessSpec,
     walls: Option<(&'a Confinement, &'a Sandbox)>,
 }
 
 impl ProcessSpec {
     /// Waits until it is known what its walls can be.
-    pub(super) async fn ready(&self) -> Ready<'_> {
+    pub(super) async fn ready(&self) -> ConfinedProcess<'_> {
         let walls = match &self.confinement {
             Some(confinement) => Some((confinement, confinement.sandbox.result().await)),
             None => None,
         };
-        Ready { errand: self, walls }
+        ConfinedProcess { errand: self, walls }
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) struct RunningProcess {
 }
 
 /// Starts it.
-pub(super) fn start(ready: &Ready<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
+pub(super) fn start(ready: &ConfinedProcess<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
     let PreparedCommand { mut command, sweep, scratch } = prepare(ready)?;
     command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
     match outputs {
@@ -191,7 +191,7 @@ pub(super) struct PreparedCommand {
 ///
 /// # Errors
 /// When there is no program, or no folder for it.
-pub(super) fn prepare(&Ready { errand, walls }: &Ready<'_>) -> io::Result<PreparedCommand> {
+pub(super) fn prepare(&ConfinedProcess { errand, walls }: &ConfinedProcess<'_>) -> io::Result<PreparedCommand> {
     let scratch = walls.map(|(confinement, _)| confinement.scratch()).transpose()?;
     let within = walls.zip(scratch.as_ref());
     let wrapped =

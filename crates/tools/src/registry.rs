@@ -36,16 +36,16 @@ pub struct Registry {
 #[derive(Clone)]
 struct RegisteredTool {
     tool: Arc<dyn Tool>,
-    fits: Arc<Fits>,
+    fits: Arc<ArgumentValidator>,
     /// Whose it is, if it came while Hob ran.
     family: Option<Arc<str>>,
 }
 
 /// Checks arguments by a schema; made when the first are there.
 #[derive(Default)]
-struct Fits(OnceLock<Result<Validator, String>>);
+struct ArgumentValidator(OnceLock<Result<Validator, String>>);
 
-impl Fits {
+impl ArgumentValidator {
     /// What checks them; or why the schema is none.
     fn by(&self, parameters: &Value) -> Result<&Validator, &str> {
         let made = || jsonschema::options().build(parameters).map_err(|error| excerpt(&error));
@@ -85,7 +85,7 @@ impl Registry {
 
     fn take(&mut self, tool: Arc<dyn Tool>, family: Option<Arc<str>>) {
         let ToolSchema { name, parameters, .. } = &tool.spec().schema;
-        let fits = Fits::default();
+        let fits = ArgumentValidator::default();
         // Those of Hob's own are made of types, and a test holds that they are schemas.
         if !BUILT_IN.contains(&name.as_str())
             && let Err(why) = fits.by(parameters)

@@ -14,7 +14,7 @@ const MODULE: &str = "journal";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,8 +44,8 @@ pub struct RunJournal {
 impl RunJournal {
     /// `get_run_journal`.
     pub fn get() -> Self {
-        let read = |spec: &ToolSpec, arguments| parse::<Nothing>(spec, arguments).map(|_| NotebookChange::Read);
-        Self { spec: spec::<Nothing>("get_run_journal", "Shows your notes on this task."), read }
+        let read = |spec: &ToolSpec, arguments| parse::<NoArguments>(spec, arguments).map(|_| NotebookChange::Read);
+        Self { spec: spec::<NoArguments>("get_run_journal", "Shows your notes on this task."), read }
     }
 
     /// `update_run_journal`.

@@ -96,7 +96,7 @@ struct Fields {
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "only its schema is used")]
-enum Named {
+enum ActionName {
     Run,
     Start,
     Check,

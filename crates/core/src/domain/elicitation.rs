@@ -33,13 +33,13 @@ pub struct Elicitation {
     /// As the person reads it.
     pub question: String,
     /// What is wanted.
-    pub wants: Wants,
+    pub wants: ElicitationKind,
 }
 
 /// What is wanted of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Wants {
+pub enum ElicitationKind {
     /// That they fill in a form.
     Form {
         /// Its fields; none: a yes or a no.
@@ -117,7 +117,7 @@ impl Elicitation {
             }
             fields.push(field);
         }
-        Ok(Self { question: form_text(asking, &fields), wants: Wants::Form { fields } })
+        Ok(Self { question: form_text(asking, &fields), wants: ElicitationKind::Form { fields } })
     }
 
     /// A page that somebody is to look at.
@@ -132,7 +132,7 @@ impl Elicitation {
              have done it, or `no`.",
             head(asking)
         );
-        Ok(Self { question, wants: Wants::Page })
+        Ok(Self { question, wants: ElicitationKind::Page })
     }
 
     /// What a person's words answer.
@@ -145,14 +145,14 @@ impl Elicitation {
         match (said.as_str(), &self.wants) {
             ("decline", _) => Ok(ElicitReply::Decline),
             ("cancel", _) => Ok(ElicitReply::Cancel),
-            (_, Wants::Form { fields }) if !fields.is_empty() => {
+            (_, ElicitationKind::Form { fields }) if !fields.is_empty() => {
                 if words.chars().count() > ANSWER_CHARS_MAX {
                     return Err(NoAnswer(format!("That is too long: at most {ANSWER_CHARS_MAX} characters.")));
                 }
                 let words = if said == "defaults" { "" } else { words };
                 Ok(ElicitReply::Accept { content: filled(fields, words)? })
             }
-            (said, Wants::Form { .. } | Wants::Page) => match yes_no(said) {
+            (said, ElicitationKind::Form { .. } | ElicitationKind::Page) => match yes_no(said) {
                 Some(true) => Ok(ElicitReply::Accept { content: Map::new() }),
                 Some(false) => Ok(ElicitReply::Decline),
                 None => Err(NoAnswer("Say `yes` or `no`.".to_owned())),

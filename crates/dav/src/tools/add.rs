@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::account::{Account, Accounts, Sight};
-use crate::client::{Guard, Kind};
+use crate::account::{Account, Accounts, AccountVisibility};
+use crate::client::{WritePrecondition, Kind};
 use crate::discovery::Collection;
 use crate::edit::{NewEntry, Signature, Start, created};
 use crate::entry::{self, EntryId, is_mail};
@@ -56,7 +56,7 @@ impl CalendarAdd {
 
     async fn add(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let known = begun(&self.accounts, invocation).await?;
         let named = known.as_ref().map(|known| known.entry.as_str()).or(arguments.calendar.as_deref());
         let (account, collection) = place(&seen, named, now).await?;
@@ -81,7 +81,7 @@ impl CalendarAdd {
         let new = NewEntry { uid, title, place, notes, start, end, organizer, invited };
         let made = created(&new, Signature { call: &call, now, home });
         let client = account.client();
-        let added = client.put(&href, made.text(), Guard::New).await;
+        let added = client.put(&href, made.text(), WritePrecondition::New).await;
         let before = match added {
             Ok(()) => "Added",
             Err(DavError::Changed) => {

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, Failed, Sight, of_each};
+use crate::account::{Account, Accounts, Failed, AccountVisibility, of_each};
 use crate::client::{Kind, Resource};
 use crate::contact::Contact;
 use crate::error::DavError;
@@ -48,7 +48,7 @@ impl ContactsFind {
 
     async fn find(&self, invocation: &Invocation, arguments: Arguments) -> Result<Outcome, Outcome> {
         let now = invocation.now;
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let (all, failed) = contacts(&seen, now).await;
         if failed.len() == seen.len() {
             return Err(all_failed(&failed));

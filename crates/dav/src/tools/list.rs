@@ -7,7 +7,7 @@ use jiff::ToSpan as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Accounts, Sight, entries_of};
+use crate::account::{Accounts, AccountVisibility, entries_of};
 use crate::entry::{Entry, Participant};
 use crate::series::Window;
 use crate::tools::target::{NamedEntry, Target, all_failed, open, resolve};
@@ -49,7 +49,7 @@ impl CalendarList {
 
     async fn list(&self, invocation: &Invocation, arguments: ListArguments) -> Result<Outcome, Outcome> {
         let (now, home) = (invocation.now, &self.accounts.home);
-        let seen = accounts(&self.accounts, invocation, Sight::Whole).await?;
+        let seen = accounts(&self.accounts, invocation, AccountVisibility::Whole).await?;
         let first = date(arguments.from.as_deref())?.unwrap_or_else(|| now.to_zoned(home.clone()).date());
         let days = arguments.days.unwrap_or(DAYS).clamp(1, DAYS_MAX);
         let last = first.checked_add(days.days()).unwrap_or(first);

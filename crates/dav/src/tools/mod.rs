@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use crate::account::{Account, Accounts, Failed, Sight};
+use crate::account::{Account, Accounts, Failed, AccountVisibility};
 use crate::edit::Start;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};
@@ -73,7 +73,7 @@ fn assessed(invocation: &Invocation, names: &str) -> Assessment {
 async fn accounts(
     accounts: &Accounts,
     invocation: &Invocation,
-    schema_at: Sight,
+    schema_at: AccountVisibility,
 ) -> Result<Vec<Arc<Account>>, Outcome> {
     let found = accounts.of(&invocation.principal, schema_at).await;
     let found = found.map_err(|error| Outcome::of_store(&error, format!("It is not known who asks: {error}.")))?;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::entity::{EntityState, Told};
+use crate::entity::{EntityState, RenderedState};
 use crate::exposure::is_switchable;
 use crate::home::Home;
 use crate::registry::Areas;
@@ -99,7 +99,7 @@ impl HomeLook {
         let mut is_foreign = false;
         let most = if details { DETAILED_MAX } else { LINES_MAX };
         for entity in found.iter().take(most) {
-            let Told { text, is_foreign: of_line } = entity.line(self.home.settings.exposure.names(&entity.id));
+            let RenderedState { text, is_foreign: of_line } = entity.line(self.home.settings.exposure.names(&entity.id));
             is_foreign |= of_line || details;
             lines.push(text);
             if details {

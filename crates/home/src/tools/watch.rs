@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::entity::Told;
+use crate::entity::RenderedState;
 use crate::home::Home;
 use crate::tools::{MODULE, acting_role, checked, failed, named, source};
 use crate::watch::look::first_seen;
@@ -90,7 +90,7 @@ impl HomeWatch {
             seen,
         };
         let made = self.keeper.create(invocation, wish).await?;
-        let Told { text, is_foreign } = state.line(self.home.settings.exposure.names(id));
+        let RenderedState { text, is_foreign } = state.line(self.home.settings.exposure.names(id));
         let made = made.with(&format!("It stands so now, and what is so already is not waited for: {text}"));
         Ok(if is_foreign { made.from(source()) } else { made })
     }

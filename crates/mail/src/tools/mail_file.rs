@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::file::{Filed, Filing, file};
+use crate::file::{FiledLetter, FilingRequest, file};
 use crate::folders::FolderRole;
 use crate::tools::{Mailboxes, failed, of_mail};
 use hob_core::domain::tools::Risk;
@@ -52,7 +52,7 @@ impl MailFile {
         if to.is_none() && read.is_none() && flagged.is_none() {
             return Err(Outcome::Error("Say what is to be done: to, read or flagged. Nothing was done.".to_owned()));
         }
-        let filing = Filing { to, read, flagged };
+        let filing = FilingRequest { to, read, flagged };
         let done = Box::pin(file(account, &id, &filing)).await;
         let done = done.map_err(|error| match failed(&error) {
             Outcome::Error(why) if invocation.attempt > 1 => {
@@ -66,7 +66,7 @@ impl MailFile {
 
 /// The call that files a letter back; none where its old place cannot be given back to it: the server does not tell its new id, or has
 /// left the old one behind.
-fn filed_back(done: &Filed, filing: &Filing) -> Option<InverseCall> {
+fn filed_back(done: &FiledLetter, filing: &FilingRequest) -> Option<InverseCall> {
     let id = match &done.moved {
         None => &done.was,
         Some(moved) if moved.is_left_behind => return None,
@@ -83,7 +83,7 @@ fn filed_back(done: &Filed, filing: &Filing) -> Option<InverseCall> {
     Some(InverseCall { tool: NAME.to_owned(), arguments })
 }
 
-fn told(done: &Filed) -> String {
+fn told(done: &FiledLetter) -> String {
     let mut lines = Vec::new();
     match &done.moved {
         Some(moved) => {

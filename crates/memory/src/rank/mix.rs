@@ -66,8 +66,8 @@ pub struct RankedCandidate {
 /// All candidates, the best first; of equal ones the newer.
 pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
     let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
-    let spreads: [Spread; FEATURES] =
-        std::array::from_fn(|at| Spread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
+    let spreads: [FeatureSpread; FEATURES] =
+        std::array::from_fn(|at| FeatureSpread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
     let by_text = pool.iter().all(|one| !one.has_meaning);
     let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
     // What waits for its vector lies at the mean of those that have one.
@@ -96,12 +96,12 @@ pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
 }
 
 /// How a feature lies over the pool.
-struct Spread {
+struct FeatureSpread {
     mean: f64,
     deviation: f64,
 }
 
-impl Spread {
+impl FeatureSpread {
     fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
         let count = values.clone().count().max(1) as f64;
         let mean = values.clone().sum::<f64>() / count;
