@@ -193,7 +193,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         tracker,
         rest: Arc::default(),
     };
-    let house = CommandServices {
+    let services = CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),
         meter: Arc::clone(&ports.meter),
@@ -223,7 +223,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
             access: Arc::new(access),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: IntakeMode::Queue },
-            house: Arc::new(house),
+            services: Arc::new(services),
             transcriber: None,
             speech: None,
             looker: None,

@@ -199,7 +199,7 @@ impl World {
         });
         let (drafts, serves, drain) = (ports.toolbox.drafts.clone(), [ChannelKind::Terminal].into(), stop.clone());
         let lanes = Lanes::new(ports, LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest });
-        let house = CommandServices {
+        let services = CommandServices {
             models,
             table,
             budget_guard,
@@ -227,7 +227,7 @@ impl World {
             config: arc_swap::ArcSwap::from_pointee(IntakeConfig {
                 access: Arc::default(),
                 limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: IntakeMode::Queue },
-                house: Arc::new(house),
+                services: Arc::new(services),
                 transcriber: None,
                 speech: None,
                 looker: None,

@@ -239,7 +239,7 @@ impl ConfigServices {
         blueprint: &Blueprint,
     ) -> IntakeConfig {
         let ports = &self.ports;
-        let house = CommandServices {
+        let services = CommandServices {
             models: Arc::clone(&ports.models),
             table: Arc::clone(&ports.table),
             budget_guard: Arc::clone(&ports.budget_guard),
@@ -263,7 +263,7 @@ impl ConfigServices {
         IntakeConfig {
             access: Arc::clone(&ports.access),
             limits: intake_limits(&self.config),
-            house: Arc::new(house),
+            services: Arc::new(services),
             transcriber: self.transcriber.clone(),
             speech: self.speech.clone(),
             looker: Some(Arc::new(HouseLooker {

@@ -229,8 +229,8 @@ impl Daemon {
         let sandbox = roots.sandbox.clone();
         let parts = StartupParts { roots, made, servers, begins, connected };
         let (reloader, current) = Reloader::of(blueprint, parts, shutdown, &router);
-        let house = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
-        background::start_periodic_tasks(shutdown, &house);
+        let context = BackgroundContext { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
+        background::start_periodic_tasks(shutdown, &context);
         last_good_config::keep_up(shutdown, blueprint, current.clone(), heard);
         Box::pin(reloader.begin(listener)).await?;
         background::try_sandbox(shutdown, sandbox);

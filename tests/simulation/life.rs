@@ -222,7 +222,7 @@ impl Process {
             owner,
             lease: HEARTBEAT * 3,
         };
-        let house = house(world, &ports);
+        let services = services(world, &ports);
         let settings = LaneSettings {
             serves: accounts.iter().map(|account| account.kind).collect(),
             parallel_max: PLACES,
@@ -241,7 +241,7 @@ impl Process {
             config: ArcSwap::from_pointee(IntakeConfig {
                 access,
                 limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: IntakeMode::Queue },
-                house: Arc::new(house),
+                services: Arc::new(services),
                 transcriber: None,
                 speech: None,
                 looker: None,
@@ -299,7 +299,7 @@ impl Process {
     }
 }
 
-fn house(world: &Arc<World>, ports: &Ports) -> CommandServices {
+fn services(world: &Arc<World>, ports: &Ports) -> CommandServices {
     CommandServices {
         models: Arc::clone(&ports.models),
         budget_guard: Arc::clone(&ports.budget_guard),

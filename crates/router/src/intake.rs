@@ -77,7 +77,7 @@ pub struct IntakeConfig {
     /// The numbers.
     pub limits: IntakeLimits,
     /// What commands can tell about the house.
-    pub house: Arc<CommandServices>,
+    pub services: Arc<CommandServices>,
     /// Who puts recordings into words; none: nobody.
     pub transcriber: Option<Arc<Transcriber>>,
     /// Who says answers aloud; none: nobody.
@@ -148,8 +148,8 @@ impl Router {
         looked.prompt = looked.prompt.take().and_then(|answer| prompts::hand_on(answer, &mut inbound, &self.redactor));
         attachments::insert_spoken_text(&mut inbound, &files);
         let channels = self.delivery.health();
-        let context = config.house.command_context(now, channels, looked, Arc::clone(&config.access));
-        let code = Code::new(|| config.house.rng.next_u64());
+        let context = config.services.command_context(now, channels, looked, Arc::clone(&config.access));
+        let code = Code::new(|| config.services.rng.next_u64());
         let place = inbound.conversation.clone();
         let (lease, room) = self.lanes.lease_for(place.channel).unzip();
         let (seen, foreseen) = (OnceLock::new(), ArcSwapOption::empty());
@@ -186,13 +186,13 @@ impl Router {
             self.alarm.notify_one();
         }
         if taken.reloads {
-            config.house.config.request_reload(place.clone());
+            config.services.config.request_reload(place.clone());
         }
         if let Some(order) = taken.undoes {
-            self.undo(&config.house.drafts, order, place).await?;
+            self.undo(&config.services.drafts, order, place).await?;
         } else if let Some((message, order)) = taken.logs_in {
             self.log_in(order, message, place);
-        } else if let Some((order, agenda)) = taken.today.zip(config.house.agenda.clone()) {
+        } else if let Some((order, agenda)) = taken.today.zip(config.services.agenda.clone()) {
             self.tell_today(agenda, order, place);
         }
         memory::remove_from_index(&config, &taken.forgotten);
@@ -220,8 +220,8 @@ impl Router {
         else {
             return Ok((memory::Prefetched::default(), Vec::new()));
         };
-        let memories = memory::prefetch(&config.house.memory, inbound, role, now).await?;
-        let prompt = prompts::prefetch(&config.house.servers, inbound, role).await;
+        let memories = memory::prefetch(&config.services.memory, inbound, role, now).await?;
+        let prompt = prompts::prefetch(&config.services.servers, inbound, role).await;
         Ok((memory::Prefetched { memories, prompt }, self.fetch(config, inbound, role, others).await?))
     }
 
@@ -242,8 +242,8 @@ impl Router {
             transcriber: config.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
-            budget_guard: &config.house.budget_guard,
-            personas: &config.house.personas,
+            budget_guard: &config.services.budget_guard,
+            personas: &config.services.personas,
             speaker: (role, others),
             redactor: &self.redactor,
             now: self.clock.now(),

@@ -153,8 +153,8 @@ impl Router {
         let Some(settings) = &config.speech else { return Ok(None) };
         let begin = BeginSpeech {
             settings: Arc::clone(settings),
-            budget_guard: Arc::clone(&config.house.budget_guard),
-            personas: Arc::clone(&config.house.personas),
+            budget_guard: Arc::clone(&config.services.budget_guard),
+            personas: Arc::clone(&config.services.personas),
             now: self.clock.now(),
         };
         let begin = Arc::new(begin);

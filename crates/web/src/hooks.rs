@@ -56,7 +56,7 @@ struct WebhookState {
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
-    let decoy = Secret::new(router.config().house.rng.id());
+    let decoy = Secret::new(router.config().services.rng.id());
     let hooks = WebhookState { router, now, decoy, told: PerMinuteLimit::new(REFUSED_TOLD_PER_MINUTE) };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }

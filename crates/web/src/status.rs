@@ -279,7 +279,7 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
     let config = router.config();
     let books = match tokio::time::timeout(
         ANSWERS_WITHIN,
-        router.store.read(async |tx| read_store_status(tx, &config.house.budget_guard.zone, now).await),
+        router.store.read(async |tx| read_store_status(tx, &config.services.budget_guard.zone, now).await),
     )
     .await
     {
@@ -293,19 +293,19 @@ pub async fn gather(router: &Router, places: &StatusPaths) -> StatusReport {
             None
         }
     };
-    let house = &config.house;
-    let degraded = house.conditions.all();
+    let services = &config.services;
+    let degraded = services.conditions.all();
     let hide = |text: &str| router.redactor.redact(text).into_owned();
     StatusReport {
         running: true,
-        up_secs: Some(secs(now.duration_since(house.started))),
+        up_secs: Some(secs(now.duration_since(services.started))),
         degraded: degraded.iter().map(|(part, trouble)| degrade(part, trouble, now)).collect(),
         channels: router.delivery.health().iter().map(|account| status_of(account, &hide)).collect(),
-        models: house.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
-        resting: house.models.states().iter().map(ToString::to_string).collect(),
+        models: services.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
+        resting: services.models.states().iter().map(ToString::to_string).collect(),
         books,
         // Another config may name another folder by now.
-        ..offline_report(&StatusPaths { backups: house.backups.clone(), ..places.clone() }, now)
+        ..offline_report(&StatusPaths { backups: services.backups.clone(), ..places.clone() }, now)
     }
 }
 

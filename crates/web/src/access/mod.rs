@@ -70,7 +70,7 @@ impl PageAccess {
     }
 
     pub(super) fn rng(&self) -> Arc<dyn Rng> {
-        Arc::clone(&self.router.config.load().house.rng)
+        Arc::clone(&self.router.config.load().services.rng)
     }
 }
 

@@ -105,7 +105,7 @@ async fn complete(
     let asked = CompletionRequest::parse(&body)?.asked(caller.key)?;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty());
     let given = text("idempotency-key");
-    let nonce = given.map_or_else(|| app.router.config().house.rng.id(), |given| print(&["key", given]));
+    let nonce = given.map_or_else(|| app.router.config().services.rng.id(), |given| print(&["key", given]));
     let mut find = TargetLookup::of(&asked, nonce.chars().take(24).collect(), app.router.clock.now());
     find.named = text(SESSION.as_str()).map(|name| checked_id(name.to_owned())).transpose()?;
     find.is_named = given.is_some();

@@ -72,7 +72,7 @@ impl Asker for PageAsker {
         told: Option<mpsc::Sender<String>>,
     ) -> Result<String, AskError> {
         let router = &self.app.router;
-        let external_id = format!("mcp-{}", router.config().house.rng.id());
+        let external_id = format!("mcp-{}", router.config().services.rng.id());
         let target = RequestTarget { chat: conversation.chat.clone(), external_id: external_id.clone() };
         let mut following = MessageFollower::begin(&self.app, target, told.is_some(), String::new());
         let inbound = Inbound {

@@ -54,7 +54,7 @@ pub(super) struct MemoryOverview {
 pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<MemoryOverview>, ApiError> {
     let store = &app.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
-    let how = app.router.config().house.memory.embedding_service.status().to_string();
+    let how = app.router.config().services.memory.embedding_service.status().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
         whose: of.whose,

@@ -112,7 +112,7 @@ pub(super) async fn search(
     let now = app.router.clock.now();
     let bill = store.read(owner::bill).await?;
     let question = RecallQuestion { text, scopes, turn: None, window: None, limits, now, bill };
-    let memory = app.router.config().house.memory.clone();
+    let memory = app.router.config().services.memory.clone();
     let (recollection, legs) = memory.search_by_legs(&question).await?;
     let (said, facts) = store.read(async |tx| show(tx, &question, &recollection, &legs).await).await?;
     Ok(Json(SearchResult { how: how(recollection.means), said, facts }))

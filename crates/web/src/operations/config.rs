@@ -129,7 +129,7 @@ async fn run_blocking<T: Send + 'static>(
 }
 
 async fn look(app: &Arc<AppState>) -> Result<ConfigState, ApiError> {
-    let ConfigStatus { at, changes, refused, waits, .. } = app.router.config().house.config.status();
+    let ConfigStatus { at, changes, refused, waits, .. } = app.router.config().services.config.status();
     let files = run_blocking(app, ConfigFiles::look).await?;
     let ConfigFiles { not_running, unreadable, good, broken } = files.unwrap_or_else(|| ConfigFiles {
         not_running: Vec::new(),
@@ -194,10 +194,10 @@ pub(crate) async fn reload(State(app): State<Arc<AppState>>, _owner: Owner) -> R
 
 /// Rings, and waits until the file was looked at; where that takes too long, how it stands then is told.
 async fn reload_and_wait(app: &AppState) {
-    let house = Arc::clone(&app.router.config().house);
-    let mut heard = house.config.subscribe();
+    let services = Arc::clone(&app.router.config().services);
+    let mut heard = services.config.subscribe();
     heard.mark_unchanged();
-    house.config.wake_reloader();
+    services.config.wake_reloader();
     if tokio::time::timeout(RELOADS_WITHIN, heard.changed()).await.is_err() {
         tracing::warn!("the config is still being read again");
     }

@@ -135,7 +135,7 @@ async fn shares(tx: &mut Tx, moments: &[i64], by: CostGrouping) -> Result<Vec<Sp
 }
 
 async fn read(app: &AppState, days: Option<u16>, by: CostGrouping) -> Result<(Vec<Date>, Vec<SpendShare>), ApiError> {
-    let zone = app.router.config().house.budget_guard.zone.clone();
+    let zone = app.router.config().services.budget_guard.zone.clone();
     let DayBoundaries { dates, moments } = DayBoundaries::until(app.router.clock.now(), &zone, days);
     Ok((dates, app.router.store.read(async |tx| shares(tx, &moments, by).await).await?))
 }

@@ -64,7 +64,7 @@ fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<LatencySummary>
 pub(crate) async fn latency(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Json<Latencies> {
     let router = &app.router;
     let (meters, work) = (router.delivery.meters(), router.store.work());
-    let up_secs = router.clock.now().duration_since(router.config().house.started).as_secs().max(0);
+    let up_secs = router.clock.now().duration_since(router.config().services.started).as_secs().max(0);
     let mut took = family("stage", &meters.stages);
     let order = ["queued", "first_token", "answered", "sent"];
     took.sort_by_key(|took| order.iter().position(|name| *name == took.name));

@@ -53,7 +53,7 @@ pub(crate) async fn providers(
     // The quarter of an hour that it is now counts as well.
     let day = [ago(24), ago(-1)];
     let shares = router.store.read(async |tx| spend::shares(tx, &day, SpendGroup::Model).await).await?;
-    let catalog = Arc::clone(&router.config().house.models);
+    let catalog = Arc::clone(&router.config().services.models);
     let (states, counted) = (catalog.states(), router.delivery.meters().model_calls.all());
     let model = |report: health::ModelReport| {
         let own = |(labels, count): &(Vec<String>, Arc<hob_telemetry::metrics::Counter>)| match labels.as_slice() {

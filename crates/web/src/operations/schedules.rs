@@ -195,8 +195,8 @@ pub(crate) async fn make(
         ..ScheduleRequest::default()
     };
     let maker = ScheduleRequester { user, conversation: place, taint: Taint::default(), call: None };
-    let house = router.config().house.budget_guard.zone.clone();
-    let new = wish.shape(maker, &house, now).map_err(|error| ApiError::Bad(error.to_string()))?;
+    let zone = router.config().services.budget_guard.zone.clone();
+    let new = wish.shape(maker, &zone, now).map_err(|error| ApiError::Bad(error.to_string()))?;
     let made = router.store.write(async move |tx| create_once(tx, &new, now).await).await?;
     answer(&app, made, now).map(Json)
 }

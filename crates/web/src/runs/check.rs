@@ -218,7 +218,7 @@ async fn compare(
     }
     let what = WhatIf::parse(&change).map_err(ApiError::Bad)?;
     let recorded = app.recorded(run).await?.map_err(|why| ApiError::Bad(why.to_owned()))?;
-    let table = Arc::clone(&app.router.config().house.table);
+    let table = Arc::clone(&app.router.config().services.table);
     let bill = |label: &String| {
         let facts = table.facts(label);
         let assumed = assumed_window(label).filter(|_| facts.context_tokens.is_none());

@@ -142,7 +142,7 @@ async fn run(
     let read = app.router.store.read(async |tx| read_run_row(tx, RunId(run)).await);
     let (entry, paused, failed) = read.await?.ok_or(ApiError::NotFound("run"))?;
     let entry = RunEntry::from(entry).shortened();
-    let models = app.router.config().house.models.labels().map(|(_, label)| label.to_owned()).collect();
+    let models = app.router.config().services.models.labels().map(|(_, label)| label.to_owned()).collect();
     let (tree, gone, upto, (question, failure)) = match app.recorded(run).await? {
         Err(why) => (None, Some(why), 0, (None, None)),
         Ok(recorded) => {
