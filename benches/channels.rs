@@ -179,7 +179,7 @@ fn router(directory: &Path, store: &Store) -> Router {
             contents: Contents::of(directory),
             stop: stop.clone(),
             tracker: tracker.clone(),
-            rest: Arc::default(),
+            idle: Arc::default(),
             meters: Arc::default(),
         },
         delivery_config,
@@ -191,7 +191,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         drain: stop.clone(),
         cut: stop,
         tracker,
-        rest: Arc::default(),
+        idle: Arc::default(),
     };
     let services = CommandServices {
         models: Arc::clone(&ports.models),
@@ -253,7 +253,7 @@ async fn backlog(directory: &Path) {
             happening: InboundEvent::Posted { text: format!("What is there to be said about bed {number} today?") },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata {
+            metadata: MessageMetadata {
                 cursor: Some(Cursor { list: chat, position: i64::from(number) }),
                 ..MessageMetadata::default()
             },

@@ -171,7 +171,7 @@ pub(super) fn delivery_ports(
     store: &Store,
     contents: &Contents,
     shutdown: &ShutdownStages,
-    rest: &Arc<Notify>,
+    idle: &Arc<Notify>,
 ) -> DeliveryPorts {
     DeliveryPorts {
         store: store.clone(),
@@ -181,7 +181,7 @@ pub(super) fn delivery_ports(
         redactor: blueprint.redactor.clone(),
         stop: shutdown.silence.clone(),
         tracker: shutdown.outbox.clone(),
-        rest: Arc::clone(rest),
+        idle: Arc::clone(idle),
         meters: Arc::default(),
     }
 }

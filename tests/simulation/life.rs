@@ -179,7 +179,7 @@ impl Process {
         let of = owner.clone();
         store.write(async move |tx| runs::void_leases(tx, &of).await).await?;
         write_off::take_up(&store).await?;
-        let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
+        let (tracker, idle) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
         let (accounts, access) = (accounts(world), Arc::new(access(world)));
@@ -192,7 +192,7 @@ impl Process {
                 contents: Contents::of(path.parent().unwrap_or(path)),
                 stop: cut.clone(),
                 tracker: tracker.clone(),
-                rest: Arc::clone(&rest),
+                idle: Arc::clone(&idle),
                 meters: Arc::default(),
             },
             delivery_config(&accounts, &access),
@@ -229,7 +229,7 @@ impl Process {
             drain: drain.clone(),
             cut: cut.clone(),
             tracker: tracker.clone(),
-            rest,
+            idle,
         };
         let lanes = Lanes::new(Arc::new(ports), settings);
         delivery.sweep().await?;

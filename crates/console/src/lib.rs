@@ -79,7 +79,7 @@ impl Ports {
             happening: InboundEvent::Posted { text },
             sent_at: self.clock.now(),
             attachments,
-            circumstances: MessageMetadata::default(),
+            metadata: MessageMetadata::default(),
         };
         self.intake.accept(inbound).await
     }

@@ -153,8 +153,8 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     /// As whoever lets others in sees them.
     fn commander(&self, now: Timestamp) -> PairingCaller<'_> {
-        let Inbound { conversation, sender, circumstances, .. } = self.inbound;
-        let visitor = Visitor { place: conversation, sender, proof: &circumstances.proof };
+        let Inbound { conversation, sender, metadata, .. } = self.inbound;
+        let visitor = Visitor { place: conversation, sender, proof: &metadata.proof };
         PairingCaller { principal: self.principal, visitor, now }
     }
 

@@ -71,7 +71,7 @@ pub struct DeliveryPorts {
     /// Holds every task.
     pub tracker: TaskTracker,
     /// Told whenever a worker has come to rest.
-    pub rest: Arc<Notify>,
+    pub idle: Arc<Notify>,
     /// What is counted.
     pub meters: Arc<Meters>,
 }
@@ -251,7 +251,7 @@ impl Inner {
     }
 
     async fn work(self: Arc<Self>, session: SessionId, mut first: Option<Box<PendingChunk>>) {
-        let _rest = IdleNotifier(Arc::clone(&self.ports.rest));
+        let _rest = IdleNotifier(Arc::clone(&self.ports.idle));
         let mut wait: Option<AttemptTimer> = None;
         while let Some(signal) = self.look_again(session, first.is_some()) {
             let next = match first.take() {

@@ -135,9 +135,9 @@ impl Router {
         redact(&self.redactor, &mut inbound);
         attribute_quotation(&mut inbound);
         // From here on nobody has a name that they cannot prove.
-        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
+        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.metadata.proof);
         let now = self.clock.now();
-        let others = match inbound.circumstances.proof {
+        let others = match inbound.metadata.proof {
             SenderProof::Platform => {
                 config.access.linked_identities(&inbound.conversation, &inbound.sender.external_id)
             }

@@ -50,7 +50,7 @@ pub struct LaneSettings {
     /// Holds every task.
     pub tracker: TaskTracker,
     /// Told whenever a lane has come to rest.
-    pub rest: Arc<Notify>,
+    pub idle: Arc<Notify>,
 }
 
 /// The lanes of this process.
@@ -216,7 +216,7 @@ impl Inner {
     }
 
     async fn work(self: Arc<Self>, session: SessionId) {
-        let _rest = IdleNotifier(Arc::clone(&self.settings.rest));
+        let _rest = IdleNotifier(Arc::clone(&self.settings.idle));
         let _left = WorkerCleanup { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.workers.look_again(session) {

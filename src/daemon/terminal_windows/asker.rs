@@ -35,7 +35,7 @@ impl WindowAsker {
             happening: InboundEvent::Posted { text },
             sent_at: self.router.clock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata { by_program: true, ..MessageMetadata::default() },
+            metadata: MessageMetadata { by_program: true, ..MessageMetadata::default() },
         };
         match self.router.accept(inbound).await? {
             UpdateOutcome::Committed | UpdateOutcome::Duplicate => Ok(()),

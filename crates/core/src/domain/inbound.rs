@@ -180,8 +180,8 @@ pub struct Inbound {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// How it was said.
-    #[serde(default, skip_serializing_if = "MessageMetadata::is_ordinary")]
-    pub circumstances: MessageMetadata,
+    #[serde(rename = "circumstances", default, skip_serializing_if = "MessageMetadata::is_ordinary")]
+    pub metadata: MessageMetadata,
 }
 
 /// What else a platform tells of a message. The default is a message of one's own, said to Hob by somebody who is

@@ -126,8 +126,8 @@ fn n14_a_letter_that_is_sent_on_without_a_word_is_another_ones() {
         "Content-Type: multipart/mixed; boundary=A",
         b"--A\r\nContent-Type: message/rfc822\r\n\r\nFrom: mallory@evil.example\r\nSubject: Offer\r\n\r\nBuy.\r\n--A--\r\n",
     );
-    assert_eq!(alone.circumstances.forwarded_from.as_deref(), Some("mallory@evil.example"));
-    assert_eq!(alone.circumstances.quoted, None);
+    assert_eq!(alone.metadata.forwarded_from.as_deref(), Some("mallory@evil.example"));
+    assert_eq!(alone.metadata.quoted, None);
 }
 
 #[test]

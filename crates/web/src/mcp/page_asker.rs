@@ -82,7 +82,7 @@ impl Asker for PageAsker {
             happening: InboundEvent::Posted { text },
             sent_at: router.clock.now(),
             attachments: Vec::new(),
-            circumstances: MessageMetadata { by_program: true, ..MessageMetadata::default() },
+            metadata: MessageMetadata { by_program: true, ..MessageMetadata::default() },
         };
         if router.accept(inbound).await? == UpdateOutcome::Ignored {
             return Err(AskError::NotTaken);
