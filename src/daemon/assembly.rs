@@ -346,8 +346,8 @@ fn ports(blueprint: &Blueprint, roots: &ProcessServices, shared: SharedServices)
     let tools = tools(blueprint, roots, &shared);
     let SharedServices { models, table, budget_guard, memory, .. } = shared;
     let config = &blueprint.config;
-    let walls = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
-    let toolbox = config_mapping::toolbox(config, &blueprint.environment, &walls, roots)?;
+    let sandbox = toolset::own_programs::program_sandbox(&config.terminal, &roots.sandbox, &blueprint.data_dir);
+    let toolbox = config_mapping::toolbox(config, &blueprint.environment, &sandbox, roots)?;
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),

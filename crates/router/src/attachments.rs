@@ -37,7 +37,7 @@ pub(super) struct ReceivedFile {
 impl ReceivedFile {
     /// Whether it was put into words, whoever said them.
     pub(super) fn is_transcribed(&self) -> bool {
-        self.spoken.as_ref().is_some_and(|spoken| spoken.heard.is_ok())
+        self.spoken.as_ref().is_some_and(|spoken| spoken.transcript.is_ok())
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn fetch(voice: &VoiceInput<'_>, inbound: &Inbound, redactor: &
             Ok(fetched) => spoken = voice.transcribe(inbound, index, fetched, end).await,
             Err(why) => tracing::warn!(why, "a file that came with a message could not be had"),
         }
-        match spoken.as_mut().map(|spoken| &mut spoken.heard) {
+        match spoken.as_mut().map(|spoken| &mut spoken.transcript) {
             Some(Ok(heard)) => redactor.redact_in_place(&mut heard.text),
             Some(Err(why)) => redactor.redact_in_place(why),
             None => {}

@@ -46,17 +46,17 @@ pub(super) struct ProcessSpec {
 /// The same, where it is known what its walls can be.
 pub(super) struct ConfinedProcess<'a> {
     errand: &'a ProcessSpec,
-    walls: Option<(&'a Confinement, &'a Sandbox)>,
+    confinement: Option<(&'a Confinement, &'a Sandbox)>,
 }
 
 impl ProcessSpec {
     /// Waits until it is known what its walls can be.
     pub(super) async fn ready(&self) -> ConfinedProcess<'_> {
-        let walls = match &self.confinement {
+        let confinement = match &self.confinement {
             Some(confinement) => Some((confinement, confinement.sandbox.result().await)),
             None => None,
         };
-        ConfinedProcess { errand: self, walls }
+        ConfinedProcess { errand: self, confinement }
     }
 }
 
@@ -191,9 +191,9 @@ pub(super) struct PreparedCommand {
 ///
 /// # Errors
 /// When there is no program, or no folder for it.
-pub(super) fn prepare(&ConfinedProcess { errand, walls }: &ConfinedProcess<'_>) -> io::Result<PreparedCommand> {
-    let scratch = walls.map(|(confinement, _)| confinement.scratch()).transpose()?;
-    let within = walls.zip(scratch.as_ref());
+pub(super) fn prepare(&ConfinedProcess { errand, confinement }: &ConfinedProcess<'_>) -> io::Result<PreparedCommand> {
+    let scratch = confinement.map(|(confinement, _)| confinement.scratch()).transpose()?;
+    let within = confinement.zip(scratch.as_ref());
     let wrapped =
         within.and_then(|((confinement, sandbox), scratch)| confinement.vector(sandbox, scratch, &errand.vector));
     let walled = wrapped.is_some();
