@@ -103,7 +103,6 @@ pub enum ProjectionRow {
     /// A tool wants something delivered.
     Deliver {
         call: CallId,
-        /// What, and where to.
         delivery: DeliveryRequest,
     },
     /// A model is about to be asked.
@@ -111,7 +110,6 @@ pub enum ProjectionRow {
         /// The event's number.
         seq: i64,
         call: ModelCall,
-        /// For whom.
         user: UserId,
         persona: Option<String>,
         /// What the request begins with, if it is its run's first.
@@ -121,7 +119,6 @@ pub enum ProjectionRow {
     ModelEnded(CallEnd),
     /// What the next runs of this person in this conversation begin with.
     Summary {
-        /// Whose.
         user: UserId,
         /// The first ordinal that the run sees.
         history_from: i64,

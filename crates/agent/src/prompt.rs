@@ -94,7 +94,6 @@ pub(crate) fn text_digest(text: &str) -> Digest {
 pub struct PromptInputs {
     /// The system prompt.
     pub system: String,
-    /// The tools on offer.
     pub tools: OfferedTools,
     /// The volatile tail.
     pub tail: String,

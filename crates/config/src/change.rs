@@ -23,7 +23,6 @@ pub enum Edit {
     },
     /// A key, or a whole section, is taken away, so that the default holds.
     Unset {
-        /// Which.
         key: String,
     },
     /// Sections of their own, with their comments, are put at the end.

@@ -47,7 +47,6 @@ pub struct LoadNote {
     pub key: String,
     /// The key's line.
     pub line: Option<usize>,
-    /// What it is.
     pub what: String,
     /// What to do about it.
     pub fix: String,

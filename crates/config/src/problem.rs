@@ -55,7 +55,6 @@ impl Finding {
 /// One thing that is wrong with a config file. Its text never holds a value that could be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -99,7 +98,6 @@ impl Problems {
         Self(vec![problem])
     }
 
-    /// Each problem.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }

@@ -62,7 +62,6 @@ pub(crate) enum SecretError {
     Unreadable(PathBuf, io::ErrorKind),
     /// It is not a file.
     NotAFile(PathBuf),
-    /// It is too big.
     TooBig(PathBuf),
     /// It is not text.
     NotUtf8(PathBuf),
@@ -156,12 +155,10 @@ impl<'a> SecretSources<'a> {
         Self { env, folder: file.parent().unwrap_or(Path::new("")) }
     }
 
-    /// The environment.
     pub(super) fn env(&self) -> &Environment {
         self.env
     }
 
-    /// The secret.
     pub(crate) fn fetch(&self, reference: &Reference) -> Result<String, SecretError> {
         match reference {
             Reference::File(path) if path.as_os_str().is_empty() => Err(SecretError::NoName(reference.clone())),

@@ -26,7 +26,6 @@ pub(super) enum ValueShape {
     Number { min: f64, max: f64 },
     /// True or false.
     Bool,
-    /// A list.
     List { item: Box<Self>, min: usize, max: usize },
     /// A table whose keys the user names; `name` is an example.
     Map { item: Box<Self>, name: String },

@@ -118,7 +118,6 @@ pub(super) fn section_that_can_be_off(steps: &[PathStep]) -> Option<(usize, OffM
     all.map(|(pattern, how)| (pattern.len(), *how)).max_by_key(|(steps, _)| *steps)
 }
 
-/// Sections to be switched off.
 #[derive(Default)]
 pub(super) struct SectionsToSwitchOff {
     pub(super) told: Vec<SectionOff>,

@@ -79,7 +79,6 @@ impl Account {
         &self.client
     }
 
-    /// What of this kind it has.
     pub async fn found(&self, kind: Kind, now: Timestamp) -> Result<Arc<AccountCollections>, DavError> {
         let known = if kind == Kind::Calendar { &self.calendars } else { &self.books };
         let mut known = known.lock().await;
@@ -176,7 +175,6 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// These.
     pub fn new(all: Vec<Account>, store: Store, home: TimeZone, rng: Arc<dyn Rng>) -> Self {
         Self { all: all.into_iter().map(Arc::new).collect(), store, home, rng }
     }

@@ -26,7 +26,6 @@ impl Collection {
     }
 }
 
-/// What an account has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccountCollections {
     pub collections: Vec<Collection>,

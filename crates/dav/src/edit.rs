@@ -286,7 +286,6 @@ fn own_component(calendar: &mut Component, zones: &Zones<'_>, original: &When) -
     Ok(calendar.inner("VEVENT").count() - 1)
 }
 
-/// Has an event be then, and so long.
 fn place(event: &mut Component, zones: &Zones<'_>, start: &When, long: Span) {
     let line = zones.line("DTSTART", start, event.line("DTSTART"));
     let end = start.after(long).unwrap_or_else(|| start.clone());
@@ -311,7 +310,6 @@ fn moved(old: &When, change: &Change, home: &TimeZone) -> When {
     }
 }
 
-/// How long it is then.
 fn lasting(new: &When, old: &When, long: Span, change: &Change) -> Span {
     match (change.length, new, old) {
         (Some(Length::Days(days)), ..) => days.days(),

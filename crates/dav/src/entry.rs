@@ -34,7 +34,6 @@ pub struct Participant {
     /// Their address, in lower case.
     pub address: String,
     pub name: Option<String>,
-    /// What they have answered.
     pub answer: &'static str,
     /// Whether they have called the others together.
     pub organizer: bool,

@@ -29,7 +29,6 @@ impl When {
         }
     }
 
-    /// The day on which it is here.
     pub fn day(&self, home: &TimeZone) -> Date {
         match self {
             Self::Day(day) => *day,
@@ -54,7 +53,6 @@ impl When {
     }
 }
 
-/// The zone as it is known here.
 fn known(zone: Tz) -> Option<TimeZone> {
     match zone {
         Tz::Floating => None,

@@ -25,7 +25,6 @@ impl Reader<'_> {
         day.strftime(form).to_string()
     }
 
-    /// From when to when.
     pub fn span(&self, start: &When, end: &When) -> String {
         let (When::At(from), When::At(to)) = (start, end) else {
             let first = start.day(self.home);

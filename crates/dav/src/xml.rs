@@ -17,7 +17,6 @@ pub(crate) struct Element {
     pub(crate) text: String,
     /// What `name` says, where it has such an attribute.
     pub(crate) label: Option<String>,
-    /// What is in it.
     pub(crate) inner: Vec<Self>,
 }
 

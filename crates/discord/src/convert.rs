@@ -60,7 +60,6 @@ impl PlaceKind {
     }
 }
 
-/// The conversation at a place.
 pub(super) fn conversation(account: &str, place: Id, kind: PlaceKind) -> Conversation {
     let (chat, thread) = match kind {
         PlaceKind::Private => (format!("{DISCORD_PRIVATE}{place}"), None),

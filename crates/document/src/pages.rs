@@ -114,7 +114,6 @@ pub(crate) fn select_pages(
     Ok(Document { kind, total, pages, notes: all.notes })
 }
 
-/// There is no such page.
 pub(crate) fn no_such_page(kind: DocumentKind, names: &[String], wanted: &PageSelection) -> DocumentError {
     let unit = kind.unit();
     let count = names.len();

@@ -12,7 +12,6 @@ use hob_core::domain::tools::DangerGrade::{Critical, High, Medium, Safe};
 /// A kind of entity.
 #[derive(Debug)]
 pub struct DomainClass {
-    /// Its name.
     pub name: &'static str,
     /// How grave it is to do something with one whose device class says nothing else.
     pub grade: DangerGrade,
@@ -191,10 +190,8 @@ impl DomainClass {
     }
 }
 
-/// What an entity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntityClass<'a> {
-    /// Its domain.
     pub(crate) domain: &'a str,
     /// What its device is, if Home Assistant says so.
     pub(crate) device_class: Option<&'a str>,

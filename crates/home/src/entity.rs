@@ -88,7 +88,6 @@ pub struct RawState {
 /// An entity as it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityState {
-    /// Which.
     pub id: EntityId,
     /// `on`, `21.5`, …
     pub state: String,
@@ -105,7 +104,6 @@ impl EntityState {
         Some(Self { id: EntityId::parse(&entity_id)?, state, changed, attributes })
     }
 
-    /// What its device is.
     pub fn device_class(&self) -> Option<&str> {
         self.attribute("device_class")?.as_str()
     }

@@ -54,7 +54,6 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// These.
     pub fn new(entities: Vec<String>, critical: Vec<String>) -> Self {
         Self { entities, critical }
     }

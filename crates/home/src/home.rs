@@ -35,13 +35,11 @@ enum ConnectionState {
     /// Nobody has asked yet.
     #[default]
     Unasked,
-    /// It answered.
     Answers(Timestamp),
     /// It did not.
     Fails(Timestamp, HomeError),
 }
 
-/// The home.
 pub struct Home {
     /// The server.
     pub client: Client,
@@ -94,7 +92,6 @@ impl Home {
         self.noted(found, now)
     }
 
-    /// What is in which area.
     pub(crate) async fn areas(&self, now: Timestamp) -> Result<Arc<Areas>, HomeError> {
         let mut known = self.areas.lock().await;
         if let Some((since, areas)) = &*known

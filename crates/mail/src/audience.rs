@@ -17,7 +17,6 @@ pub struct MailAudience {
 }
 
 impl MailAudience {
-    /// Of these accounts.
     pub fn new(accounts: Vec<Account>, store: Store) -> Self {
         Self { accounts, store }
     }

@@ -11,7 +11,6 @@ use hob_tools::audience::People;
 /// How long a server may take over what is asked of it.
 pub const DEADLINE: Duration = Duration::from_secs(45);
 
-/// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerAddress {
     /// Its name; its certificate must be for it.

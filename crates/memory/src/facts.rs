@@ -107,7 +107,6 @@ pub async fn search(tx: &mut Tx, scopes: &[Scope], query: &str, limit: usize) ->
     Ok(newest)
 }
 
-/// What they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RelevantFacts {
     /// Those that hold.

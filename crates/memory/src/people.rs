@@ -240,7 +240,6 @@ pub struct PersonCard {
     pub facts: Vec<FactAbout>,
 }
 
-/// Looks people up.
 #[derive(Debug, Clone)]
 pub struct LookUpPeople {
     /// Where may be looked.

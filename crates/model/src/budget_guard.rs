@@ -27,7 +27,6 @@ pub struct BudgetGuard {
 pub struct Spender<'a> {
     /// In which run; none: outside any, for memory or a recording.
     pub run: Option<RunId>,
-    /// For whom.
     pub user: UserId,
     pub role: Role,
     /// As which persona; none: as nobody in particular.
@@ -180,7 +179,6 @@ async fn reserved_sum(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> 
     }
 }
 
-/// What is spent of a cap.
 async fn spent(tx: &mut Tx, window: &CapWindow, spender: Spender<'_>) -> Result<MoneyAndTokens, StoreError> {
     let since = millis(window.since);
     match (window.cap.scope, spender.run) {

@@ -123,7 +123,6 @@ impl Catalog {
         Self { models: models.collect(), ..self }
     }
 
-    /// Its breakers.
     pub fn watch(&self) -> BreakerMonitor {
         self.watch.clone()
     }

@@ -385,7 +385,6 @@ pub fn reply_text(parts: &[ReplyPart]) -> Cow<'_, str> {
     }))
 }
 
-/// The calls in parts of a reply.
 pub fn reply_calls(parts: &[ReplyPart]) -> impl Iterator<Item = &ToolCall> {
     parts.iter().filter_map(|part| match part {
         ReplyPart::Call(call) => Some(call),

@@ -26,7 +26,6 @@ pub struct SoundError {
 pub(crate) struct SoundService {
     /// Its section in the config.
     pub(crate) section: &'static str,
-    /// What it is given.
     pub(crate) given: &'static str,
     /// What it is to give.
     pub(crate) wanted: &'static str,

@@ -113,7 +113,6 @@ pub struct Transcript {
 pub struct Transcriber {
     client: Client,
     settings: Settings,
-    /// Who is at it, by recording.
     turns: Mutex<BTreeMap<String, Weak<RecordingLock>>>,
 }
 

@@ -115,7 +115,6 @@ pub(crate) struct LoginRequest {
 pub(crate) enum GroupChange {
     /// It is shown.
     Show,
-    /// It is this one.
     Set(GroupMode),
     AsConfigured,
 }

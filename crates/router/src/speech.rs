@@ -49,7 +49,6 @@ const NAME: &str = "answer.ogg";
 
 /// Who says answers aloud.
 pub enum Voice {
-    /// A server.
     Server(Speaker),
     /// A program on this machine.
     Command(SpeechCommand),
@@ -57,7 +56,6 @@ pub enum Voice {
 
 /// How answers are spoken.
 pub struct SpeechSettings {
-    /// By whom.
     pub voice: Voice,
     /// The most characters of one.
     pub chars_max: usize,

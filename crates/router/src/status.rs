@@ -283,7 +283,6 @@ fn channels(all: &[AccountHealth]) -> Vec<String> {
     lines
 }
 
-/// An agent at work.
 fn agent(agent: &WorkingAgent) -> String {
     let task = cut(&one_line(&agent.task), 60);
     format!("agent {} (depth {}, {}): {task}", agent.id, agent.depth, agent.state)

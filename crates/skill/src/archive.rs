@@ -19,7 +19,6 @@ const ENTRIES_MAX: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
-    /// What is in it.
     pub bytes: Vec<u8>,
     /// It may be run.
     pub(crate) executable: bool,

@@ -186,7 +186,6 @@ pub(crate) fn is_script(path: &str, bytes: &[u8]) -> bool {
     named || bytes.starts_with(b"#!") || bytes.starts_with(b"\x7fELF")
 }
 
-/// The digest of some bytes.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

@@ -122,7 +122,6 @@ impl Library {
         self.store.read(skills::list).await
     }
 
-    /// All skills, by these records.
     pub fn list_by(&self, records: &[SkillRow]) -> SkillList {
         let loaded = self.loaded.load();
         let line = |shelved: &Arc<LoadedSkill>| {

@@ -17,7 +17,6 @@ pub const DRAFTS: &str = "drafts";
 /// Where skills lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFolders {
-    /// Those that were installed.
     pub installed: PathBuf,
     /// The operator's own folders.
     pub configured: Vec<PathBuf>,

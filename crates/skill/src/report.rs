@@ -21,7 +21,6 @@ pub struct HiddenCharacter {
     pub what: String,
 }
 
-/// What is hidden in a text.
 pub fn hidden(file: &str, text: &str) -> Vec<HiddenCharacter> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {

@@ -49,7 +49,6 @@ pub struct NewFact<'a> {
     pub importance: f64,
     /// Since when it holds, where that is not now, in Unix milliseconds.
     pub valid_from: Option<i64>,
-    /// Until when.
     pub valid_until: Option<i64>,
     /// The current fact that it contradicts.
     pub rival_of: Option<FactId>,

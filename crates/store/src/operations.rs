@@ -59,7 +59,6 @@ pub async fn open_runs(tx: &mut Tx, after: ListCursor, limit: i64) -> Result<Vec
 pub struct Stoppable {
     pub session: SessionId,
     pub channel: String,
-    /// Whose it is.
     pub user: UserId,
     /// `queued`, `running` or `waiting`.
     pub state: String,
@@ -201,7 +200,6 @@ pub struct HeldGrant {
     pub session: SessionId,
     /// That conversation's published name.
     pub key: String,
-    /// Whose.
     pub user: UserId,
     pub name: String,
     pub tool: String,

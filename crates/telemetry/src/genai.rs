@@ -32,7 +32,6 @@ pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 /// Tokens written.
 pub const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
-/// Of those read, from a cache.
 pub const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
 /// Of those read, written to a cache.
 pub const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";

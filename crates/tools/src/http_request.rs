@@ -249,7 +249,6 @@ fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Outcome> {
     Ok(headers)
 }
 
-/// The text without these.
 fn without_secrets(text: &str, secrets: &[Secret]) -> String {
     let found = secrets.iter().map(Secret::expose).filter(|secret| !secret.is_empty());
     found.fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))

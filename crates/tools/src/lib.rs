@@ -308,7 +308,6 @@ pub enum Request {
     },
     /// A person's answer (row B15).
     Ask {
-        /// The question.
         question: String,
         /// A server asks it: the call goes on with the answer, and is made again for that.
         form: Option<Box<Elicitation>>,

@@ -162,7 +162,6 @@ pub(super) struct RunningProcess {
     _end: ProcessCleanup,
 }
 
-/// Starts it.
 pub(super) fn start(ready: &ConfinedProcess<'_>, outputs: OutputRouting) -> io::Result<RunningProcess> {
     let PreparedCommand { mut command, sweep, scratch } = prepare(ready)?;
     command.stdin(if ready.errand.input.is_some() { Stdio::piped() } else { Stdio::null() });

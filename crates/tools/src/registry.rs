@@ -105,7 +105,6 @@ impl Registry {
         self.tools.values().map(|known| known.tool.spec())
     }
 
-    /// Those of them that are wanted.
     pub fn only(&self, wanted: impl Fn(&ToolSpec) -> bool) -> Self {
         let tools = self.tools.iter().filter(|(_, known)| wanted(known.tool.spec()));
         Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }

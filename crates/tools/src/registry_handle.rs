@@ -27,7 +27,6 @@ pub struct ToolRegistryHandle {
 /// The tools, and what was made of them.
 struct RegistrySnapshot {
     all: Arc<Registry>,
-    /// By which of them are in it.
     offers: Mutex<BTreeMap<Vec<bool>, Arc<ToolOffer>>>,
 }
 

@@ -86,7 +86,6 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// None at all.
     pub fn none(why: &str) -> Self {
         Self {
             program: Path::new("").into(),

@@ -23,11 +23,9 @@ struct Arguments {}
 /// What is known of this Hob since its start.
 #[derive(Debug, Clone)]
 pub struct InstanceInfo {
-    /// When it started.
     pub started: Timestamp,
     /// Where it lives.
     pub zone: TimeZone,
-    /// Where its data is.
     pub data_dir: PathBuf,
     /// The models that can be asked, the first one first.
     pub models: Vec<String>,

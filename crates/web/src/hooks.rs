@@ -54,7 +54,6 @@ struct WebhookState {
     told: PerMinuteLimit,
 }
 
-/// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
     let decoy = Secret::new(router.config().services.rng.id());
     let hooks = WebhookState { router, now, decoy, told: PerMinuteLimit::new(REFUSED_TOLD_PER_MINUTE) };

@@ -115,7 +115,6 @@ impl OpenCall {
 /// What a call's server asks while it works on the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenForm {
-    /// What.
     pub asked: Elicitation,
     /// The try that waits for the answer.
     pub attempt: u32,
@@ -150,7 +149,6 @@ pub enum CallProgress {
     },
     /// It asks a person.
     Asks {
-        /// What.
         question: String,
         /// Its server asks it.
         #[serde(skip_serializing_if = "Option::is_none")]

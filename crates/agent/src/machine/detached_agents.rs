@@ -22,7 +22,6 @@ use hob_core::domain::ids::CallId;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct DetachedAgents(Vec<DetachedAgent>);
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct DetachedAgent {
     /// The call that handed the task on: by it the agent's end is known.

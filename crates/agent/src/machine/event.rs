@@ -54,7 +54,6 @@ pub enum Event {
     ModelAsked {
         /// What is asked, by hash.
         digest: Digest,
-        /// Whom.
         model: String,
         /// The tokens it will read, estimated: what it costs if its outcome is lost.
         input_estimate: u64,
@@ -144,7 +143,6 @@ pub enum Event {
     SummaryAsked {
         /// What is asked, by hash.
         digest: Digest,
-        /// Whom.
         model: String,
         /// The tokens it will read, estimated.
         input_estimate: u64,
@@ -338,7 +336,6 @@ pub enum ToolOutcome {
     MoreIterations { reason: String },
     /// It asks a person (row B15).
     Ask {
-        /// What.
         question: String,
         /// A tool's server asks it, for a call that goes on with the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -346,7 +343,6 @@ pub enum ToolOutcome {
     },
     /// It wants something delivered: that is queued with this very record, once.
     Deliver {
-        /// What, and where to.
         delivery: DeliveryRequest,
     },
     /// It hands a task on to an agent.

@@ -91,7 +91,6 @@ pub(crate) struct Compaction {
     pub(crate) messages: u32,
     /// The request's tokens before.
     pub(crate) tokens_before: u64,
-    /// And after.
     pub(crate) tokens_after: u64,
     /// Who summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]

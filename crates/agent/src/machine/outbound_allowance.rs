@@ -24,7 +24,6 @@ pub(crate) const UNASKED_PER_RUN: u32 = 16;
 pub struct OutboundAllowance {
     /// At all sites together.
     all: u32,
-    /// At each site,
     site: u32,
     /// but at these so often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -212,7 +212,6 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
 pub struct FallbackModel {
     /// The one that should.
     pub first: String,
-    /// The one that does.
     pub by: String,
 }
 

@@ -184,7 +184,6 @@ impl AskedThread {
     }
 }
 
-/// A question for the owners.
 pub(super) struct OwnerQuestion<'a> {
     /// The event's number.
     pub(super) seq: i64,

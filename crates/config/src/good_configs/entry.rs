@@ -15,7 +15,6 @@ const ABOUT: &str =
 /// What ends the header.
 const END: &str = "#\n";
 
-/// A good config.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoodConfig {
     /// The Hob that it ran on.

@@ -28,16 +28,13 @@ pub const KEPT: usize = 10;
 /// The folder in the data directory, for a config whose own folder is not Hob's.
 const SPARE: &str = "config";
 
-/// One that is kept, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptConfig {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
     pub good: GoodConfig,
 }
 
-/// All that are kept.
 #[derive(Debug, Clone, Default)]
 pub struct KeptConfigs {
     /// The newest first, each text once.

@@ -12,7 +12,6 @@ const LINKS_MAX: usize = 40;
 /// What stands in a file's place.
 #[derive(Clone, PartialEq, Eq)]
 pub enum FileSnapshot {
-    /// Nothing.
     Nothing,
     /// A file with these bytes; of one that is bigger than any config, the first.
     File(Vec<u8>),

@@ -43,7 +43,6 @@ impl IntakeMode {
 /// Whether answers are spoken in a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum VoiceMode {
-    /// each
     On,
     /// none
     Off,

@@ -55,7 +55,6 @@ impl fmt::Display for SystemPart {
 /// What is wrong with a part. It holds no secret, and nothing that a stranger wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// Since when.
     pub since: Timestamp,
     /// What happened, and where, in one line.
     pub what: String,

@@ -22,7 +22,6 @@ const FIELDS_MAX: usize = 20;
 const MESSAGE_CHARS_MAX: usize = 1_000;
 /// … of a page's address …
 const ADDRESS_CHARS_MAX: usize = 1_000;
-/// … and of an answer.
 const ANSWER_CHARS_MAX: usize = 4_000;
 /// Ends of names that lead into the house, or nowhere.
 const INNER_NAMES: [&str; 5] = [".local", ".localhost", ".internal", ".lan", ".home.arpa"];
@@ -32,7 +31,6 @@ const INNER_NAMES: [&str; 5] = [".local", ".localhost", ".internal", ".lan", ".h
 pub struct Elicitation {
     /// As the person reads it.
     pub question: String,
-    /// What is wanted.
     pub wants: ElicitationKind,
 }
 
@@ -53,7 +51,6 @@ pub enum ElicitationKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum ElicitReply {
-    /// This.
     Accept {
         /// The form, filled in.
         content: Map<String, Value>,

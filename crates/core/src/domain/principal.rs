@@ -50,7 +50,6 @@ pub enum Trust {
 /// The authority a message travels with (row N4); it is the sender's own, whoever is served before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// Who.
     pub user: UserId,
     /// Shown to the model and to people.
     pub name: String,

@@ -22,7 +22,6 @@ pub enum ToolClass {
 }
 
 impl ToolClass {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Looks, Self::Changes, Self::Critical, Self::Off];
 
     /// The name in the database, the API and at the command line.
@@ -67,7 +66,6 @@ pub struct ServerClassification {
     pub tools: Vec<UnclassifiedTool>,
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnclassifiedTool {
     pub name: String,

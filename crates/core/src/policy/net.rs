@@ -183,7 +183,6 @@ pub enum AllowedAs {
 pub struct AllowedPlaces(Vec<NamedPlace>);
 
 impl AllowedPlaces {
-    /// These places.
     pub fn new(places: Vec<NamedPlace>) -> Self {
         Self(places)
     }

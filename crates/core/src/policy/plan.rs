@@ -55,7 +55,6 @@ pub enum ContentArguments {
     /// None: each of them steers.
     #[default]
     None,
-    /// These.
     Of(&'static [&'static str]),
     /// Those that are called so.
     ByName,

@@ -30,7 +30,6 @@ pub enum Form {
     Date,
     /// Yes or no.
     YesNo,
-    /// One of these.
     Choice(Vec<String>),
 }
 

@@ -5,7 +5,6 @@ use crate::tests::{composed, envelope, reading, words};
 use hob_core::domain::email_envelope::Envelope;
 use hob_core::domain::inbound::{Inbound, InboundEvent};
 
-/// A letter with these headers and this body.
 fn letter(headers: &str, body: &[u8]) -> Inbound {
     let head = format!("From: Ada <ada@example.org>\r\nMessage-ID: <m@example.org>\r\n{headers}\r\n\r\n");
     whole(&[head.as_bytes(), body].concat())

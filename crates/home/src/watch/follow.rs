@@ -38,7 +38,6 @@ const RETRY_REFUSED: Duration = Duration::from_secs(600);
 
 /// What it is done with.
 pub struct FollowPorts {
-    /// The home.
     pub home: Arc<Home>,
     /// Where the schedules are.
     pub store: Store,

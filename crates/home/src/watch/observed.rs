@@ -49,13 +49,11 @@ struct WatchedState {
     hastened: Option<Timestamp>,
 }
 
-/// How the socket stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SocketStanding {
     /// Nothing is watched.
     #[default]
     Idle,
-    /// It is open.
     Open,
     /// It is not, and is tried again.
     Down,

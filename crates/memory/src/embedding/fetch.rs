@@ -66,7 +66,6 @@ pub struct ModelFile {
 pub struct Progress {
     /// The file.
     pub name: &'static str,
-    /// What is there of it.
     pub done: u64,
     pub bytes: u64,
 }

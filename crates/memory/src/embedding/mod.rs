@@ -55,7 +55,6 @@ pub enum Bill {
     Said(UserId),
     /// Of whoever asks, within all their caps.
     Asked {
-        /// Who.
         user: UserId,
         /// Who Hob is for them; none: nobody in particular.
         persona: Option<String>,

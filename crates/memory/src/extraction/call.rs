@@ -145,7 +145,6 @@ pub fn is_transient(class: ErrorClass) -> bool {
     }
 }
 
-/// The bill of a call that was answered.
 pub(crate) fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
     let told = completion.usage;
     let written = || {

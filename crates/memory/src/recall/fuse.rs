@@ -28,7 +28,6 @@ const DAY: usize = 6;
 /// How well something fits a question, whatever else there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FitGrade {
-    /// It does not.
     Not,
     Nearly,
     Well,

@@ -29,7 +29,6 @@ pub(crate) struct CallPermit {
     model: Permit,
 }
 
-/// All breakers.
 #[derive(Debug, Default)]
 pub(crate) struct BreakerBoard {
     credentials: HashMap<String, Breaker>,

@@ -14,9 +14,7 @@ use hob_tools::files::text::sniff;
 /// A file that was fetched and kept.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Its content.
     pub kept: KeptContent,
-    /// What it is.
     pub mime: &'static str,
     /// Of a picture: whether a model can be shown it.
     pub picture: Option<Result<MediaType, PictureRejection>>,

@@ -72,7 +72,6 @@ impl DraftDir {
         Ok(Self { place, record })
     }
 
-    /// The draft there, if there is one.
     pub(super) fn find(place: DraftLocation) -> Result<Option<Self>, ChangesError> {
         let record = record::read(&place.dir, DRAFT)?;
         Ok(record.map(|record| Self { place, record }))

@@ -40,7 +40,6 @@ pub struct LookResult {
 /// A look that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookOrder {
-    /// What is looked at.
     pub target: LookTarget,
     /// What a page was like the last time.
     pub seen: Option<String>,

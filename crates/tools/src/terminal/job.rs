@@ -127,7 +127,6 @@ async fn copy_to_spool(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Resul
     }
 }
 
-/// A command in the background.
 pub(super) struct BackgroundCommand {
     /// What was to be run.
     pub(super) command: String,

@@ -96,7 +96,6 @@ impl ChunkChoice {
         Self::of(Delta { role: Some("assistant"), content: Some(String::new()) }, None)
     }
 
-    /// These words.
     pub(super) fn words(content: String) -> Self {
         Self::of(Delta { role: None, content: Some(content) }, None)
     }

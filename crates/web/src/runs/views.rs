@@ -241,7 +241,6 @@ pub(crate) struct RemarkShown {
 /// Which cycles are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CycleWindow {
-    /// From this one on.
     pub(super) from: Option<u32>,
     /// The last ones before this.
     pub(super) before: Option<u32>,

@@ -232,7 +232,6 @@ pub fn steers(name: &str) -> bool {
     words(name).iter().any(|word| STEERING.contains(&word.as_str()))
 }
 
-/// The last word of a name.
 pub fn last_word(name: &str) -> Option<String> {
     words(name).into_iter().rfind(|word| !word.is_empty())
 }

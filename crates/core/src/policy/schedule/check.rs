@@ -52,7 +52,6 @@ pub struct EntityWatch {
 pub enum EntityCondition {
     /// Anything else than it is.
     Another,
-    /// This.
     State(String),
     /// More than this, in thousandths.
     Above(i64),

@@ -47,7 +47,6 @@ pub enum Rule {
         /// The first time.
         from: DateTime,
     },
-    /// Once.
     Once { at: Timestamp },
 }
 
