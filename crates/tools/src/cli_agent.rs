@@ -17,7 +17,7 @@ use crate::results::BYTES_MAX;
 use crate::sandbox::confinement::Confinement;
 use crate::sandbox::program_sandbox::{ProgramAccess, ProgramSandbox};
 use crate::workspace::Workspace;
-use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::agents::TASK;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -138,19 +138,13 @@ impl Tool for CliAgent {
         Assessment { grade: DangerGrade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let errand = match self.errand(&arguments) {
-            Ok(errand) => errand,
-            Err(why) => return Outcome::Error(why),
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let arguments: Arguments = parse(&self.spec, invocation.arguments)?;
+        let errand = self.errand(&arguments).map_err(Outcome::Error)?;
         let agent = arguments.agent;
         match Box::pin(process::run(errand)).await {
-            Ok(ended) => outcome(&agent, &ended).from(OriginSource::new(Origin::Tool, &agent)),
-            Err(error) => Outcome::Error(format!("{agent} could not be run: {error}.")),
+            Ok(ended) => Ok(outcome(&agent, &ended).from(OriginSource::new(Origin::Tool, &agent))),
+            Err(error) => Err(Outcome::Error(format!("{agent} could not be run: {error}."))),
         }
     }
 }

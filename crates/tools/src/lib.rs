@@ -289,6 +289,9 @@ pub enum Outcome {
     Undoable(Box<InverseCall>, Box<Self>),
 }
 
+/// What a call ends with. An outcome that breaks it off is handed up by `?`; to whoever called, both sides are outcomes.
+pub type ToolResult = Result<Outcome, Outcome>;
+
 /// What a tool asks of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
@@ -353,6 +356,13 @@ impl Outcome {
         }
     }
 
+    /// What came of it, whether it was gone through with or broken off.
+    pub fn of(ended: ToolResult) -> Self {
+        match ended {
+            Ok(outcome) | Err(outcome) => outcome,
+        }
+    }
+
     /// A tool's words about the database that failed it: whether that may pass, the database knows.
     pub fn of_store(error: &StoreError, text: String) -> Self {
         if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
@@ -395,7 +405,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Runs it.
-    async fn call(&self, invocation: Invocation) -> Outcome;
+    async fn call(&self, invocation: Invocation) -> ToolResult;
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::use_tool::{DeferredTool, UseTool};
-use crate::{Outcome, Timeout, Tool, ToolSpec};
+use crate::{Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{BUILT_IN, CONTROL, ToolFacts, USE_TOOL};
@@ -284,8 +284,8 @@ pub(super) mod tests {
             &self.0
         }
 
-        async fn call(&self, _invocation: Invocation) -> Outcome {
-            Outcome::Text(String::new())
+        async fn call(&self, _invocation: Invocation) -> ToolResult {
+            Ok(Outcome::Text(String::new()))
         }
     }
 

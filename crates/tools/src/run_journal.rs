@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, Outcome, Request, Tool, ToolSpec};
+use crate::{Invocation, Outcome, Request, Tool, ToolResult, ToolSpec};
 use hob_core::domain::notebook::{NotebookChange, Section};
 
 /// The group that personas choose these tools by.
@@ -78,10 +78,7 @@ impl Tool for RunJournal {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match (self.read)(&self.spec, invocation.arguments) {
-            Ok(change) => Outcome::Request(Request::Notebook(change)),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        Ok(Outcome::Request(Request::Notebook((self.read)(&self.spec, invocation.arguments)?)))
     }
 }

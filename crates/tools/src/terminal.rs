@@ -22,7 +22,7 @@ use crate::registry::{parse, spec_of};
 use crate::sandbox::confinement::Confinement;
 use crate::terminal::job::{BackgroundCommand, JobRequest, JobState, Jobs, RUNNING_MAX, RunningCommand, gather};
 use crate::workspace::Workspace;
-use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Timeout, Tool, ToolResult, ToolSpec};
 use hob_core::domain::draft::DraftUse;
 use hob_core::domain::ids::{SessionKey, UserId};
 use hob_core::domain::lock::lock;
@@ -354,11 +354,8 @@ impl Tool for Terminal {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let fields: Fields = parse(&self.spec, invocation.arguments.clone())?;
         let told = match (fields.action, &fields.command) {
             (Action::Run, Some(command)) => self.run(command, &fields, &invocation).await,
             (Action::Start, Some(command)) => self.start(command, &fields, &invocation).await,
@@ -367,6 +364,6 @@ impl Tool for Terminal {
             (Action::Kill, _) => self.kill(&fields, &invocation).await,
             (Action::List, _) => Ok(self.list(&invocation)),
         };
-        told.unwrap_or_else(Outcome::Error)
+        told.map_err(Outcome::Error)
     }
 }

@@ -8,7 +8,7 @@ use url::Url;
 use crate::net::error::NetError;
 use crate::net::{EgressGuard, FetchRequest, FetchResponse, address, disclosure};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, Risk, ToolFacts};
@@ -136,12 +136,9 @@ impl Tool for WebFetch {
         disclosure::assess_address(url, self.guard.allowed(), heard)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { url, from } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        self.fetch(&url, from.unwrap_or(0)).await
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { url, from } = parse(&self.spec, invocation.arguments)?;
+        Ok(self.fetch(&url, from.unwrap_or(0)).await)
     }
 }
 

@@ -17,7 +17,7 @@ use url::Url;
 use crate::mention::Mention;
 use crate::net::{EgressGuard, FetchRequest, FetchResponse};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
 use hob_core::domain::secret::Secret;
@@ -161,16 +161,13 @@ impl Tool for WebSearch {
         Assessment { risk: Risk::Send, reasons, ..Assessment::default() }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { query, count } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let Arguments { query, count } = parse(&self.spec, invocation.arguments)?;
         let query = one_line(&query);
         if query.is_empty() || query.chars().count() > QUERY_CHARS_MAX {
-            return Outcome::Error(format!("A query has 1 to {QUERY_CHARS_MAX} characters."));
+            return Err(Outcome::Error(format!("A query has 1 to {QUERY_CHARS_MAX} characters.")));
         }
-        self.search(&query, count.unwrap_or(COUNT).clamp(1, COUNT_MAX)).await
+        Ok(self.search(&query, count.unwrap_or(COUNT).clamp(1, COUNT_MAX)).await)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::when::When;
 use hob_core::domain::tools::Assessment;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -156,11 +156,8 @@ impl Tool for CalendarAdd {
         assessed(invocation, "invite")
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.add(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.add(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 

@@ -18,7 +18,7 @@ use crate::tools::target::all_failed;
 use crate::tools::{accounts, failures, looks, reader, tainting};
 use crate::words::{Reader, one_line};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most people that are told at once.
 const PEOPLE_MAX: usize = 20;
@@ -133,10 +133,7 @@ impl Tool for ContactsFind {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.find(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.find(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

@@ -16,7 +16,7 @@ use crate::tools::target::all_failed;
 use crate::tools::{accounts, date, looks, reader};
 use crate::when::start_of;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// How many days are looked at where nobody says, and at most.
 const DAYS: i64 = 7;
@@ -93,11 +93,8 @@ impl Tool for CalendarFree {
         self.accounts.names()
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.find(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.find(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 

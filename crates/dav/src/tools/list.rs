@@ -15,7 +15,7 @@ use crate::tools::{DAYS_MAX, accounts, date, failures, looks, reader, tainting};
 use crate::when::start_of;
 use crate::words::one_line;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// How many days are told where nobody says.
 const DAYS: i64 = 7;
@@ -88,11 +88,8 @@ impl Tool for CalendarList {
         self.accounts.names()
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.list(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.list(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }
 
@@ -124,7 +121,7 @@ impl Tool for CalendarRead {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
+    async fn call(&self, invocation: Invocation) -> ToolResult {
         let read = async {
             let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
             let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };

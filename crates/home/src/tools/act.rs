@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::tools::{MODULE, acting_role, checked, failed, known_ids, named, told, undo};
 use hob_core::domain::tools::{Assessment, DangerGrade, Risk, ToolFacts};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most characters of a text in a service's data.
 const TEXT_CHARS_MAX: usize = 200;
@@ -258,10 +258,7 @@ impl Tool for HomeDo {
         }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.act(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.act(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::registry::Areas;
 use crate::tools::{MODULE, checked, failed, known_ids, named, source, told};
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The most entities that are told at once.
 const LINES_MAX: usize = 60;
@@ -160,10 +160,7 @@ impl Tool for HomeLook {
         &self.spec
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(arguments) => self.look(&invocation, arguments).await.unwrap_or_else(|outcome| outcome),
-            Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.look(&invocation, parse(&self.spec, invocation.arguments.clone())?).await
     }
 }

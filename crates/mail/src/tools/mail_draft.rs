@@ -13,7 +13,7 @@ use hob_core::domain::tools::Risk;
 use hob_core::policy::plan::ContentArguments;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The tool.
 pub(crate) struct MailDraft {
@@ -61,9 +61,7 @@ impl Tool for MailDraft {
         Some(&self.mailboxes.audience)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.draft(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.draft(&invocation).await
     }
 }

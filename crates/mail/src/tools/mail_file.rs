@@ -14,7 +14,7 @@ use hob_core::domain::tools::Risk;
 use hob_core::domain::undo::InverseCall;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, Tool, ToolResult, ToolSpec};
 
 /// The tool's name.
 const NAME: &str = "mail_file";
@@ -121,9 +121,7 @@ impl Tool for MailFile {
         ![FolderRole::Trash, FolderRole::Junk].iter().any(|role| role.as_str().eq_ignore_ascii_case(goes_to))
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.file(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.file(&invocation).await
     }
 }

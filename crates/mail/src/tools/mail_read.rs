@@ -11,7 +11,7 @@ use crate::tools::{Mailboxes, failed, of_mail, source};
 use hob_core::domain::tools::Risk;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, Outcome, OutputFile, Tool, ToolSpec};
+use hob_tools::{Invocation, Outcome, OutputFile, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,9 +61,7 @@ impl Tool for MailRead {
         Some(&self.mailboxes.audience)
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.read(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.read(&invocation).await
     }
 }

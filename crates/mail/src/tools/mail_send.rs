@@ -17,7 +17,7 @@ use hob_core::policy::plan::ContentArguments;
 use hob_email::reading::Letter;
 use hob_tools::audience::Audience;
 use hob_tools::registry::{parse, spec_of};
-use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use hob_tools::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -133,9 +133,7 @@ impl Tool for MailSend {
         Assessment { about, always: GrantScope::Never, ..Assessment::usual(Risk::Send) }
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        match self.send(&invocation).await {
-            Ok(outcome) | Err(outcome) => outcome,
-        }
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        self.send(&invocation).await
     }
 }

@@ -88,7 +88,7 @@ impl House {
 
     async fn made(&self, tool: &str, invocation: Invocation) -> Outcome {
         assert_eq!(self.tools.argument_errors(tool, &invocation.arguments), None);
-        self.tools.get(tool).unwrap().call(invocation).await
+        Outcome::of(self.tools.get(tool).unwrap().call(invocation).await)
     }
 
     /// The ids of what is found.

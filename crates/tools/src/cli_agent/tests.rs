@@ -27,7 +27,7 @@ fn trial(script: &str) -> Harness {
 
 impl Harness {
     async fn call(&self, arguments: Value) -> Outcome {
-        self.tool.call(Invocation::for_trial(arguments)).await
+        Outcome::of(self.tool.call(Invocation::for_trial(arguments)).await)
     }
 
     async fn said(&self, arguments: Value) -> String {

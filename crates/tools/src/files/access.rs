@@ -10,6 +10,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::Outcome;
 use crate::draft_workspace::DraftWorkspace;
 use crate::workspace::Workspace;
 
@@ -67,6 +68,12 @@ pub enum FileAccessError {
         /// What the system says.
         why: String,
     },
+}
+
+impl From<FileAccessError> for Outcome {
+    fn from(error: FileAccessError) -> Self {
+        Self::Error(error.to_string())
+    }
 }
 
 /// A folder that tools may use.

@@ -14,7 +14,7 @@ use crate::memory_tools::remembered;
 use crate::registry::{parse, spec_of};
 use crate::schedule::change::{Change, ChangeOutcome, Viewer};
 use crate::schedule::creation::{ScheduleRequest, ScheduleRequester};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolSpec};
+use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::ScheduleId;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::Role;
@@ -172,11 +172,8 @@ impl Tool for ScheduleTool {
         Assessment::usual(if looks { Risk::Read } else { Risk::Write })
     }
 
-    async fn call(&self, invocation: Invocation) -> Outcome {
-        let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
-            Ok(fields) => fields,
-            Err(outcome) => return outcome,
-        };
-        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
+    async fn call(&self, invocation: Invocation) -> ToolResult {
+        let fields: Fields = parse(&self.spec, invocation.arguments.clone())?;
+        self.act(&invocation, fields).await
     }
 }
