@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::{self, ContextView, Pin, plan};
+use crate::machine::compaction::{self, ContextView, PinnedResult, plan};
 use crate::machine::digest::Digest;
 use crate::machine::effect::{ModelCall, ModelCallPurpose};
 use crate::machine::run_start::{FixedTokens, PastMessage};
@@ -118,9 +118,9 @@ pub struct HistorySlice {
 
 impl HistorySlice {
     /// The good results of tools among the messages (row B4); of each tool as many as may become the latest.
-    pub fn pins(&self) -> Vec<Pin> {
+    pub fn pins(&self) -> Vec<PinnedResult> {
         let pins = self.messages.iter().enumerate().filter_map(|(at, message)| plan::pin(message, at));
-        let mut latest: Vec<Pin> = Vec::new();
+        let mut latest: Vec<PinnedResult> = Vec::new();
         for pin in pins {
             let of_tool = latest.iter().filter(|known| known.tool == pin.tool).count();
             if of_tool >= PINS_PER_TOOL

@@ -11,7 +11,7 @@ use crate::machine::run_start::RecallRecord;
 use hob_core::domain::memory::Leg;
 use hob_core::domain::origin::Taint;
 use hob_core::domain::text::{cut_trimmed, inert};
-use hob_memory::facts::rivals::Rivalry;
+use hob_memory::facts::rivals::FactConflict;
 use hob_memory::rank::stem::stem;
 use hob_memory::rank::words::{folded_words, is_stop_word};
 use hob_memory::recall::answers::{ANSWER_TOKENS_MAX, HEAD, PastAnswer};
@@ -49,7 +49,7 @@ pub(crate) struct RecalledContext {
     pub(crate) question: String,
     pub(crate) facts: Vec<RecalledFact>,
     /// Contradictions that the model is to ask about.
-    pub(crate) rivals: Vec<Rivalry>,
+    pub(crate) rivals: Vec<FactConflict>,
     /// Things that people said and that are kept in mind whatever the message is.
     pub(crate) salient: Vec<Fragment>,
     /// Things that people said.
@@ -156,11 +156,11 @@ fn answer_line(answer: &PastAnswer, reader: ContextReader<'_>) -> String {
     format!("- Hob said on {day}: {}{}", quoted(&answer.text, SAID_CHARS_MAX), asked.unwrap_or_default())
 }
 
-fn rival_line(rivals: &Rivalry, reader: ContextReader<'_>) -> String {
+fn rival_line(rivals: &FactConflict, reader: ContextReader<'_>) -> String {
     format!("- {}", cut(&rivals.question_line(reader.zone), RIVAL_CHARS_MAX))
 }
 
-fn rivalry_record(rivals: &Rivalry) -> RecallRecord {
+fn rivalry_record(rivals: &FactConflict) -> RecallRecord {
     RecallRecord { ask: true, ..RecallRecord::of_fact(rivals.rival.id, 0) }
 }
 
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a4_what_is_known_is_told_in_lines_and_recorded() {
         let rivals =
-            Rivalry { current: Fact { key: "car".to_owned(), ..known_as(5, "blue") }, rival: known_as(6, "red") };
+            FactConflict { current: Fact { key: "car".to_owned(), ..known_as(5, "blue") }, rival: known_as(6, "red") };
         let known = RecalledContext {
             question: "Which sisters are coming?".to_owned(),
             facts: vec![fact(3, "sister", "Anna, lives in Bergen"), fact(4, "bins", "on Tuesday")],
@@ -357,7 +357,7 @@ mod tests {
             let known = RecalledContext {
                 question: words[3].clone(),
                 facts: vec![fact(1, &words[0], &words[1])],
-                rivals: vec![Rivalry { current: rival(2), rival: rival(3) }],
+                rivals: vec![FactConflict { current: rival(2), rival: rival(3) }],
                 salient: vec![fragment(2, &words[2], &words[0])],
                 answers: vec![PastAnswer {
                     message: MessageId(4),

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::Delivery;
-use crate::delivery::kept_files::Fetched;
+use crate::delivery::kept_files::FetchedFile;
 use crate::voice::{TranscribedRecording, VoiceInput};
 use hob_core::domain::ids::{InboundId, SessionId};
 use hob_core::domain::inbound::{Attachment, Inbound, InboundEvent};
@@ -30,7 +30,7 @@ const FETCH_MAX: Duration = Duration::from_secs(60);
 /// A file that came, or why it did not.
 pub(super) struct ReceivedFile {
     name: String,
-    fetched: Result<Fetched, String>,
+    fetched: Result<FetchedFile, String>,
     spoken: Option<TranscribedRecording>,
 }
 
@@ -105,7 +105,7 @@ async fn fetch_one(
     inbound: &Inbound,
     attachment: &Attachment,
     end: Instant,
-) -> Result<Fetched, String> {
+) -> Result<FetchedFile, String> {
     let fetched = tokio::time::timeout_at(end, delivery.fetch(&inbound.conversation, attachment)).await;
     fetched.map_err(|_elapsed| "it took too long to come".to_owned())?.map_err(|error| error.to_string())
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::agenda::Agenda;
 use crate::command::{Command, LoginRequest};
 use crate::intake::answers::WaitingRunSnapshot;
-use crate::memory::Prefetched;
+use crate::memory::PrefetchedInputs;
 use crate::pairing::{PairingCaller, Visitor};
 use crate::stopping::{StopCommand, effects_under_way};
 use crate::{
@@ -103,7 +103,7 @@ impl CommandServices {
         self: &Arc<Self>,
         now: Timestamp,
         channels: Vec<AccountHealth>,
-        looked: Prefetched,
+        looked: PrefetchedInputs,
         access: Arc<AccessList>,
     ) -> CommandContext {
         CommandContext { services: Arc::clone(self), channels, looked, access, now }
@@ -116,7 +116,7 @@ pub(super) struct CommandContext {
     /// How each account fares.
     pub(super) channels: Vec<AccountHealth>,
     /// What was found for the command's words.
-    pub(super) looked: Prefetched,
+    pub(super) looked: PrefetchedInputs,
     /// Who is let in, by the config, and when Hob answers in groups.
     pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,

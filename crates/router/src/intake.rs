@@ -209,20 +209,20 @@ impl Router {
         inbound: &Inbound,
         others: &[LinkedIdentity],
         now: Timestamp,
-    ) -> Result<(memory::Prefetched, Vec<ReceivedFile>), StoreError> {
+    ) -> Result<(memory::PrefetchedInputs, Vec<ReceivedFile>), StoreError> {
         let is_asked_for = memory::is_asked_for(inbound) || prompts::asked_for(inbound).is_some();
         if inbound.attachments.is_empty() && !is_asked_for {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+            return Ok((memory::PrefetchedInputs::default(), Vec::new()));
         }
         let known =
             self.store.read(async |tx| sender_access::load_sender_access(tx, &config.access, inbound).await).await?;
         let Some(role) = known.role.filter(|_| sender_access::fate_of(inbound, &known) == MessageDisposition::Heard)
         else {
-            return Ok((memory::Prefetched::default(), Vec::new()));
+            return Ok((memory::PrefetchedInputs::default(), Vec::new()));
         };
         let memories = memory::prefetch(&config.services.memory, inbound, role, now).await?;
         let prompt = prompts::prefetch(&config.services.servers, inbound, role).await;
-        Ok((memory::Prefetched { memories, prompt }, self.fetch(config, inbound, role, others).await?))
+        Ok((memory::PrefetchedInputs { memories, prompt }, self.fetch(config, inbound, role, others).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.

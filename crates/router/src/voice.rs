@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::delivery::Delivery;
-use crate::delivery::kept_files::Fetched;
+use crate::delivery::kept_files::FetchedFile;
 use hob_agent::persona::Personas;
 use hob_core::domain::ids::UserId;
 use hob_core::domain::inbound::{Audience, ChannelKind, Conversation, Inbound, Sender};
@@ -69,7 +69,7 @@ impl VoiceInput<'_> {
         &self,
         inbound: &Inbound,
         place: usize,
-        fetched: &Fetched,
+        fetched: &FetchedFile,
         end: Instant,
     ) -> Option<TranscribedRecording> {
         let metadata = &inbound.metadata;
@@ -95,7 +95,7 @@ impl VoiceInput<'_> {
         &self,
         inbound: &Inbound,
         place: usize,
-        fetched: &Fetched,
+        fetched: &FetchedFile,
         end: Instant,
     ) -> Result<Transcript, String> {
         let transcriber = self.transcriber.ok_or(DEAF)?;

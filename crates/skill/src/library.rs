@@ -15,7 +15,7 @@ use crate::skill_vectors::SkillVectors;
 use crate::{draft, install, report};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::redactor::Redactor;
-use hob_core::domain::skills::{Quarantined, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
+use hob_core::domain::skills::{QuarantinedSkill, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
 use hob_core::policy::redact::redact;
 use hob_memory::embedding::Bill;
 use hob_memory::embedding_service::EmbeddingService;
@@ -68,7 +68,7 @@ impl Library {
     /// Reads the folders again. Who reads a skill at the moment goes on with what it was.
     pub fn reload(&self) {
         let loaded = LoadedSkills::load(&self.places);
-        for Quarantined { place, why } in &loaded.quarantined {
+        for QuarantinedSkill { place, why } in &loaded.quarantined {
             tracing::warn!(place, why, "skill.quarantined");
         }
         let cards = loaded.skills.values().map(|shelved| SkillIndexEntry::of(&shelved.found.skill)).collect();

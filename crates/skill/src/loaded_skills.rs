@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::folder::{self, FolderError, SKILL_FILE, SkillFolder};
 use crate::{format, shipped};
-use hob_core::domain::skills::{Quarantined, SkillState};
+use hob_core::domain::skills::{QuarantinedSkill, SkillState};
 use hob_store::skills::SkillRow;
 
 /// The most folders that are looked into in one place.
@@ -87,7 +87,7 @@ pub struct LoadedSkills {
     /// By name.
     pub skills: BTreeMap<String, Arc<LoadedSkill>>,
     /// What is not a skill.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedSkill>,
 }
 
 impl LoadedSkills {
@@ -148,14 +148,14 @@ impl LoadedSkills {
             },
             Err(FolderError::Format(format::FormatError { line, why })) => {
                 self.quarantined
-                    .push(Quarantined { place: format!("{}:{line}", path.join(SKILL_FILE).display()), why });
+                    .push(QuarantinedSkill { place: format!("{}:{line}", path.join(SKILL_FILE).display()), why });
             }
             Err(error) => self.refuse(path, &error.to_string()),
         }
     }
 
     fn refuse(&mut self, path: &Path, why: &str) {
-        self.quarantined.push(Quarantined { place: path.display().to_string(), why: why.to_owned() });
+        self.quarantined.push(QuarantinedSkill { place: path.display().to_string(), why: why.to_owned() });
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::machine::compaction::Pin;
+use crate::machine::compaction::PinnedResult;
 use crate::machine::digest::Digest;
 use crate::machine::notebook::Notebook;
 use crate::machine::policy::Policy;
@@ -118,7 +118,7 @@ pub struct ContextBudget {
     pub carried: Option<CarriedSummary>,
     /// The good results of tools in the history that goes along, each tool's in order (row B4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Pin>,
+    pub pins: Vec<PinnedResult>,
     /// The cheap model that sums up; its bill stands behind those of the run's models. None: the run's own does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summariser: Option<String>,

@@ -84,7 +84,7 @@ pub struct NoAnswer(String);
 
 /// Whose question it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Asking<'a> {
+pub struct ElicitationSource<'a> {
     /// The server's name in the config.
     pub server: &'a str,
     /// What it says.
@@ -96,7 +96,7 @@ impl Elicitation {
     ///
     /// # Errors
     /// When it is none that a person could fill in in words, or asks for a secret.
-    pub fn form(asking: Asking<'_>, schema: &Value, order: &[String]) -> Result<Self, ElicitationError> {
+    pub fn form(asking: ElicitationSource<'_>, schema: &Value, order: &[String]) -> Result<Self, ElicitationError> {
         let properties = schema["properties"].as_object().ok_or(ElicitationError::Form)?;
         let required = schema["required"].as_array().into_iter().flatten();
         let required: Vec<&str> = required.filter_map(Value::as_str).collect();
@@ -121,7 +121,7 @@ impl Elicitation {
     ///
     /// # Errors
     /// When it has no address that a person should open.
-    pub fn page(asking: Asking<'_>, address: &str) -> Result<Self, ElicitationError> {
+    pub fn page(asking: ElicitationSource<'_>, address: &str) -> Result<Self, ElicitationError> {
         let url = public_page(address).ok_or(ElicitationError::Address)?;
         let host = url.host_str().unwrap_or_default();
         let question = format!(
@@ -171,14 +171,14 @@ fn public_page(address: &str) -> Option<Url> {
 }
 
 /// Whose words follow: nothing of a server's looks like Hob's own, or like another question of Hob's.
-fn head(asking: Asking<'_>) -> String {
+fn head(asking: ElicitationSource<'_>) -> String {
     let words: String = asking.message.trim().chars().take(MESSAGE_CHARS_MAX).collect();
     let lines: String = marked(&words).lines().map(|line| format!("\n> {line}")).collect();
     let server = asking.server;
     format!("The MCP server {server} asks you something. These are its words, not mine. Tell it no password:{lines}")
 }
 
-fn form_text(asking: Asking<'_>, fields: &[Field]) -> String {
+fn form_text(asking: ElicitationSource<'_>, fields: &[Field]) -> String {
     let lines: String = fields.iter().map(|field| format!("\n- {}: {}", field.title, field.wanted())).collect();
     let wants = if lines.is_empty() { lines } else { format!("\nIt wants:{lines}") };
     let how = match fields {

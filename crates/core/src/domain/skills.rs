@@ -51,7 +51,7 @@ pub struct SkillLine {
 
 /// A folder that holds no usable skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quarantined {
+pub struct QuarantinedSkill {
     /// Where it was found: the file and, where one is at fault, its line.
     pub place: String,
     /// What is wrong, and what to do.
@@ -63,7 +63,7 @@ pub struct SkillList {
     /// Those that can be read, by name.
     pub skills: Vec<SkillLine>,
     /// What cannot.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedSkill>,
 }
 
 /// What is read of a skill.

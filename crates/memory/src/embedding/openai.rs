@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::embedding::account::{Account, CallOutcome};
 use crate::embedding::error::EmbedError;
-use crate::embedding::{Bill, Embedded, Embedder, EmbeddingModel, normalise};
+use crate::embedding::{Bill, EmbeddedText, Embedder, EmbeddingModel, normalise};
 use hob_core::domain::secret::Secret;
 use hob_core::domain::text::hex;
 use hob_model::error::{ErrorClass, ModelError};
@@ -124,7 +124,7 @@ impl Embedder for OpenAiEmbedder {
         }
     }
 
-    async fn embed_tokens(&self, _texts: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+    async fn embed_tokens(&self, _texts: &[String]) -> Result<Option<Vec<EmbeddedText>>, EmbedError> {
         Ok(None)
     }
 }

@@ -9,13 +9,13 @@ use hob_store::facts::Fact;
 
 /// Two values, of which one is true.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rivalry {
+pub struct FactConflict {
     pub current: Fact,
     /// What contradicts it; [`hob_store::facts::note_asked`] notes on this one that a person was asked.
     pub rival: Fact,
 }
 
-impl Rivalry {
+impl FactConflict {
     /// What the two rest on that nobody vouches for (row N6).
     pub fn taint(&self) -> Taint {
         let mut taint = Taint::from_stored(self.current.taint.as_deref());

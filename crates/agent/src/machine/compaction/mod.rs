@@ -27,7 +27,7 @@ mod tests;
 use serde::Serialize;
 
 pub use crate::machine::compaction::size::{ContextWindow, window};
-pub use crate::machine::compaction::view::{ContextView, Pin};
+pub use crate::machine::compaction::view::{ContextView, PinnedResult};
 
 use crate::machine::accepted_input::RunKind;
 use crate::machine::compaction::plan::{CutPlan, trim};

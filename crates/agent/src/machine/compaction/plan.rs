@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::machine::compaction::fit::head_and_tail;
-use crate::machine::compaction::view::{ContextView, Pin, is_quoted};
+use crate::machine::compaction::view::{ContextView, PinnedResult, is_quoted};
 use crate::machine::compaction::{size, texts};
 use crate::machine::run_start::PastRole;
 use crate::machine::state::ActiveState;
@@ -154,11 +154,11 @@ fn pruned_summary(run: &ActiveState, from: usize, to: usize) -> PrunedSummary {
 }
 
 /// The latest good result of each tool before `to` (row B4), the latest last; without secrets, and cut.
-fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
+fn pins(run: &ActiveState, to: usize) -> Vec<PinnedResult> {
     let past = run.past.len();
     let own = run.transcript.messages().iter().zip(past..).take_while(|(_, at)| *at < to);
     let own = own.filter_map(|(message, at)| pin(message, at));
-    let mut latest: Vec<Pin> = Vec::new();
+    let mut latest: Vec<PinnedResult> = Vec::new();
     for pin in run.room.pins.iter().filter(|pin| pin.at < to).cloned().chain(own) {
         latest.retain(|known| known.tool != pin.tool);
         latest.push(pin);
@@ -168,11 +168,11 @@ fn pins(run: &ActiveState, to: usize) -> Vec<Pin> {
 }
 
 /// What is pinned of a message: a result that is no error.
-pub fn pin(message: &Message, at: usize) -> Option<Pin> {
+pub fn pin(message: &Message, at: usize) -> Option<PinnedResult> {
     match message {
         Message::Tool(result) if !result.is_error && !result.text.trim().is_empty() => {
             let text = head_and_tail(&redact(&result.text), PIN_CHARS_MAX);
-            Some(Pin { at, tool: result.name.clone(), text })
+            Some(PinnedResult { at, tool: result.name.clone(), text })
         }
         Message::Tool(_) | Message::User { .. } | Message::Assistant { .. } => None,
     }

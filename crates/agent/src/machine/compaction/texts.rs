@@ -1,7 +1,7 @@
 //! What is said about the context, to people and to models.
 
 use crate::machine::compaction::plan::PrunedSummary;
-use crate::machine::compaction::view::Pin;
+use crate::machine::compaction::view::PinnedResult;
 use crate::machine::run_start::FixedTokens;
 use hob_core::domain::text::grouped;
 
@@ -53,7 +53,7 @@ pub fn pruned(gone: &PrunedSummary) -> String {
 }
 
 /// In it: results that outlive their messages.
-pub fn pins(pins: &[Pin]) -> String {
+pub fn pins(pins: &[PinnedResult]) -> String {
     let lines = pins.iter().map(|pin| format!("[{}]\n{}", pin.tool, pin.text));
     let all = lines.collect::<Vec<_>>().join("\n");
     format!("The latest results of tools among that:\n{all}")

@@ -14,7 +14,7 @@ pub(super) const QUOTE_CHARS_MAX: usize = 4_000;
 
 /// A tool's result that outlives its message (row B4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pin {
+pub struct PinnedResult {
     /// Where its message stands, in the history that goes along and the transcript together.
     pub at: usize,
     pub tool: String,
@@ -35,7 +35,7 @@ pub struct ContextView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<String>,
     /// The latest good result of each tool among those before it.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<PinnedResult>,
     /// The most characters of a result that are shown.
     pub(crate) result_chars: Option<u32>,
 }
