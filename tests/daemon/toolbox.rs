@@ -29,6 +29,20 @@ description = "Counts."
 command = ["seq", "1", "10000"]
 "#;
 
+/// The tool `note`, which runs this, and a hook.
+fn noting(command: &str, hook: &str) -> String {
+    format!(
+        r#"[tools.note]
+        sandbox = false
+        trusted_output = true
+        description = "Notes."
+        command = ["/bin/sh", "-c", "{command}"]
+        [[hooks]]
+        sandbox = false
+        {hook}"#
+    )
+}
+
 /// What tools answered in the last request, in order, without the guidance below what failed (row E9).
 fn results(house: &House) -> Vec<String> {
     let last = house.model.requests().pop().unwrap();
@@ -289,18 +303,12 @@ async fn e7_a_hook_blocks_a_call_and_says_why() {
 
 #[tokio::test]
 async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
-        [[hooks]]
-        sandbox = false
-        when = "before_tool"
+    let mut house = House::with(&noting(
+        "echo noted >> $HOME/notes",
+        r#"when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
         timeout_secs = 1"#,
-    )
+    ))
     .await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
@@ -316,18 +324,12 @@ async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
 
 #[tokio::test]
 async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
-    let mut house = House::with(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
-        [[hooks]]
-        sandbox = false
-        when = "before_tool"
+    let mut house = House::with(&noting(
+        "echo noted >> $HOME/notes",
+        r#"when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
         timeout_secs = 600"#,
-    )
+    ))
     .await;
     let mut hold = Fifo::make(&house.path("hold"));
     house.start().await;
@@ -342,18 +344,13 @@ async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
 
 #[tokio::test]
 async fn e7_a_hook_after_a_call_withholds_its_result() {
-    let mut house = House::running(
-        r#"[tools.note]
-        sandbox = false
-        trusted_output = true
-        description = "Notes."
-        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes; echo the key is hunter2"]
-        [[hooks]]
-        sandbox = false
-        when = "after_tool"
+    let mut house = House::running(&noting(
+        "echo noted >> $HOME/notes; echo the key is hunter2",
+        r#"when = "after_tool"
         tools = ["note"]
         command = ["/bin/sh", "-c", "grep -q hunter2 && echo A key is in it. && exit 2; exit 1"]"#,
-    ).await;
+    ))
+    .await;
     house.model.reply(Reply::call("note", "{}"));
     house.ask(ADA, "Go", Reply::text("Noted.")).await;
     insta::assert_snapshot!(results(&house)[0], @"The call was made, but the hook /bin/sh withholds its result: A key is in it.");

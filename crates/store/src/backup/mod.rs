@@ -7,7 +7,7 @@ pub mod archive;
 pub mod archives;
 mod folder_contents;
 pub mod make;
-mod mounts;
+pub mod mounts;
 pub mod owner;
 pub mod restore;
 pub mod seal;
