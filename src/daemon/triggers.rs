@@ -209,7 +209,8 @@ fn look_target(schedule: &ScheduleConfig) -> Option<LookTarget> {
 /// When, as it is stored; none: it is past.
 fn timing(schedule: &ScheduleConfig, household_zone: &TimeZone, now: Timestamp) -> Result<Option<Timing>, ReadError> {
     let named = schedule.zone.as_deref().and_then(|zone| zone::named(zone).ok());
-    let zone = named.unwrap_or_else(|| household_zone.iana_name().map_or(TimeZone::UTC, |_named| household_zone.clone()));
+    let zone =
+        named.unwrap_or_else(|| household_zone.iana_name().map_or(TimeZone::UTC, |_named| household_zone.clone()));
     let rule = match read(&schedule.when, &zone, now) {
         Ok(rule) => rule,
         // A file that was right yesterday does not stop Hob from starting.

@@ -74,7 +74,8 @@ async fn n10_at_the_cap_the_task_is_handed_back_with_what_was_done() {
 
 #[tokio::test]
 async fn n10_that_a_budget_is_nearly_used_up_is_told_once() {
-    let mut house = House::running(&format!("{PRICED}\n[provider]\nmax_output_tokens = 1\n[budget]\nday_usd = 0.1")).await;
+    let mut house =
+        House::running(&format!("{PRICED}\n[provider]\nmax_output_tokens = 1\n[budget]\nday_usd = 0.1")).await;
     house.model.otherwise(|_asked| Reply::text("Hi."));
     // 7 cents are 70 % of the day's, 14 are more than all of it: the note comes with the call that goes beyond.
     house.say(ADA, "Hello");

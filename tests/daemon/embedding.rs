@@ -133,7 +133,8 @@ async fn c2_vectors_from_a_server_are_on_the_bill_of_who_asks_or_whose_words_the
     let mut house = House::running(&format!(
         "[telegram]\npersonas = {{ '7' = 'cook' }}\n[personas.cook]\nprompt = 'You cook.'\n\
          [memory.embedding]\nkind = 'openai_compatible'\nmodel = 'm'\nbase_url = '{base_url}'"
-    )).await;
+    ))
+    .await;
     // With whom the house's bill would be.
     house.ask(OWNER, "The boiler is from 2003", Reply::text("I see.")).await;
     until_embedded(&house, 1).await;

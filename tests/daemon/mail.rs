@@ -35,7 +35,8 @@ async fn house_of(servers: Servers, way_in: &str) -> (House, Servers) {
         [memory]
         extract = false",
         ca.display()
-    )).await;
+    ))
+    .await;
     (house, servers)
 }
 

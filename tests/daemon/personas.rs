@@ -116,7 +116,8 @@ async fn c3_its_model_answers_unless_another_is_chosen() {
         persona = 'thinker'
         [personas.thinker]
         model = 'large'",
-    ).await;
+    )
+    .await;
     house.ask(ADA, "Think", Reply::text("I do.")).await;
     house.say(ADA, "/status");
     let status = house.told(ADA, 2).await.pop().unwrap();

@@ -153,7 +153,8 @@ async fn n13_the_configs_schedules_are_there_from_the_start() {
 async fn doorbell(more: &str) -> (House, String) {
     let mut house = House::running(&format!(
         "[server]\nlisten = '127.0.0.1:0'\n[webhooks.door]\nsecret = '{SECRET}'\nprompt = 'Tell who rang.'\n{more}"
-    )).await;
+    ))
+    .await;
     let url = called_at(&mut house).await;
     (house, url)
 }

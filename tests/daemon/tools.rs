@@ -105,7 +105,8 @@ async fn d5_a_command_that_fails_says_how() {
         trusted_output = true
         description = "Is not there."
         command = ["/nonexistent/program"]"#,
-    ).await;
+    )
+    .await;
     house.model.reply(Reply::calls(&[("fail", "{}"), ("missing", "{}")]));
     house.ask(ADA, "Go", Reply::text("No.")).await;
     let messages = house.model.requests()[1].messages().to_vec();

@@ -236,7 +236,8 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
         trusted_output = true
         description = "Waits until the paint is dry."
         command = ["/bin/sleep", "1.2"]"#,
-    ).await;
+    )
+    .await;
     let notes = r#"{"objective": "Paint the fence", "handoff_next_action": "The other side"}"#;
     house.model.reply(Reply::call("update_run_journal", notes));
     house.model.reply(Reply::call("dry", "{}"));

@@ -104,7 +104,11 @@ fn read(session: SessionId, stored: &str) -> Option<HandoverNotes> {
 }
 
 /// What a run that is about to begin goes on with, of what its session has stored.
-pub(super) fn handover_for_run(session: SessionId, stored: Option<&str>, accepted: &AcceptedInput) -> Option<HandoverNotes> {
+pub(super) fn handover_for_run(
+    session: SessionId,
+    stored: Option<&str>,
+    accepted: &AcceptedInput,
+) -> Option<HandoverNotes> {
     let stored = stored.filter(|_| accepted.order == RunKind::Answer)?;
     read(session, stored).filter(|kept| kept.is_for(accepted.principal.user, accepted.inbound))
 }

@@ -22,9 +22,7 @@ pub enum Edit {
         value: Value,
     },
     /// A key, or a whole section, is taken away, so that the default holds.
-    Unset {
-        key: String,
-    },
+    Unset { key: String },
     /// Sections of their own, with their comments, are put at the end.
     Append {
         /// As they are to stand there.

@@ -105,7 +105,8 @@ impl<'a> DocumentCheck<'a> {
             self.lines.insert(here.clone(), *line);
             match fields.iter().find(|field| field.name == *key) {
                 Some(field) => {
-                    let value = self.value(&here, *line, node, ExpectedValue { shape: &field.shape, field: Some(field) });
+                    let value =
+                        self.value(&here, *line, node, ExpectedValue { shape: &field.shape, field: Some(field) });
                     clean.extend(value.map(|value| (key.clone(), value)));
                 }
                 None => self.unknown(at, key, *line, fields),
@@ -219,7 +220,13 @@ impl<'a> DocumentCheck<'a> {
     }
 
     /// Reports a value that is not of its shape.
-    fn wrong(&mut self, at: &str, line: usize, is: String, ExpectedValue { shape, field }: ExpectedValue<'_>) -> Option<Toml> {
+    fn wrong(
+        &mut self,
+        at: &str,
+        line: usize,
+        is: String,
+        ExpectedValue { shape, field }: ExpectedValue<'_>,
+    ) -> Option<Toml> {
         let fix = match shape {
             ValueShape::Section(_) if at.ends_with(']') => {
                 format!("write each as `[[{}]]`", key_path::parent(at).unwrap_or(at))

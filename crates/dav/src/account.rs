@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::client::{BYTES_MAX, Client, Kind, Resource};
-use crate::discovery::{Collection, AccountCollections, discover};
+use crate::discovery::{AccountCollections, Collection, discover};
 use crate::entry::{self, Entry, Owner};
 use crate::error::DavError;
 use crate::reading;
@@ -184,7 +184,11 @@ impl Accounts {
     ///
     /// # Errors
     /// When the database does not say who somebody is.
-    pub async fn of(&self, principal: &Principal, schema_at: AccountVisibility) -> Result<Vec<Arc<Account>>, StoreError> {
+    pub async fn of(
+        &self,
+        principal: &Principal,
+        schema_at: AccountVisibility,
+    ) -> Result<Vec<Arc<Account>>, StoreError> {
         let Some(asker) = Asker::of(&self.store, principal).await? else { return Ok(Vec::new()) };
         let may = |account: &&Arc<Account>| {
             let Settings { people, busy_for, .. } = &account.settings;

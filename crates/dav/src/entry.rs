@@ -167,7 +167,13 @@ pub fn entries(resource: &Resource, owner: &Owner, window: Window, effort: &mut 
 }
 
 /// The same of its calendar, which lies there.
-pub(crate) fn entries_of(calendar: &Component, href: &str, owner: &Owner, window: Window, effort: &mut Effort) -> Vec<Entry> {
+pub(crate) fn entries_of(
+    calendar: &Component,
+    href: &str,
+    owner: &Owner,
+    window: Window,
+    effort: &mut Effort,
+) -> Vec<Entry> {
     let zones = Zones::of(calendar, &owner.home);
     let events: Vec<&Component> = calendar.inner("VEVENT").collect();
     let found = series::occurrences(calendar, &zones, window, effort);

@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan as _};
 
-use crate::account::{Accounts, AccountVisibility, entries_of};
+use crate::account::{AccountVisibility, Accounts, entries_of};
 use crate::series::Window;
 use crate::tools::{birthdays, contacts, failures};
 use crate::when::start_of;

@@ -130,7 +130,11 @@ impl Account {
     }
 
     /// The folder with this role; none: neither the server nor the owner names one.
-    pub(crate) async fn of_role(&self, turn: &mut MailboxTurn<'_>, role: FolderRole) -> Result<Option<Folder>, MailError> {
+    pub(crate) async fn of_role(
+        &self,
+        turn: &mut MailboxTurn<'_>,
+        role: FolderRole,
+    ) -> Result<Option<Folder>, MailError> {
         Ok(self.list(turn).await?.of_role(role).cloned())
     }
 

@@ -41,7 +41,11 @@ pub async fn read(account: &Account, id: &LetterId) -> Result<Letter, MailError>
     Ok(letter)
 }
 
-pub(crate) async fn letter_of(account: &Account, turn: &mut MailboxTurn<'_>, id: &LetterId) -> Result<Letter, MailError> {
+pub(crate) async fn letter_of(
+    account: &Account,
+    turn: &mut MailboxTurn<'_>,
+    id: &LetterId,
+) -> Result<Letter, MailError> {
     account.open(turn, id, false).await?;
     let command = format!("UID FETCH {} (UID RFC822.SIZE BODY.PEEK[]<0.{LETTER_BYTES_MAX}>)", id.uid);
     let shown = with_deadline(account.settings.deadline, fetch(&mut turn.session, &command)).await??;

@@ -136,7 +136,8 @@ pub(crate) const COMPACTING_NEXT: &str = "I will sum up before my next step.";
 /// `/undo`, and there is nothing.
 pub(crate) const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
 /// `/undo`, by somebody who could not have approved it.
-pub(crate) const NOT_YOURS_TO_UNDO: &str = "Only who asked for that, or an owner, can take it back. Nothing has changed.";
+pub(crate) const NOT_YOURS_TO_UNDO: &str =
+    "Only who asked for that, or an owner, can take it back. Nothing has changed.";
 /// A message without words.
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.

@@ -271,7 +271,8 @@ impl TranscribedRecording {
     /// The line about it, beside its sender's words; and what others say in it, as a line of its own.
     pub(super) fn lines(&self, name: &str) -> (Option<String>, Option<String>) {
         let what = if self.own { "voice message".to_owned() } else { format!("recording {name:?}") };
-        let seconds = self.transcript.as_ref().ok().and_then(|transcript| transcript.seconds).or(self.seconds.map(u64::from));
+        let seconds =
+            self.transcript.as_ref().ok().and_then(|transcript| transcript.seconds).or(self.seconds.map(u64::from));
         let long = seconds.map(|seconds| format!(", {seconds} s")).unwrap_or_default();
         match &self.transcript {
             Ok(_) if self.own => (Some(format!("[{what}{long}: the words are as a machine heard them]")), None),
@@ -308,7 +309,8 @@ mod tests {
             input_tokens: 0,
             output_tokens: 0,
         });
-        TranscribedRecording { transcript: transcript.map_err(str::to_owned), own, seconds: Some(12) }.lines("a\"]\n.mp3")
+        TranscribedRecording { transcript: transcript.map_err(str::to_owned), own, seconds: Some(12) }
+            .lines("a\"]\n.mp3")
     }
 
     #[test]

@@ -15,7 +15,9 @@ use crate::skill_vectors::SkillVectors;
 use crate::{draft, install, report};
 use hob_core::domain::ids::UserId;
 use hob_core::domain::redactor::Redactor;
-use hob_core::domain::skills::{QuarantinedSkill, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState};
+use hob_core::domain::skills::{
+    QuarantinedSkill, SkillBook, SkillContent, SkillError, SkillLine, SkillList, SkillState,
+};
 use hob_core::policy::redact::redact;
 use hob_memory::embedding::Bill;
 use hob_memory::embedding_service::EmbeddingService;

@@ -70,8 +70,7 @@ pub(super) struct CatchUp<'a> {
 
 /// The mark of a thread in which something was said to Hob.
 pub(super) fn thread_of(inbound: &Inbound) -> Option<Cursor> {
-    let said =
-        matches!(inbound.happening, InboundEvent::Posted { .. }) && inbound.metadata.audience == Audience::Hob;
+    let said = matches!(inbound.happening, InboundEvent::Posted { .. }) && inbound.metadata.audience == Audience::Hob;
     let thread = inbound.conversation.thread.as_ref().filter(|_| said)?;
     let position = micros(&inbound.external_id)?;
     Some(Cursor { list: format!("{}:{thread}", inbound.conversation.chat), position })

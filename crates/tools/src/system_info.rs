@@ -142,7 +142,8 @@ mod tests {
             personas: Vec::new(),
             channels: vec!["telegram".to_owned()],
         };
-        let Outcome::Text(told) = Outcome::of(SystemInfo::new(household).call(Invocation::for_trial(json!({}))).await) else {
+        let Outcome::Text(told) = Outcome::of(SystemInfo::new(household).call(Invocation::for_trial(json!({}))).await)
+        else {
             panic!("it tells")
         };
         let lines: Vec<&str> = told.lines().collect();

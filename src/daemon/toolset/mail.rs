@@ -127,7 +127,8 @@ fn user(own: &MailConfig) -> String {
 
 #[cfg(feature = "mail")]
 fn settings(name: &str, own: &MailConfig, config: &Config) -> Settings {
-    let place = |host: &str, port, tls: TlsConfig| ServerAddress { host: host.to_owned(), port, security: security(tls) };
+    let place =
+        |host: &str, port, tls: TlsConfig| ServerAddress { host: host.to_owned(), port, security: security(tls) };
     let folders = [
         (FolderRole::Drafts, &own.drafts),
         (FolderRole::Sent, &own.sent),

@@ -342,9 +342,7 @@ pub enum ToolOutcome {
         form: Option<Box<Elicitation>>,
     },
     /// It wants something delivered: that is queued with this very record, once.
-    Deliver {
-        delivery: DeliveryRequest,
-    },
+    Deliver { delivery: DeliveryRequest },
     /// It hands a task on to an agent.
     Spawn {
         /// What that is told.

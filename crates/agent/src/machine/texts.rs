@@ -52,7 +52,8 @@ pub(crate) fn file_too_big(name: &str, under: &str, bytes: i64, most: Option<u64
 /// For the model: a call of a run that was given up.
 pub(crate) const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.
-pub(crate) const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
+pub(crate) const ONE_QUESTION: &str =
+    "Only one question can be asked at a time. Ask again after the first is answered.";
 /// For the person: the model chose to say nothing, and something has to be told all the same.
 pub(super) const NOTHING_TO_ADD: &str = "I have nothing to add.";
 /// In the history: the model chose to say nothing (row E13).

@@ -27,7 +27,9 @@ pub struct ReplayVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum HashVerdict {
-    Same { hash: Digest },
+    Same {
+        hash: Digest,
+    },
     /// The journal folds to another state than the one it was written with.
     Different {
         /// What was written down.

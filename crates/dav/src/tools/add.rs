@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::account::{Account, Accounts, AccountVisibility};
-use crate::client::{WritePrecondition, Kind};
+use crate::account::{Account, AccountVisibility, Accounts};
+use crate::client::{Kind, WritePrecondition};
 use crate::discovery::Collection;
 use crate::edit::{NewEntry, Signature, Start, created};
 use crate::entry::{self, EntryId, is_mail};

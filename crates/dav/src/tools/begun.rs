@@ -18,7 +18,10 @@ pub(super) struct PendingChange {
 }
 
 /// What this call was about to change when it was cut off; none: it had not come so far, or has just begun.
-pub(super) async fn begun(known_accounts: &Accounts, invocation: &Invocation) -> Result<Option<PendingChange>, Outcome> {
+pub(super) async fn begun(
+    known_accounts: &Accounts,
+    invocation: &Invocation,
+) -> Result<Option<PendingChange>, Outcome> {
     if invocation.attempt == 1 {
         return Ok(None);
     }
@@ -29,7 +32,11 @@ pub(super) async fn begun(known_accounts: &Accounts, invocation: &Invocation) ->
 }
 
 /// From now on the call changes this, whatever comes between.
-pub(super) async fn begin(known_accounts: &Accounts, invocation: &Invocation, entry: String) -> Result<PendingChange, Outcome> {
+pub(super) async fn begin(
+    known_accounts: &Accounts,
+    invocation: &Invocation,
+    entry: String,
+) -> Result<PendingChange, Outcome> {
     let (run, call) = (invocation.run, invocation.call.clone());
     let what = CalendarCall { entry, mark: known_accounts.rng.id() };
     let stored = what.clone();

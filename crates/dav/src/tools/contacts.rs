@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, Failed, AccountVisibility, of_each};
+use crate::account::{Account, AccountVisibility, Accounts, Failed, of_each};
 use crate::client::{Kind, Resource};
 use crate::contact::Contact;
 use crate::error::DavError;

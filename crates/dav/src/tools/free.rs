@@ -9,7 +9,7 @@ use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Account, Accounts, AccountVisibility, entries_of};
+use crate::account::{Account, AccountVisibility, Accounts, entries_of};
 use crate::free::{FreeTimeQuery, free};
 use crate::series::Window;
 use crate::tools::target::all_failed;

@@ -7,7 +7,7 @@ use jiff::ToSpan as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::account::{Accounts, AccountVisibility, entries_of};
+use crate::account::{AccountVisibility, Accounts, entries_of};
 use crate::entry::{Entry, Participant};
 use crate::series::Window;
 use crate::tools::target::{NamedEntry, Target, all_failed, open, resolve};

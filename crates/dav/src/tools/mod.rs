@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
-use crate::account::{Account, Accounts, Failed, AccountVisibility};
+use crate::account::{Account, AccountVisibility, Accounts, Failed};
 use crate::edit::Start;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};

@@ -47,7 +47,11 @@ struct ChangeSummary {
     people: Option<String>,
 }
 
-async fn subject(known_accounts: &Accounts, invocation: &Invocation, called: &NamedEntry) -> Result<ChangeSummary, Outcome> {
+async fn subject(
+    known_accounts: &Accounts,
+    invocation: &Invocation,
+    called: &NamedEntry,
+) -> Result<ChangeSummary, Outcome> {
     let id = resolve(known_accounts, invocation, called).await?;
     let target = open(known_accounts, invocation, &id, None).await?.of(called, known_accounts)?;
     let entry = &target.entry;

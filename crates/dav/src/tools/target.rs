@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::account::{Account, Accounts, Failed, AccountVisibility, entries_of};
-use crate::client::{WritePrecondition, Kind, Resource};
+use crate::account::{Account, AccountVisibility, Accounts, Failed, entries_of};
+use crate::client::{Kind, Resource, WritePrecondition};
 use crate::discovery::Collection;
 use crate::edit::{self, SeriesPart, Signature};
 use crate::entry::{self, Entry, EntryId};
@@ -254,7 +254,9 @@ pub(super) async fn write(
         let done = match fate {
             EntryChange::Removed => client.delete(&target.href, &target.etag).await,
             EntryChange::Written if before == target.calendar => Ok(()),
-            EntryChange::Written => client.put(&target.href, target.calendar.text(), WritePrecondition::As(&target.etag)).await,
+            EntryChange::Written => {
+                client.put(&target.href, target.calendar.text(), WritePrecondition::As(&target.etag)).await
+            }
         };
         match done {
             Ok(()) => return Ok(target),

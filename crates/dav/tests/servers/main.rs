@@ -326,7 +326,8 @@ async fn f3_a_call_that_is_made_again_does_nothing_twice() {
         let invocation = house.invocation(0, &json!({ "entry": "tea" }));
         let off = told(Outcome::of(house.tool("calendar_cancel").call(invocation.clone()).await));
         assert!(off.text.starts_with("Called off."), "{}", off.text);
-        let again = told(Outcome::of(house.tool("calendar_cancel").call(Invocation { attempt: 2, ..invocation }).await));
+        let again =
+            told(Outcome::of(house.tool("calendar_cancel").call(Invocation { attempt: 2, ..invocation }).await));
         assert!(!again.failed && again.text.contains("may have called it off"), "{}", again.text);
     }
 }
@@ -485,7 +486,9 @@ async fn f3_people_see_what_is_theirs() {
         .put("ben", "work", &event("work", "SUMMARY:Secret work\nDTSTART:20261201T080000Z\nDTEND:20261201T120000Z"))
         .await;
     let house = House::of(&server).await;
-    let ben = async |tool: &str, arguments: Value| told(Outcome::of(house.tool(tool).call(house.invocation(1, &arguments)).await));
+    let ben = async |tool: &str, arguments: Value| {
+        told(Outcome::of(house.tool(tool).call(house.invocation(1, &arguments)).await))
+    };
     let listed = ben("calendar_list", json!({ "days": 14 })).await.text;
     assert!(listed.contains("Secret work") && !listed.contains("Dentist"), "{listed}");
     let name = house.name("dentist").await;

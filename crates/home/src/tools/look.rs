@@ -99,7 +99,8 @@ impl HomeLook {
         let mut is_foreign = false;
         let most = if details { DETAILED_MAX } else { LINES_MAX };
         for entity in found.iter().take(most) {
-            let RenderedState { text, is_foreign: of_line } = entity.line(self.home.settings.exposure.names(&entity.id));
+            let RenderedState { text, is_foreign: of_line } =
+                entity.line(self.home.settings.exposure.names(&entity.id));
             is_foreign |= of_line || details;
             lines.push(text);
             if details {

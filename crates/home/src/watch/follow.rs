@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::HomeError;
 use crate::home::Home;
 use crate::socket::{Command, EntityEvent, Socket};
-use crate::watch::observed::{StateUpdate, SocketStanding};
+use crate::watch::observed::{SocketStanding, StateUpdate};
 use hob_core::domain::backoff::Backoff;
 use hob_core::domain::rng::Rng;
 use hob_core::policy::schedule::check::{EntityWatch, LookTarget};

@@ -71,7 +71,12 @@ fn thousandths(number: i64) -> f64 {
 }
 
 /// What the present comes to, after what was last known and what was observed in between.
-pub(super) fn judge(watch: &EntityWatch, seen: Option<&PreviousState>, present: CurrentState<'_>, observed: &Observation) -> Judgement {
+pub(super) fn judge(
+    watch: &EntityWatch,
+    seen: Option<&PreviousState>,
+    present: CurrentState<'_>,
+    observed: &Observation,
+) -> Judgement {
     let state: String = present.state.chars().take(STATE_CHARS_MAX).collect();
     let Some(met) = is_met(&watch.until, seen.map(|seen| seen.state.as_str()), &state) else {
         return Judgement { woken: None, seen: None };
@@ -94,12 +99,20 @@ pub(super) fn judge(watch: &EntityWatch, seen: Option<&PreviousState>, present: 
     // What came and went in between has been.
     let came = observed.came.as_ref().filter(|came| before.changed.is_some_and(|known| came.changed > known));
     let changed = changed.max(came.map(|came| came.changed));
-    Judgement { woken: came.map(|came| came.state.clone()), seen: Some(PreviousState { state, changed, met, since: None }) }
+    Judgement {
+        woken: came.map(|came| came.state.clone()),
+        seen: Some(PreviousState { state, changed, met, since: None }),
+    }
 }
 
 /// Since when it has been as it was to become. Of a state that Home Assistant names it says so itself; of a number it is known
 /// only by having looked.
-fn since(watch: &EntityWatch, before: &PreviousState, present: CurrentState<'_>, observed: &Observation) -> Option<Timestamp> {
+fn since(
+    watch: &EntityWatch,
+    before: &PreviousState,
+    present: CurrentState<'_>,
+    observed: &Observation,
+) -> Option<Timestamp> {
     let by_itself = present.changed.filter(|at| *at <= present.now && matches!(watch.until, EntityCondition::State(_)));
     by_itself.or(observed.since).or(before.since).or(Some(present.now))
 }
@@ -185,8 +198,10 @@ mod tests {
 
     #[test]
     fn f9_what_came_and_went_between_two_looks_has_been() {
-        let rang =
-            |minute| Observation { since: None, came: Some(MatchedState { state: "on".to_owned(), changed: at(minute) }) };
+        let rang = |minute| Observation {
+            since: None,
+            came: Some(MatchedState { state: "on".to_owned(), changed: at(minute) }),
+        };
         let on = || EntityCondition::State("on".to_owned());
         assert_eq!(woken(on(), 0, &[("off", 0, 1), ("off", 3, 4), ("off", 3, 5)], &rang(2)), one(4, "on"));
         // What is known already is not told again, nor what was before the first look.

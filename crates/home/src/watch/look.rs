@@ -7,7 +7,7 @@ use crate::entity::EntityState;
 use crate::exposure::EntityId;
 use crate::home::Home;
 use crate::tools::source;
-use crate::watch::judge::{Judgement, CurrentState, PreviousState, judge};
+use crate::watch::judge::{CurrentState, Judgement, PreviousState, judge};
 use crate::watch::observed::Observation;
 use hob_core::policy::schedule::check::{EntityWatch, LookTarget, LookVerdict};
 use hob_tools::schedule::look::{LookOrder, LookResult, Looker};
@@ -26,7 +26,8 @@ impl Looker for Home {
         let observed = self.observed.of(watch);
         match self.state(&id, self.settings.clock.now()).await {
             Ok(found) => {
-                let present = CurrentState { state: &found.state, changed: found.changed, now: self.settings.clock.now() };
+                let present =
+                    CurrentState { state: &found.state, changed: found.changed, now: self.settings.clock.now() };
                 result(watch, order.seen.as_deref(), present, &observed)
             }
             Err(error) => failed(error.to_string().trim_end_matches('.').to_owned()),

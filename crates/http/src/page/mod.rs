@@ -56,7 +56,14 @@ pub fn html(html: &str, url: &Url) -> PageText {
     let title = title.or_else(|| title_of(&document));
     let (text, invisible) = characters::strip_invisible(&text);
     let note = |words: Option<String>| words.map(|words| one_line(&words)).filter(|words| !words.is_empty());
-    PageText { title: note(title), date: note(date), text: collapse_blank_lines(&text).trim().to_owned(), hidden, invisible, cut: parsed.cut }
+    PageText {
+        title: note(title),
+        date: note(date),
+        text: collapse_blank_lines(&text).trim().to_owned(),
+        hidden,
+        invisible,
+        cut: parsed.cut,
+    }
 }
 
 /// All that a letter's HTML shows; it is not a page, and has no article to be looked for.
@@ -67,7 +74,14 @@ pub fn letter(html: &str) -> PageText {
     let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
     let text = if parsed.shallow { letter_markdown(&body, &document) } else { tree::words(&document) };
     let (text, invisible) = characters::strip_invisible(&text);
-    PageText { title: None, date: None, text: collapse_blank_lines(&text).trim().to_owned(), hidden, invisible, cut: parsed.cut }
+    PageText {
+        title: None,
+        date: None,
+        text: collapse_blank_lines(&text).trim().to_owned(),
+        hidden,
+        invisible,
+        cut: parsed.cut,
+    }
 }
 
 /// A letter's links lead where they say: they have no page that they could be relative to.

@@ -126,7 +126,11 @@ impl Issuer {
     }
 
     /// Renews a token; none: it can be renewed no more.
-    pub(super) async fn renew(&self, guard: &EgressGuard, refresh: &Secret) -> Result<Option<IssuedTokens>, LoginError> {
+    pub(super) async fn renew(
+        &self,
+        guard: &EgressGuard,
+        refresh: &Secret,
+    ) -> Result<Option<IssuedTokens>, LoginError> {
         let asked =
             [("grant_type", "refresh_token"), ("refresh_token", refresh.expose()), ("scope", self.scope.as_str())];
         match self.ask::<TokenAnswer>(guard, &self.token_url, &asked).await? {

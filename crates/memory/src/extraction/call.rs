@@ -145,7 +145,12 @@ pub fn is_transient(class: ErrorClass) -> bool {
     }
 }
 
-pub(crate) fn answered_call_bill(table: &ModelTable, model: &str, request: &Request, completion: &Completion) -> CallEnd {
+pub(crate) fn answered_call_bill(
+    table: &ModelTable,
+    model: &str,
+    request: &Request,
+    completion: &Completion,
+) -> CallEnd {
     let told = completion.usage;
     let written = || {
         let arguments: u64 = completion.calls().map(|call| tokens::count(&call.arguments)).sum();

@@ -66,8 +66,9 @@ pub struct RankedCandidate {
 /// All candidates, the best first; of equal ones the newer.
 pub fn ranked(pool: &[CandidateFeatures]) -> Vec<RankedCandidate> {
     let is_known = |one: &CandidateFeatures, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
-    let spreads: [FeatureSpread; FEATURES] =
-        std::array::from_fn(|at| FeatureSpread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
+    let spreads: [FeatureSpread; FEATURES] = std::array::from_fn(|at| {
+        FeatureSpread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at]))
+    });
     let by_text = pool.iter().all(|one| !one.has_meaning);
     let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
     // What waits for its vector lies at the mean of those that have one.

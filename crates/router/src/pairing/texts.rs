@@ -26,7 +26,8 @@ pub const NOT_HERE: &str = "Not here, where others read along: send me that in p
 pub(crate) const PAIR_WHAT: &str = "Whoever writes to me without being let in gets a code. /pair CODE lets them in, /pair CODE guest \
      or /pair CODE admin with less or more.";
 /// `/unpair` without a name.
-pub(crate) const UNPAIR_WHOM: &str = "Whom? /people shows everybody; /unpair NAME or /unpair p3 lets that one in no longer.";
+pub(crate) const UNPAIR_WHOM: &str =
+    "Whom? /people shows everybody; /unpair NAME or /unpair p3 lets that one in no longer.";
 
 /// To a stranger.
 pub(super) fn offered(code: &Code, is_first: bool) -> String {

@@ -96,7 +96,8 @@ async fn d6_each_call_is_graded_high_and_approved_anew() {
         assessed.reasons,
         ["It runs fake, a program that decides by itself what to run and to change, in garden"]
     );
-    let none = CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), ProgramSandbox::none(trial.home.path()));
+    let none =
+        CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), ProgramSandbox::none(trial.home.path()));
     assert!(none.is_none(), "without an agent there is no tool");
 }
 

@@ -402,7 +402,9 @@ async fn what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
     let home = Harness::new();
     let before = home.beside();
     let (moves, deletes) = (move_file::tool(Arc::clone(&home.room)), delete_file::tool(Arc::clone(&home.room)));
-    let moved = async |path: &str, to: &str| Outcome::of(moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await);
+    let moved = async |path: &str, to: &str| {
+        Outcome::of(moves.call(Invocation::for_trial(json!({ "path": path, "to": to }))).await)
+    };
     let deleted = async |path: &str| Outcome::of(deletes.call(Invocation::for_trial(json!({ "path": path }))).await);
     let music = home.path("music/song").display().to_string();
     for (path, to) in [

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::dialogue::ActivityListener;
-use hob_core::domain::elicitation::{ElicitationSource, ElicitReply, Elicitation, ElicitationError};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation, ElicitationError, ElicitationSource};
 use hob_core::domain::text::{cut, one_line};
 use hob_core::policy::invisible::marked;
 

@@ -126,6 +126,9 @@ mod tests {
         }
         let mut strange = invocation(Role::Owner, elsewhere);
         strange.principal.trust = Trust::Untrusted;
-        assert!(matches!(Outcome::of(tool().call(strange).await), Outcome::Error(_)), "what comes from outside is nobody's word");
+        assert!(
+            matches!(Outcome::of(tool().call(strange).await), Outcome::Error(_)),
+            "what comes from outside is nobody's word"
+        );
     }
 }

@@ -17,8 +17,8 @@ use rustix::process::getuid;
 
 use crate::sandbox::layout::{Layout, MountEntry};
 use crate::sandbox::restrictions::{RestrictionError, system};
-use hob_store::backup::mounts::unescape;
 use crate::sandbox::spec::{Overlay, Spec};
+use hob_store::backup::mounts::unescape;
 
 const NONE: Option<&str> = None;
 /// Where the former root is while the new one is furnished.

@@ -14,7 +14,7 @@ use crate::access::visitor::{Owner, Visitor};
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::chat::intake::FILES_MAX;
-use crate::chat::timeline::{ReadPosition, PAGE, Timeline, TimelineQuery, TimelineRange};
+use crate::chat::timeline::{PAGE, ReadPosition, Timeline, TimelineQuery, TimelineRange};
 use crate::chat::{files, manage, stream};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_core::domain::inbound::InboundEvent;
@@ -115,7 +115,8 @@ async fn timeline(
     let chat = checked_id(chat)?;
     let part = match part.before {
         Some(mark) => TimelineRange::Before(
-            ReadPosition::parse(&mark).ok_or_else(|| ApiError::Bad("before is not a mark, such as 12-34".to_owned()))?,
+            ReadPosition::parse(&mark)
+                .ok_or_else(|| ApiError::Bad("before is not a mark, such as 12-34".to_owned()))?,
         ),
         None => TimelineRange::Newest,
     };

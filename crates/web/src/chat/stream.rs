@@ -17,7 +17,7 @@ use crate::access::visitor::Visitor;
 use crate::app_state::AppState;
 use crate::chat::channel::{ChatWatcher, OpenWindow};
 use crate::chat::reply_stream::{self, StreamedReply};
-use crate::chat::timeline::{ReadPosition, Message, OpenRun, Timeline, TimelineQuery, TimelineRange};
+use crate::chat::timeline::{Message, OpenRun, ReadPosition, Timeline, TimelineQuery, TimelineRange};
 use hob_core::domain::ids::RunId;
 use hob_router::intake::Router;
 use hob_store::error::StoreError;

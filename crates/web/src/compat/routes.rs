@@ -26,7 +26,7 @@ use crate::chat::routes::checked_id;
 use crate::compat::error::{CompatError, FaultBody};
 use crate::compat::follower::{FollowEvent, MessageFollower};
 use crate::compat::request::{CompletionRequest, print};
-use crate::compat::responses::{ALOUD, Choice, Chunk, Completion, MODEL, Model, Models, ChunkChoice};
+use crate::compat::responses::{ALOUD, Choice, Chunk, ChunkChoice, Completion, MODEL, Model, Models};
 use crate::compat::target::{RequestTarget, TargetLookup};
 use hob_core::domain::channel::UpdateOutcome;
 use hob_store::web_compat::ApiTokenUsage;
@@ -186,7 +186,9 @@ fn streamed(
             json_event(&Chunk { id: &head.id, object, created, model, choices, usage, silent })
         };
         let (events, turn) = match turn {
-            StreamStep::Begin => (vec![chunk(vec![ChunkChoice::begin()], None, false)], StreamStep::Follow { spoken: false }),
+            StreamStep::Begin => {
+                (vec![chunk(vec![ChunkChoice::begin()], None, false)], StreamStep::Follow { spoken: false })
+            }
             StreamStep::Done => return None,
             StreamStep::Follow { spoken } => match following.next().await {
                 Ok(FollowEvent::More(more)) => {

@@ -20,8 +20,8 @@ use crate::mcp::asker::{AskError, Asker, is_waiting};
 use crate::mcp::tools::{answer, described, house_tools, invocation, refusal, told};
 use hob_core::domain::inbound::Conversation;
 use hob_router::intake::Router;
-use hob_tools::{Outcome, ToolSpec};
 use hob_tools::registry::{parse, spec_of};
+use hob_tools::{Outcome, ToolSpec};
 
 /// The tool by which a client talks with Hob.
 const ASK: &str = "ask";

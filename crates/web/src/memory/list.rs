@@ -51,7 +51,10 @@ pub(super) struct MemoryOverview {
 
 /// How much is remembered of whom, and how it is looked up.
 #[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = MemoryOverview), (status = 401, body = Problem)))]
-pub(super) async fn overview(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<MemoryOverview>, ApiError> {
+pub(super) async fn overview(
+    State(app): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<MemoryOverview>, ApiError> {
     let store = &app.router.store;
     let (scopes, (oldest, newest)) = (store.read(amount::amounts_by_scope).await?, store.read(amount::span).await?);
     let how = app.router.config().services.memory.embedding_service.status().to_string();

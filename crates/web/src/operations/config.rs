@@ -143,7 +143,8 @@ async fn look(app: &Arc<AppState>) -> Result<ConfigState, ApiError> {
         loaded_at: at.map(Timestamp::as_millisecond),
         changes,
         waits,
-        refused: refused.map(|(at, why)| ReloadRefusal { at: at.as_millisecond(), why: redactor.redact(&why).into_owned() }),
+        refused: refused
+            .map(|(at, why)| ReloadRefusal { at: at.as_millisecond(), why: redactor.redact(&why).into_owned() }),
         not_running,
         unreadable,
         good,
@@ -153,7 +154,10 @@ async fn look(app: &Arc<AppState>) -> Result<ConfigState, ApiError> {
 
 /// How it stands with the config: what runs, what stands in the file, and the good ones.
 #[utoipa::path(get, path = "/api/operations/config", tag = "operations", responses((status = 200, body = ConfigState), (status = 401, body = Problem)))]
-pub(crate) async fn standing(State(app): State<Arc<AppState>>, _visitor: Visitor) -> Result<Json<ConfigState>, ApiError> {
+pub(crate) async fn standing(
+    State(app): State<Arc<AppState>>,
+    _visitor: Visitor,
+) -> Result<Json<ConfigState>, ApiError> {
     look(&app).await.map(Json)
 }
 

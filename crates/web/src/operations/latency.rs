@@ -56,7 +56,11 @@ pub(crate) struct Latencies {
 }
 
 fn family(kind: &'static str, family: &Family<Histogram>) -> Vec<LatencySummary> {
-    family.all().into_iter().filter_map(|(labels, member)| LatencySummary::of(kind, labels.join(" "), &member)).collect()
+    family
+        .all()
+        .into_iter()
+        .filter_map(|(labels, member)| LatencySummary::of(kind, labels.join(" "), &member))
+        .collect()
 }
 
 /// How long the stages of answers, models, tools, recall and the database took since the start.

@@ -12,7 +12,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::runs::run_blocking;
-use crate::runs::views::{AtEvent, DETAIL_MAX, TextExcerpt, RunCost};
+use crate::runs::views::{AtEvent, DETAIL_MAX, RunCost, TextExcerpt};
 use hob_agent::machine::run_start::ModelBill;
 use hob_agent::replay::verify::{HashVerdict, ReplayVerdict};
 use hob_agent::replay::what_if::{RequestEstimate, RunTotals, WhatIf, WhatIfChange, WhatIfReport, what_if};
@@ -178,7 +178,8 @@ pub(crate) struct ReportShown {
 
 impl From<WhatIfReport> for ReportShown {
     fn from(report: WhatIfReport) -> Self {
-        let pieces = |words: &[String]| words.iter().map(|words| TextExcerpt::of(words, DETAIL_MAX)).collect::<Vec<_>>();
+        let pieces =
+            |words: &[String]| words.iter().map(|words| TextExcerpt::of(words, DETAIL_MAX)).collect::<Vec<_>>();
         let differences = report.differences.iter().take(DIFFERENCES_MAX).map(|found| DifferenceShown {
             seq: found.seq,
             after: found.after,

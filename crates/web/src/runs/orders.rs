@@ -46,7 +46,11 @@ impl AppState {
 /// Ends a run, as `/stop` does; one that waits its turn is taken back.
 #[utoipa::path(post, path = "/api/runs/{run}/stop", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn stop(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<OrderResult>, ApiError> {
+async fn stop(
+    State(app): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Stop { at_once: false }).await
 }
 
@@ -64,7 +68,11 @@ async fn stop_now(
 /// Lets a run's conversation go on that was paused, as `/resume` does.
 #[utoipa::path(post, path = "/api/runs/{run}/resume", tag = "runs", params(("run" = i64, Path,)),
     responses((status = 200, body = OrderResult), (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 422, body = Problem)))]
-async fn resume(State(app): State<Arc<AppState>>, _owner: Owner, Path(run): Path<i64>) -> Result<Json<OrderResult>, ApiError> {
+async fn resume(
+    State(app): State<Arc<AppState>>,
+    _owner: Owner,
+    Path(run): Path<i64>,
+) -> Result<Json<OrderResult>, ApiError> {
     app.order(run, RunCommand::Resume).await
 }
 

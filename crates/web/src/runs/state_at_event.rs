@@ -13,7 +13,7 @@ use crate::access::visitor::Visitor;
 use crate::api_error::{ApiError, Problem};
 use crate::app_state::AppState;
 use crate::runs::run_blocking;
-use crate::runs::views::{AtEvent, DETAIL_MAX, TextExcerpt, RunCost, WORDS_MAX, purpose_name, sources};
+use crate::runs::views::{AtEvent, DETAIL_MAX, RunCost, TextExcerpt, WORDS_MAX, purpose_name, sources};
 use hob_agent::machine::compaction::size;
 use hob_agent::machine::state::{ActiveState, Phase, State as RunState};
 use hob_agent::machine::texts;

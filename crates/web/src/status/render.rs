@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::status::{AccountStatus, StoreStatus, PartTrouble, UpcomingTask, RunStatus, Spending, StatusReport, OutboxBacklog};
+use crate::status::{
+    AccountStatus, OutboxBacklog, PartTrouble, RunStatus, Spending, StatusReport, StoreStatus, UpcomingTask,
+};
 use hob_core::domain::inbound::DEFAULT_ACCOUNT;
 use hob_core::domain::money::Money;
 use hob_core::domain::text::{size, span};

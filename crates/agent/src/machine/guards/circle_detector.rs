@@ -130,7 +130,13 @@ impl CircleDetector {
 
     /// Whether a call that is about to be made would go on with a circle that the model has been warned of. `beside` is
     /// how often the same reply has wanted the very same call already.
-    pub(crate) fn forbids(&self, policy: &GuardPolicy, tool: &str, arguments: &str, beside: u32) -> Option<DetectedCircle> {
+    pub(crate) fn forbids(
+        &self,
+        policy: &GuardPolicy,
+        tool: &str,
+        arguments: &str,
+        beside: u32,
+    ) -> Option<DetectedCircle> {
         let found = |circle, seen| Some(DetectedCircle { circle, tool: Some(tool.to_owned()), seen });
         if beside >= policy.identical_max {
             return found(LoopKind::Identical, beside + 1);

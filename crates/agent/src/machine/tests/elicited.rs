@@ -11,7 +11,7 @@ use crate::machine::answer_rights::{PermittedAnswerer, pending_question};
 use crate::machine::batch::CallProgress;
 use crate::machine::event::{Event, ToolOutcome};
 use crate::machine::state::{ActiveState, Phase};
-use hob_core::domain::elicitation::{ElicitationSource, ElicitReply, Elicitation};
+use hob_core::domain::elicitation::{ElicitReply, Elicitation, ElicitationSource};
 use hob_core::domain::ids::CallId;
 use hob_core::domain::principal::{Principal, Role, Trust};
 

@@ -47,7 +47,9 @@ pub enum Rule {
         /// The first time.
         from: DateTime,
     },
-    Once { at: Timestamp },
+    Once {
+        at: Timestamp,
+    },
 }
 
 /// What a period is counted in.

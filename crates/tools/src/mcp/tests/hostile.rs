@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Harness, is_alive, program};
-use crate::{Invocation, Outcome};
 use crate::mcp::probe;
 use crate::mcp::settings::{ServerTransport, Settings};
+use crate::{Invocation, Outcome};
 use hob_config::environment::Environment;
 use hob_core::domain::secret::Secret;
 use hob_core::domain::tools::{Approval, DangerGrade, Risk};
