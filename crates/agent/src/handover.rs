@@ -53,7 +53,7 @@ impl HandoverNotes {
 
 /// What a run's end does to what is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum HandoverChange {
+pub enum HandoverChange {
     /// It is kept, by a run that knew the conversation up to this ordinal.
     Keep(Box<HandoverNotes>, i64),
     /// It is done with, if it was for this message of this person's.
@@ -62,7 +62,7 @@ pub(crate) enum HandoverChange {
 
 impl HandoverChange {
     /// What `end` does; none: what is kept stays.
-    pub(crate) fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
+    pub fn at_end(key: &RunKey, run: &ActiveState, end: &RunEnd) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
         if run.input.order != RunKind::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;

@@ -12,7 +12,7 @@ use hob_core::domain::ids::UserId;
 
 /// What the requests of a run begin with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RequestPrefix {
+pub struct RequestPrefix {
     model: String,
     tools: String,
     system: String,
@@ -25,7 +25,7 @@ pub(crate) struct RequestPrefix {
 
 impl RequestPrefix {
     /// The beginning of a run's requests, as its sender may see the conversation.
-    pub(crate) fn of(run: &ActiveState) -> Self {
+    pub fn of(run: &ActiveState) -> Self {
         Self {
             model: run.models.first().cloned().unwrap_or_default(),
             tools: run.context.tools.0.clone(),

@@ -58,15 +58,15 @@ pub struct HistoryMessage {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AnsweringModel {
+pub struct AnsweringModel {
     /// The event's number.
-    pub(crate) seq: i64,
+    pub seq: i64,
     /// The model that should.
-    pub(crate) first: String,
+    pub first: String,
     /// The model that did.
-    pub(crate) by: String,
+    pub by: String,
     /// Why the first did not, where it was asked.
-    pub(crate) failure: Option<ModelFailure>,
+    pub failure: Option<ModelFailure>,
 }
 
 /// One row to be written.

@@ -22,7 +22,7 @@ pub const SERVICE: &str = "hob";
 
 /// The keychain does not give a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum KeychainError {
+pub enum KeychainError {
     /// This build has no way to it.
     #[error("this Hob was built without the keychain")]
     NotBuilt,

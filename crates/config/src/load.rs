@@ -93,7 +93,7 @@ impl LoadedConfig {
 
 /// Who named a file that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NamedBy {
+pub enum NamedBy {
     /// The command line.
     Argument,
     /// The environment.

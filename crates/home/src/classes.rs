@@ -204,11 +204,6 @@ impl EntityClass<'_> {
         let by_class = self.device_class.and_then(|class| known.by_class.iter().find(|(name, _)| *name == class));
         Some(by_class.map_or(known.grade, |(_, grade)| *grade))
     }
-
-    /// Does its grade depend on what its device is?
-    pub(crate) fn is_open(self) -> bool {
-        domain(self.domain).is_some_and(|known| !known.by_class.is_empty())
-    }
 }
 
 #[cfg(test)]

@@ -81,16 +81,16 @@ pub enum Backend {
 
 /// How to reach a model on a server.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ModelServer {
+pub struct ModelServer {
     /// What it speaks.
-    pub(crate) dialect: Dialect,
-    pub(crate) base_url: String,
-    pub(crate) api_key: Option<Secret>,
-    pub(crate) model: String,
+    pub dialect: Dialect,
+    pub base_url: String,
+    pub api_key: Option<Secret>,
+    pub model: String,
     /// How it is to answer.
-    pub(crate) tuning: Tuning,
+    pub tuning: Tuning,
     /// The most tokens it can read and write, if the owner says so.
-    pub(crate) context_tokens: Option<u64>,
+    pub context_tokens: Option<u64>,
 }
 
 /// What was taken, and why; shown, it is a sentence for people that says how to change it.

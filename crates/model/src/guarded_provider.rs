@@ -114,11 +114,6 @@ impl GuardedProvider {
         Self { inner: Arc::new(MeteredProvider::new(self.inner, metering.clone())), ..self }
     }
 
-    /// What it shares with the others.
-    pub(crate) fn watch(&self) -> &BreakerMonitor {
-        &self.watch
-    }
-
     /// Why it would not be asked now.
     pub(crate) fn resting(&self) -> Option<CircuitOpen> {
         let (board, now) = self.watch.locked_board();

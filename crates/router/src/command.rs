@@ -103,16 +103,16 @@ pub enum Command {
 
 /// A login at an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LoginRequest {
+pub struct LoginRequest {
     /// Its name in the config.
-    pub(crate) server: String,
+    pub server: String,
     /// What the browser brought back; none: the link is asked for.
-    pub(crate) pasted: Option<String>,
+    pub pasted: Option<String>,
 }
 
 /// What is to become of a group's mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GroupChange {
+pub enum GroupChange {
     /// It is shown.
     Show,
     Set(GroupMode),
@@ -121,25 +121,25 @@ pub(crate) enum GroupChange {
 
 /// Somebody who is to be let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PairRequest {
+pub struct PairRequest {
     /// The code, as it was written.
-    pub(crate) code: String,
-    pub(crate) role: Role,
+    pub code: String,
+    pub role: Role,
 }
 
 impl PairRequest {
     /// What people who are paired may, unless it is said.
-    pub(crate) const USUAL: Role = Role::User;
+    pub const USUAL: Role = Role::User;
 
     /// The role with this name, if it can be given away by a code.
-    pub(crate) fn role(name: &str) -> Option<Role> {
+    pub fn role(name: &str) -> Option<Role> {
         [Role::Guest, Role::User, Role::Admin].into_iter().find(|role| role.as_str() == name)
     }
 }
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ForgetTarget {
+pub enum ForgetTarget {
     /// It was not said what.
     Nothing,
     One(MemoryItem),
@@ -163,7 +163,7 @@ impl Command {
 
 /// How far a pause reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PauseScope {
+pub enum PauseScope {
     /// This conversation.
     Here,
     /// The whole house.

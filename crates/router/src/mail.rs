@@ -196,11 +196,11 @@ fn time_before(now: Timestamp, span: SignedDuration) -> Timestamp {
 
 /// A button under the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MailButtonPress {
+pub struct MailButtonPress {
     /// Which letter.
-    pub(crate) id: OutboxId,
+    pub id: OutboxId,
     /// Whether it goes out.
-    pub(crate) send: bool,
+    pub send: bool,
 }
 
 impl MailButtonPress {
@@ -209,7 +209,7 @@ impl MailButtonPress {
     }
 
     /// The press that a token stands for.
-    pub(crate) fn parse(token: &str) -> Option<Self> {
+    pub fn parse(token: &str) -> Option<Self> {
         let (id, word) = token.strip_prefix("mail:")?.split_once(':')?;
         let send = match word {
             "yes" => true,

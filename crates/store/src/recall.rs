@@ -33,18 +33,18 @@ fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 
 /// What takes part in recall whatever the question is.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct RecallCandidates {
+pub struct RecallCandidates {
     /// About how many memories there are, whoever's.
-    pub(crate) all: i64,
+    pub all: i64,
     /// Who speaks in the scopes.
-    pub(crate) speakers: Vec<String>,
+    pub speakers: Vec<String>,
     /// What may be raised unasked in this turn: the pinned first, then what the speaker said that matters; of each those that
     /// matter most first.
-    pub(crate) salient: Vec<SalientMemory>,
+    pub salient: Vec<SalientMemory>,
     /// What stands in the stretch of the conversation that goes along anyway.
-    pub(crate) window: Vec<i64>,
+    pub window: Vec<i64>,
     /// The last of the conversation.
-    pub(crate) recent: Vec<i64>,
+    pub recent: Vec<i64>,
 }
 
 /// A stretch of a conversation.

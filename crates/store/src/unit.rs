@@ -20,7 +20,7 @@ impl<T, F> UnitOfWork<T> for F where
 }
 
 /// What `AsyncFnOnce` cannot be asked for: that its future may go to another thread.
-pub(crate) trait UnitAttempt<'t, T> {
+pub trait UnitAttempt<'t, T> {
     type Running: Future<Output = Result<T, StoreError>> + Send;
 
     /// Begins the one attempt that this clone is for.

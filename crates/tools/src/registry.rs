@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::use_tool::{DeferredTool, UseTool};
-use crate::{Outcome, Timeout, Tool, ToolResult, ToolSpec};
+use crate::{Outcome, Timeout, Tool, ToolSpec};
 use hob_core::domain::origin::Taint;
 use hob_core::domain::principal::{Principal, Role};
 use hob_core::domain::tools::{BUILT_IN, CONTROL, ToolFacts, USE_TOOL};
@@ -273,7 +273,7 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Invocation;
+    use crate::{Invocation, ToolResult};
     use hob_core::domain::origin::{Origin, OriginSource};
 
     struct PlainTool(ToolSpec);

@@ -78,7 +78,7 @@ struct Fields {
     command: Option<String>,
     /// start: in the background; then check or kill by id.
     #[serde(default)]
-    #[schemars(with = "Named")]
+    #[schemars(with = "ActionName")]
     action: Action,
     /// For check and kill.
     id: Option<String>,

@@ -65,9 +65,9 @@ pub struct SearchService {
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hit {
-    pub(crate) title: String,
-    pub(crate) url: String,
+pub struct Hit {
+    pub title: String,
+    pub url: String,
     /// Some words of it.
     pub(crate) snippet: String,
 }

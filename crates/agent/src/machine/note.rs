@@ -6,24 +6,24 @@ use hob_core::domain::ids::CallId;
 
 /// A tool that failed in passing is run again (row B1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ToolRetry {
-    pub(crate) call: CallId,
+pub struct ToolRetry {
+    pub call: CallId,
     /// The attempt to come.
-    pub(crate) attempt: u32,
+    pub attempt: u32,
     /// The wait before it.
-    pub(crate) delay_ms: u64,
+    pub delay_ms: u64,
 }
 
 /// A guard saw a circle (rows B2, A11, E6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Detection {
-    pub(crate) circle: LoopKind,
+pub struct Detection {
+    pub circle: LoopKind,
     /// The tool that goes in it, if one does.
-    pub(crate) tool: Option<String>,
+    pub tool: Option<String>,
     /// How often, in the window.
-    pub(crate) seen: u32,
+    pub seen: u32,
     /// What was done about it.
-    pub(crate) verdict: GuardVerdict,
+    pub verdict: GuardVerdict,
 }
 
 /// A way to go in circles.
@@ -45,7 +45,7 @@ pub enum LoopKind {
 /// What a guard decides about a call (row E6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum GuardVerdict {
+pub enum GuardVerdict {
     /// It goes its way.
     Allow,
     /// Its result carries a warning.
@@ -58,16 +58,16 @@ pub(crate) enum GuardVerdict {
 
 /// A guard went a step further (row B3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Escalation {
-    pub(crate) step: EscalationStep,
+pub struct Escalation {
+    pub step: EscalationStep,
     /// The tool that the model must call next, if one.
-    pub(crate) forced: Option<String>,
+    pub forced: Option<String>,
 }
 
 /// The steps of row B3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum EscalationStep {
+pub enum EscalationStep {
     /// A word to the model.
     Nudge,
     /// It must call another tool.
@@ -78,29 +78,29 @@ pub(crate) enum EscalationStep {
 
 /// A reply claimed a deed that no tool did, and the model was asked again (row E10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct UnfoundedClaim {
+pub struct UnfoundedClaim {
     /// The reply's words.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// The older part of the context was put away (rows B4, D3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Compaction {
-    pub(crate) means: CompactionMeans,
+pub struct Compaction {
+    pub means: CompactionMeans,
     /// Messages that are no longer shown as they were.
-    pub(crate) messages: u32,
+    pub messages: u32,
     /// The request's tokens before.
-    pub(crate) tokens_before: u64,
+    pub tokens_before: u64,
     pub(crate) tokens_after: u64,
     /// Who summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
 }
 
 /// How the older part was put away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum CompactionMeans {
+pub enum CompactionMeans {
     /// A model summed it up.
     Summary,
     /// It is left out: there is no summary, or a useless one.
@@ -111,17 +111,17 @@ pub(crate) enum CompactionMeans {
 
 /// A recovery from a full window (row B5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Recovery {
+pub struct Recovery {
     /// The step of the ladder.
-    pub(crate) step: RecoveryStep,
+    pub step: RecoveryStep,
     /// The how-manieth of the run.
-    pub(crate) number: u32,
+    pub number: u32,
 }
 
 /// The steps of row B5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RecoveryStep {
+pub enum RecoveryStep {
     /// R1.
     Compact,
     /// R2.
@@ -140,9 +140,9 @@ pub(crate) enum LoopCeiling {
 
 /// A run came to its declared end (row D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DeclaredEnd {
+pub struct DeclaredEnd {
     /// Which of the persona's conditions, from 0; none: a ceiling was reached, and no condition says so.
-    pub(crate) condition: Option<u32>,
+    pub condition: Option<u32>,
     /// The ceiling that was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ceiling: Option<LoopCeiling>,

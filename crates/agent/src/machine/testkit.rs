@@ -29,7 +29,7 @@ pub const ANNA: UserId = UserId(1);
 pub const BEN: UserId = UserId(2);
 
 /// What the first model call of a script is estimated to read: context and transcript, as counted here.
-pub(crate) const ESTIMATE: u64 = 105;
+pub const ESTIMATE: u64 = 105;
 
 /// A run under test: every step is replayed as well, and must replay to the same.
 pub struct Script {
@@ -278,7 +278,7 @@ pub fn done(call: &str) -> Event {
     finished(call, ToolOutcome::Text { text: "ok".to_owned(), is_error: false })
 }
 
-pub(crate) fn stopped_tool(call: &str) -> Event {
+pub fn stopped_tool(call: &str) -> Event {
     finished(call, ToolOutcome::Interrupted)
 }
 
@@ -313,7 +313,7 @@ pub fn stop() -> Event {
     Event::CancelRequested(CancelReason::Stopped { by: ANNA })
 }
 
-pub(crate) fn hard_limit() -> Event {
+pub fn hard_limit() -> Event {
     Event::CancelRequested(CancelReason::HardLimit)
 }
 

@@ -57,7 +57,7 @@ pub enum AgentChange {
 
 /// A run that is to begin.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct AgentSpawn {
+pub struct AgentSpawn {
     agent: AgentTask,
     /// The message's id: unique, as the agent's is.
     id: String,

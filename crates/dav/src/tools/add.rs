@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::account::{Account, AccountVisibility, Accounts};
 use crate::client::{Kind, WritePrecondition};
 use crate::discovery::Collection;
-use crate::edit::{NewEntry, Signature, Start, created};
+use crate::edit::{NewEntry, NewStart, Signature, created};
 use crate::entry::{self, EntryId, is_mail};
 use crate::error::DavError;
 use crate::tools::begun::{begin, begun};
@@ -117,11 +117,11 @@ impl CalendarAdd {
 pub(super) fn times(arguments: &Arguments, home: &TimeZone) -> Result<(When, When), Outcome> {
     let no = |_error| Outcome::Error("This time is out of range.".to_owned());
     match start(&arguments.start)? {
-        Start::Day(day) => {
+        NewStart::Day(day) => {
             let days = arguments.days.unwrap_or(1).clamp(1, 400);
             Ok((When::Day(day), When::Day(day.checked_add(days.days()).map_err(no)?)))
         }
-        Start::At(at) => {
+        NewStart::At(at) => {
             let minutes = match (arguments.minutes, arguments.days) {
                 (Some(minutes), _) => minutes.clamp(0, 60 * 24 * 31),
                 (None, Some(days)) => days.clamp(1, 31) * 24 * 60,

@@ -122,16 +122,13 @@ impl Tool for CalendarRead {
     }
 
     async fn call(&self, invocation: Invocation) -> ToolResult {
-        let read = async {
-            let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
-            let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
-            let id = resolve(&self.accounts, &invocation, &called).await?;
-            let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
-            let reader = reader(&self.accounts.home, invocation.now);
-            let text = format!("{} [{}]{}", reader.line(&entry), entry.id, more(&entry));
-            Ok::<_, Outcome>(tainting(Outcome::Text(text), &[account]))
-        };
-        read.await.unwrap_or_else(|outcome| outcome)
+        let ReadArguments { entry, on } = parse(&self.spec, invocation.arguments.clone())?;
+        let called = NamedEntry { entry, on: date(on.as_deref())?, whole: false, tells: Vec::new() };
+        let id = resolve(&self.accounts, &invocation, &called).await?;
+        let Target { account, entry, .. } = open(&self.accounts, &invocation, &id, None).await?;
+        let reader = reader(&self.accounts.home, invocation.now);
+        let text = format!("{} [{}]{}", reader.line(&entry), entry.id, more(&entry));
+        Ok(tainting(Outcome::Text(text), &[account]))
     }
 }
 

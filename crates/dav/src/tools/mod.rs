@@ -24,7 +24,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use crate::account::{Account, AccountVisibility, Accounts, Failed};
-use crate::edit::Start;
+use crate::edit::NewStart;
 use crate::words::Reader;
 use hob_core::domain::origin::{Origin, OriginSource};
 use hob_core::domain::principal::Role;
@@ -104,13 +104,13 @@ pub(crate) fn failures(failed: &Failed) -> String {
 }
 
 /// The beginning that a model names.
-fn start(text: &str) -> Result<Start, Outcome> {
+fn start(text: &str) -> Result<NewStart, Outcome> {
     let text = text.trim();
     let no = || Outcome::Error(format!("{text:?} is not a time: write 2026-12-03T14:00, or 2026-12-03 for a day."));
     if text.len() == 10 {
-        return text.parse::<Date>().map(Start::Day).map_err(|_no_day| no());
+        return text.parse::<Date>().map(NewStart::Day).map_err(|_no_day| no());
     }
-    text.replace(' ', "T").parse::<DateTime>().map(Start::At).map_err(|_no_time| no())
+    text.replace(' ', "T").parse::<DateTime>().map(NewStart::At).map_err(|_no_time| no())
 }
 
 fn date(text: Option<&str>) -> Result<Option<Date>, Outcome> {

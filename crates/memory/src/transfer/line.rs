@@ -78,76 +78,76 @@ pub struct MemoryLine {
 /// Something that is known, or was held for true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FactLine {
-    pub(crate) scope: ScopeRef,
+pub struct FactLine {
+    pub scope: ScopeRef,
     /// What it is about, broadly.
-    pub(crate) category: String,
+    pub category: String,
     /// What it is about.
-    pub(crate) key: String,
+    pub key: String,
     /// What is known.
-    pub(crate) value: String,
+    pub value: String,
     /// Whom it is about: the name of a `person` of the same scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) about: Option<String>,
+    pub about: Option<String>,
     /// Who told it, as they are called.
-    pub(crate) speaker: String,
+    pub speaker: String,
     /// Who told it, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) said_by: Option<UserRef>,
+    pub said_by: Option<UserRef>,
     /// `told` or `extracted`; what is imported has `import`.
-    pub(crate) source: String,
+    pub source: String,
     /// From 0 to 1.
-    pub(crate) confidence: f64,
+    pub confidence: f64,
     /// From 0 to 1.
-    pub(crate) importance: f64,
+    pub importance: f64,
     /// Whether it is pinned.
     #[serde(default)]
-    pub(crate) pinned: bool,
+    pub pinned: bool,
     /// How often it was used.
     #[serde(default)]
-    pub(crate) uses: i64,
+    pub uses: i64,
     /// When, the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) used_at: Option<Timestamp>,
+    pub used_at: Option<Timestamp>,
     /// Since when it holds, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) valid_from: Option<Timestamp>,
+    pub valid_from: Option<Timestamp>,
     /// Until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) valid_until: Option<Timestamp>,
+    pub valid_until: Option<Timestamp>,
     /// Whether it contradicts the current one, and nobody has said which is true.
     #[serde(default)]
-    pub(crate) disputed: bool,
-    pub(crate) known_since: Timestamp,
+    pub disputed: bool,
+    pub known_since: Timestamp,
     /// Until when it was held for true; none: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) superseded_at: Option<Timestamp>,
+    pub superseded_at: Option<Timestamp>,
     /// What nobody vouches for in what it rests on.
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
-    pub(crate) taint: Taint,
+    pub taint: Taint,
 }
 
 /// Somebody of whom something is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PersonLine {
-    pub(crate) scope: ScopeRef,
-    pub(crate) name: String,
+pub struct PersonLine {
+    pub scope: ScopeRef,
+    pub name: String,
     /// Who this is, if they talk with Hob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) user: Option<UserRef>,
+    pub user: Option<UserRef>,
     /// What they are to whoever told of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) relation: Option<String>,
+    pub relation: Option<String>,
     /// `YYYY-MM-DD`, or `--MM-DD` where the year is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) birthday: Option<String>,
+    pub birthday: Option<String>,
     /// Other names and addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) identities: Vec<Identity>,
-    pub(crate) known_since: Timestamp,
+    pub identities: Vec<Identity>,
+    pub known_since: Timestamp,
     /// When that was changed last.
-    pub(crate) changed_at: Timestamp,
+    pub changed_at: Timestamp,
 }
 
 /// Another name or an address.

@@ -18,7 +18,7 @@ use crate::files::text::size;
 use crate::files::write_file::{folder_of, temporary_file};
 use crate::files::{MODULE, assess_change, changing};
 use crate::registry::{parse, spec_of};
-use crate::{Invocation, MentionCheck, Outcome, Tool, ToolResult, ToolSpec};
+use crate::{Invocation, MentionCheck, Tool, ToolResult, ToolSpec};
 use hob_core::domain::ids::FileId;
 use hob_core::domain::principal::Role;
 use hob_core::domain::tools::{Assessment, DangerGrade};

@@ -153,8 +153,8 @@ impl EgressGuard {
     }
 
     /// The same, somewhere else.
-    #[must_use]
-    pub(crate) fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
+    #[cfg(test)]
+    fn with_local_networks(self, surroundings: Arc<dyn NetworkProbe>) -> Self {
         Self { surroundings, ..self }
     }
 
