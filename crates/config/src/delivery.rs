@@ -18,7 +18,7 @@ pub struct DeliveryConfig {
     pub stream: bool,
     /// Platforms on which replies come whole all the same.
     #[schemars(example = ["slack"])]
-    pub(crate) stream_off: Vec<StreamingPlatform>,
+    pub stream_off: Vec<StreamingPlatform>,
     /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
     pub reactions: bool,
 }

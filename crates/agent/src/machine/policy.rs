@@ -41,9 +41,9 @@ pub struct GuardPolicy {
     /// So many similar calls of one tool in a row are a stall (row A11).
     pub stall_max: u32,
     /// So many calls that swing between two tools, with nothing new, are a circle.
-    pub(crate) ping_pong_max: u32,
+    pub ping_pong_max: u32,
     /// The same words so often are a circle (row A11).
-    pub(crate) replies_max: u32,
+    pub replies_max: u32,
 }
 
 impl Default for GuardPolicy {

@@ -121,7 +121,7 @@ pub struct ContextBudget {
     pub pins: Vec<PinnedResult>,
     /// The cheap model that sums up; its bill stands behind those of the run's models. None: the run's own does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) summariser: Option<String>,
+    pub summariser: Option<String>,
 }
 
 impl ContextBudget {

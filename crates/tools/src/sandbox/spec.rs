@@ -19,7 +19,7 @@ pub struct Limits {
     /// What is left of the disk, in MiB.
     pub disk_left_mb: u64,
     /// Time on a processor, in seconds; none: without a bound.
-    pub(crate) cpu_secs: Option<u64>,
+    pub cpu_secs: Option<u64>,
 }
 
 impl Default for Limits {
