@@ -26,7 +26,7 @@ pub struct DeliveryConfig {
 /// A platform on which a message can grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum StreamingPlatform {
+pub enum StreamingPlatform {
     /// Telegram.
     Telegram,
     /// Slack.
